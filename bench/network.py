@@ -20,7 +20,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
-from rmwbench.lab.network import Emulation, NetworkBroken, kernel_tries
+from rmwbench.lab.network import Emulation, NetworkBroken, kernel
 from rmwbench.lab.network.network_probe import chance_bound
 from rmwbench.lab.network.promise import lateness
 from rmwbench.lab.process.crew import Crew
@@ -160,7 +160,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="the whole result as one JSON document")
     options = parser.parse_args(arguments)
     try:
-        missing = kernel_tries.works()[kernel_tries.RATE]
+        missing = kernel.works()[kernel.RATE]
         backends = ["switch"] if missing else ["switch", "kernel"]
         if missing:
             print(f"no kernel backend here: {missing}", file=sys.stderr)

@@ -19,7 +19,7 @@ from bench.ratio import against
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Sampler
-from rmwbench.suite.sampling import Sampling
+from rmwbench.suite.timeline import Sampling
 
 PROCESSES, RATE_HZ = 20, 10.0
 LIMIT_CORES = 0.002

@@ -9,6 +9,18 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+FAILED, LOANED, WARMUP = 1, 2, 4
+"""Bits of the flags of a SENT slot (docs/formats/records.md)."""
+CORRUPT, LATE, FOREIGN = 1, 8, 16
+"""Of a RECEIVED slot, which has LOANED and WARMUP, too."""
+
+FLAG, UNFINISHED = "flag", "unfinished"
+"""Events that several read: a flag of a trial with its code, and an endpoint whose schedule did not
+end because a publish call did not return; the latter's `value` is for how long the call was held,
+in ns."""
+WAITS = "waits"
+"""Code of the event `unfinished` of a publisher that waits for another's call on its thread."""
+
 
 class FailedBy(StrEnum):
     """Who is at fault for a failed trial.

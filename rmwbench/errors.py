@@ -5,7 +5,7 @@ The command line prints it and exits 2.
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from rmwbench.typed import as_typed
 
@@ -55,3 +55,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     is similar."""
     suggestion = nearest(name, known)
     return f"did you mean `{suggestion}`?" if suggestion else None
+
+
+def not_one_of(
+    what: str, name: str, known: Collection[str], *, where: str | None = None
+) -> UserError:
+    """For a name that is not among `known`, with the nearest one suggested."""
+    return UserError(
+        what,
+        where=where,
+        expected="one of " + ", ".join(known),
+        actual=name,
+        fix=did_you_mean(name, known),
+    )

@@ -1,4 +1,5 @@
-"""The one writer of what a user names as output: a file is there whole, or as it was before.
+"""Writes a file so that it is there whole, or as it was before: an output that a user names, and
+what must survive a power cut.
 
 A regular file is written beside its place and renamed, so that whoever is killed, or runs out of
 disk, leaves no half of it. Another kind of file (a pipe, /dev/stdout, /dev/null) is written
@@ -9,7 +10,8 @@ written.
 import os
 import secrets
 import stat
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rmwbench.errors import UserError
@@ -29,9 +31,8 @@ OTHER_FORMATS = {
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Writes `content` to PATH as UTF-8, whole or not at all. Not for what must survive a power
-    cut: nothing is flushed. Raises UserError where it cannot be written; then no part of it is
-    left."""
+    """Writes `content` to PATH as UTF-8, whole or not at all. Nothing is flushed: see
+    `durable_files`. Raises UserError where it cannot be written; then no part of it is left."""
     path = Path(path)
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     check_writable(path)
@@ -43,6 +44,67 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
             _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
         raise _cannot(path, error) from error
+
+
+@contextmanager
+def durable_file(path: Path) -> Iterator[Path]:
+    """As `durable_files`, for one: a name to write to."""
+    with durable_files() as durable:
+        yield durable(path)
+
+
+@contextmanager
+def durable_files() -> Iterator[Callable[[Path], Path]]:
+    """For what must survive a power cut. Gives a name to write to for each path; when all has
+    succeeded the files are on disk under their paths. Raises UserError where they cannot be
+    written; then nothing of them is left.
+
+    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for
+    ten at once.
+    """
+    partials: dict[Path, Path] = {}
+
+    def partial_of(path: Path) -> Path:
+        return partials.setdefault(path, path.with_name(path.name + ".partial"))
+
+    try:
+        yield partial_of
+        flush(partials.values())
+        for path, partial in partials.items():
+            os.rename(partial, path)
+        flush(dict.fromkeys(path.parent for path in partials))
+    except BaseException as error:
+        for partial in partials.values():
+            partial.unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
+        raise UserError(
+            "this file cannot be written",
+            where=str(next(reversed(partials), "")) or None,
+            actual=error.strerror or str(error),
+            fix="make room there",
+        ) from None
+
+
+def flush(paths: Iterable[Path]) -> None:
+    """On return these files and directories are on disk."""
+    paths = list(paths)
+    if len(paths) <= 1:
+        for path in paths:
+            _flush(path)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(16, len(paths))) as pool:
+        list(pool.map(_flush, paths))
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def make_directory(path: Path) -> None:

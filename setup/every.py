@@ -20,6 +20,7 @@ LIBTEST = re.compile(r"test result: \w+\. (\d+ passed); (\d+ failed);.*")
 FAILED = re.compile(
     r"(?:FAILED|ERROR) (\S.*)|test (.+) \.\.\. FAILED.*|(\S+) --- FAILED| {4}(\w+(?:::\w+)+)"
 )
+MOST_EXPLAINED = 4
 AGAIN = "What failed of the tests in Rust"
 """How setup/rust-test-summary begins to repeat what has been counted."""
 
@@ -35,8 +36,8 @@ def main() -> int:
     print()
     for part, names in failed.items():
         print(f"make {part}: failed")
-        for name in names:
-            print(f"  {name}")
+        for name, explained in names.items():
+            print("\n    ".join([f"  {name}", *explained]))
     if needed in failed and others:
         print(f"not run, since they need `make {needed}`: {', '.join(others)}")
     print(f"parts: {len(parts) + len(others)}, of which failed: {', '.join(failed) or 'none'}")
@@ -44,22 +45,27 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def ran(part: str, counts: Counter[str]) -> list[str] | None:
-    """None where it went well; else the tests that failed, where it says which. Adds to `counts`
-    what it counted."""
+def ran(part: str, counts: Counter[str]) -> dict[str, list[str]] | None:
+    """None where it went well; else the tests that failed, where it says which, each with the
+    first lines that explain it. Adds to `counts` what it counted."""
     command = [os.environ.get("MAKE", "make"), "--no-print-directory", part]
-    names: dict[str, None] = {}
+    names: dict[str, list[str]] = {}
+    explained: list[str] | None = None
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as made:
         assert made.stdout is not None
         again = False
         for line in shown(made.stdout.fileno()):
             again |= line.startswith(AGAIN)
             if match := FAILED.fullmatch(line):
-                names[next(filter(None, match.groups()))] = None
+                explained = names.setdefault(next(filter(None, match.groups())), [])
+            elif not (again or explained is None) and line.startswith("    "):
+                explained += [line.strip()][: MOST_EXPLAINED - len(explained)]
+            else:
+                explained = None
             if not again and (match := PYTEST.fullmatch(line) or LIBTEST.fullmatch(line)):
                 for number, word in re.findall(r"(\d+) ([a-z]+)", " ".join(match.groups())):
                     counts["failed" if word.startswith("error") else word] += int(number)
-    return list(names) if made.returncode else None
+    return names if made.returncode else None
 
 
 def shown(fd: int) -> Iterator[str]:

@@ -17,6 +17,7 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 WRITTEN = {
     "claims.md": ("rmwbench", "published", "claims", "--markdown"),
     "questionnaire.md": ("rmwbench", "published", "questionnaire", "--markdown"),
+    "reports.md": ("rmwbench", "suites", "reports", "--markdown"),
     **{
         f"formats/{name}.schema.json": ("rmwbench.results.answer_schema", name)
         for name in ("calibration", "capacity", "compare", "decide", "explain", "show")

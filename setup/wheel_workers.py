@@ -79,7 +79,7 @@ def _built(native: Path, built: Path) -> Iterator[Path]:
 
 def _ros2(native: Path) -> Iterator[tuple[Path, Path]]:
     """What the worker on rclcpp is built from, and where it lies in the wheel
-    (rmwbench/lab/middleware/brought.py)."""
+    (rmwbench/lab/middleware/catalogue.py)."""
     for package in ("rmwbench_msgs", "rmwbench_rclcpp"):
         yield native.parent / "ros2" / package, Path(package)
     profiles = (f"middlewares/{name}/profiles/tuned.xml" for name in ("cyclonedds", "fastdds"))
@@ -132,7 +132,7 @@ def _libc(headers: str) -> str:
 
 
 def _needs(headers: str, machine: str) -> dict[str, object]:
-    """The format of rmwbench/lab/middleware/brought.py."""
+    """The format of rmwbench/lab/middleware/catalogue.py."""
     libraries = set(re.findall(r"NEEDED\s+(\S+)", headers))
     packages = {}
     for library in sorted(name for name in libraries if not EVERYWHERE.fullmatch(name)):

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 from hypothesis import HealthCheck, settings
 
-from rmwbench.lab.host.host_choice import why_not_own
+from rmwbench.lab.host.hosts import why_not_own
 from tests.support import kept, spared
 from tests.support.starved import Watch
 

@@ -32,8 +32,6 @@ OF_FRAMES = "frames on a link, or no share of messages"
 HAND_CHECKED = {
     "degraded": {
         "Discovery or delivery, 54 Mbit/s, 10 % per interface and direction": OF_SENT,
-        "A cold start of RViz over WiFi": OF_FRAMES,
-        "Two live networks, one of them bad": OF_FRAMES,
     },
     "evaluations": {},
     "findings": {

@@ -5,6 +5,7 @@ tables as rows grouped by trial, records as columns read when asked for.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,6 +114,15 @@ class SmallTables:
         self.counters = self._grouped("counters")
         self.events = self._grouped("events")
         self.clock_map = self._grouped("clock_map")
+
+    @cached_property
+    def attestations(self) -> dict[int, Rows]:
+        """Only a report shows these two."""
+        return self._grouped("attestations")
+
+    @cached_property
+    def probes(self) -> dict[int, Rows]:
+        return self._grouped("probes")
 
     def _grouped(self, name: str) -> dict[int, Rows]:
         if self._trials is None:

@@ -2,10 +2,9 @@
 most the last line.
 
 It alone says which files belong to the bundle: a table that no line names is a leftover of a trial
-that never finished.
-
-The lines of the journal (docs/formats/bundle.md): a class for each type of line that somebody
-reads. A line of another type is an `UnknownLine`, so that an older tool reads a newer journal.
+that never finished. There is a class for each type of line that somebody reads
+(docs/formats/bundle.md). A line of another type is an `UnknownLine`, so that an older tool reads a
+newer journal.
 """
 
 import json
@@ -17,7 +16,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from rmwbench.bundle.typed_fields import Many, Number, Real, Stored, first_problem
+from rmwbench.bundle.campaign_json import Many, Number, Real, Stored, first_problem
 from rmwbench.codes import FailedBy
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input

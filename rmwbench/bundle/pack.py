@@ -28,8 +28,9 @@ from rmwbench.bundle.journal import (
     TrialEnded,
 )
 from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_rows
-from rmwbench.bundle.write import encoding, flush
+from rmwbench.bundle.write import encoding
 from rmwbench.errors import UserError
+from rmwbench.whole_file import flush
 
 ROWS_PER_LOT = 262_144
 """As in merged files: what reading one trial decodes, and what the writer holds in memory per

@@ -8,10 +8,8 @@ processes from resuming the same campaign at once.
 import fcntl
 import hashlib
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +27,38 @@ from rmwbench.bundle.schema import (
     table_from_columns,
 )
 from rmwbench.errors import UserError
+from rmwbench.whole_file import durable_file, durable_files, flush
 
 LOCK = ".lock"
+
+
+def _refuse_used(directory: Path) -> None:
+    """Raises UserError where a new campaign would lie in something else."""
+    from rmwbench.bundle.bundle_reader import refuse_bytes
+
+    refuse_bytes(directory)
+    if not directory.exists():
+        return
+    if not directory.is_dir():
+        raise UserError(
+            "not a directory", where=str(directory), fix="choose another place for the campaign"
+        )
+    there = sorted(p.name for p in directory.iterdir() if p.name != LOCK)
+    if "campaign.json" in there:
+        raise UserError(
+            "this directory holds a campaign already",
+            where=str(directory),
+            expected="a new or empty directory",
+            fix=f"finish it with `rmwbench resume {directory}`, or choose another directory",
+        )
+    if there:
+        raise UserError(
+            "the directory is not empty",
+            where=str(directory),
+            expected="a new or empty directory",
+            actual=", ".join(there[:3]) + (" …" if len(there) > 3 else ""),
+            fix="choose another directory",
+        )
 
 
 class BundleWriter:
@@ -47,51 +75,19 @@ class BundleWriter:
 
         Raises UserError when the directory holds anything already: it may be another campaign.
         """
-        from rmwbench.bundle.bundle_reader import refuse_bytes
-
         directory = Path(directory)
-        refuse_bytes(directory)
-        if directory.exists():
-            if not directory.is_dir():
-                raise UserError(
-                    "not a directory",
-                    where=str(directory),
-                    fix="choose another place for the campaign",
-                )
-            there = sorted(p.name for p in directory.iterdir())
-            if "campaign.json" in there:
-                raise UserError(
-                    "this directory holds a campaign already",
-                    where=str(directory),
-                    expected="a new or empty directory",
-                    fix=f"finish it with `rmwbench resume {directory}`, or choose another "
-                    "directory",
-                )
-            if there:
-                raise UserError(
-                    "the directory is not empty",
-                    where=str(directory),
-                    expected="a new or empty directory",
-                    actual=", ".join(there[:3]) + (" …" if len(there) > 3 else ""),
-                    fix="choose another directory",
-                )
-        made = [path for path in (directory, *directory.parents) if not path.exists()]
+        new = [path for path in (directory, *directory.parents) if not path.exists()]
+        writer = cls(directory, _lock_unused(directory, new))
         try:
-            (directory / "tables").mkdir(parents=True)
+            (directory / "tables").mkdir()
             (directory / "files").mkdir()
-            writer = cls(directory, _take_lock(directory))
             writer.write_campaign(campaign)
             (directory / journal.NAME).touch()
-            _sync_directory(directory)
+            flush([directory])
         except (OSError, UserError) as error:
-            _unmake(directory, made)
-            if isinstance(error, UserError):
-                raise
-            raise UserError(
-                f"cannot make the campaign directory: {error.strerror}",
-                where=str(directory),
-                fix="make room there, or choose another place with --out DIR",
-            ) from None
+            _unmake(directory, new)
+            writer.close()
+            raise _cannot_make(directory, error) from None
         return writer
 
     @classmethod
@@ -108,7 +104,7 @@ class BundleWriter:
 
     @classmethod
     def held(cls, directory: Path | str) -> "BundleWriter":
-        """The same with everything as it is: for who may still refuse to go on."""
+        """As `reopen`, but leftovers stay: for a caller that may still decide not to continue."""
         from rmwbench.bundle.bundle_reader import Bundle
 
         place = Bundle(directory).directory  # refuses what is none, before a lock is put there
@@ -125,7 +121,8 @@ class BundleWriter:
         ends)."""
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
         text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-        _replace(self.directory / "campaign.json", text.encode())
+        with durable_file(self.directory / "campaign.json") as partial:
+            partial.write_text(text, encoding="utf-8")
 
     def write_tables(
         self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]
@@ -136,7 +133,7 @@ class BundleWriter:
         `trial` is None for the tables of the whole campaign (`cells`, `machine`). A value is a
         pyarrow table of the schema or a mapping of columns as `table_from_columns` takes it.
         """
-        with _durable_batch() as durable:
+        with durable_files() as durable:
             for name, table in tables.items():
                 if name not in TABLES:
                     raise ValueError(f"no table {name}")
@@ -169,7 +166,7 @@ class BundleWriter:
         held = {}
         for name, trials in merge.candidates(bundle).items():
             path = merge.path_of(self.directory, name, number)
-            with _durable(path) as partial:
+            with durable_file(path) as partial:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
                 ranges = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
                 held[name] = tuple(ranges)
@@ -202,7 +199,7 @@ class BundleWriter:
         digest = hashlib.sha256(content).hexdigest()
         path = self.directory / "files" / digest
         if not path.exists():
-            with _durable(path) as partial:
+            with durable_file(path) as partial:
                 partial.write_bytes(content)
         return digest
 
@@ -256,105 +253,65 @@ def _take_lock(directory: Path) -> Any:
         ) from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         file.close()
         raise UserError(
             "another rmwbench is writing this campaign",
             where=str(directory),
             fix="wait for it, or stop it first",
         ) from None
+    except OSError as error:
+        file.close()
+        raise UserError(
+            "this file system cannot lock files",
+            where=str(directory),
+            actual=error.strerror,
+            fix="have the campaign on a local disk; reading it (`rmwbench show`) needs no lock",
+        ) from None
     return file
 
 
-@contextmanager
-def _durable(path: Path) -> Iterator[Path]:
-    """A name to write to; when that has succeeded the file is on disk under `path`."""
-    with _durable_batch() as durable:
-        yield durable(path)
-
-
-@contextmanager
-def _durable_batch() -> Iterator[Callable[[Path], Path]]:
-    """Gives a name to write to for each path; when all has succeeded the files are on disk under
-    their paths.
-
-    They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for
-    ten at once.
-    """
-    named: dict[Path, Path] = {}
-
-    def partial_of(path: Path) -> Path:
-        return named.setdefault(path, path.with_name(path.name + ".partial"))
-
+def _lock_unused(directory: Path, new: Iterable[Path]) -> Any:
+    """Makes the directory, with those above it that are `new`, and takes its lock. Raises UserError
+    where that fails or something is there; what another creator put there stays."""
+    _refuse_used(directory)
     try:
-        yield partial_of
-        _publish(named)
-    except OSError as error:
-        for partial in named.values():
-            partial.unlink(missing_ok=True)
-        where = str(next(reversed(named), "")) or None
-        raise UserError(
-            f"cannot write the bundle: {error.strerror or error}",
-            where=where,
-            fix="is the disk full?",
-        ) from None
-    except BaseException:
-        for partial in named.values():
-            partial.unlink(missing_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / LOCK).touch()
+        lock = _take_lock(directory)
+    except (OSError, UserError) as error:
+        _remove_empty(new)
+        raise _cannot_make(directory, error) from None
+    try:
+        _refuse_used(directory)  # another creator may have had the lock until now
+    except UserError:
+        lock.close()
         raise
+    return lock
 
 
-def _replace(path: Path, content: bytes) -> None:
-    with _durable(path) as partial:
-        partial.write_bytes(content)
+def _cannot_make(directory: Path, error: OSError | UserError) -> UserError:
+    if isinstance(error, UserError):
+        return error
+    return UserError(
+        f"cannot make the campaign directory: {error.strerror}",
+        where=str(directory),
+        fix="make room there, or choose another place with --out DIR",
+    )
 
 
-def _unmake(directory: Path, made: Iterable[Path]) -> None:
-    """Removes the beginnings of a campaign that could not be made, and the directories that were
-    `made` for it."""
+def _unmake(directory: Path, new: Iterable[Path]) -> None:
+    """Removes the beginnings of a campaign that could not be made by the holder of its lock, and
+    the directories that are `new`."""
     with suppress(OSError):
         for name in ("tables", "files"):
             (directory / name).rmdir()
-    for name in (LOCK, "campaign.json", "campaign.json.partial", journal.NAME):
+    for name in ("campaign.json", journal.NAME, LOCK):
         (directory / name).unlink(missing_ok=True)
+    _remove_empty(new)
+
+
+def _remove_empty(new: Iterable[Path]) -> None:
     with suppress(OSError):  # somebody else put something there
-        for path in made:
+        for path in new:
             path.rmdir()
-
-
-def _publish(named: Mapping[Path, Path]) -> None:
-    """Path → the name it was written under."""
-    _at_once(_flush, list(named.values()))
-    for path, partial in named.items():
-        os.rename(partial, path)
-    _at_once(_sync_directory, list(dict.fromkeys(path.parent for path in named)))
-
-
-def flush(paths: Iterable[Path]) -> None:
-    """On return these files and directories are on disk."""
-    _at_once(_flush, list(paths))
-
-
-def _at_once(wait: Callable[[Path], None], paths: list[Path]) -> None:
-    if len(paths) > 1:
-        with ThreadPoolExecutor(min(16, len(paths))) as pool:
-            list(pool.map(wait, paths))
-    else:
-        for path in paths:
-            wait(path)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

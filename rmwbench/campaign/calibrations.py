@@ -7,7 +7,6 @@ still found, and the report says that the kernel was another one.
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.results.machine.machine_model import Hardware
+from rmwbench.whole_file import durable_file
 
 SCHEMA, VERSION = "rmwbench/calibration", 1
 _SUMMARY = (
@@ -66,13 +66,10 @@ def save(document: Mapping[str, Any]) -> Path:
 
 
 def write(document: Mapping[str, Any], path: Path) -> None:
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with open(partial, "w", encoding="utf-8") as file:
-        json.dump(document, file, ensure_ascii=False, allow_nan=False, indent=1)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    partial.rename(path)
+    """Raises UserError where it cannot be written."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    with durable_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -18,7 +18,7 @@ from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostKind, Hosts, host_kind
+from rmwbench.lab.host import HostKind, Hosts, check, host_kind
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -140,7 +140,7 @@ class Here:
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         preflight.check_memory(plan)
-        preflight.check_lab().close()
+        check().close()
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places

@@ -17,7 +17,7 @@ from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
-from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
+from rmwbench.campaign.trial.outcome import TOLD, keeps_spoilt
 from rmwbench.suite.arm import left_out_lines
 from rmwbench.typed import as_typed
 

@@ -16,14 +16,8 @@ from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here, Lab
-from rmwbench.campaign.plan import (
-    enough_blocks,
-    file_faults,
-    overload,
-    preflight,
-    shared_host,
-    unsupported,
-)
+from rmwbench.campaign.looks import Judging
+from rmwbench.campaign.plan import file_faults, plan_refusals, preflight, shared_host, unsupported
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
@@ -31,14 +25,14 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner
-from rmwbench.campaign.trial.spoilt import keeps_spoilt
+from rmwbench.campaign.trial.outcome import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
-from rmwbench.lab.host.host_choice import OWN, VARIABLE
+from rmwbench.lab.host.hosts import OWN, VARIABLE
 from rmwbench.lab.machine import card as machine_card
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.lab.middleware.find import unlike
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
 
@@ -69,6 +63,7 @@ def new_campaign(
         suite_file=str(path.absolute()),
         written=planner.written(),
         added=planner.added(),
+        network=choice.network,
     )
     request, absent = planner.without_absent(request)
     has = lab.machine()
@@ -83,7 +78,8 @@ def new_campaign(
     card = MachineDocument.model_validate(document["machine"])
     cells = cells_table(plan, workers, card.sysctls)
     writer.write_whole_campaign({"cells": cells, "machine": machine_table(card, None)})
-    source = BlockSource(document["campaign"], plan, Course(plan), writer)
+    judge = _judge(request, plan, directory)
+    source = BlockSource(document["campaign"], plan, Course(plan), writer, judge=judge)
     return Runner(source, lab, workers, writer, card)
 
 
@@ -116,8 +112,8 @@ def checked(
     # a budget pays for what can run
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
-    enough_blocks.check(plan, places)
-    overload.check(plan.cells, places)
+    plan_refusals.check_enough(plan, places)
+    plan_refusals.check_overload(plan.cells, places)
     return workers_of(plan, places, lab, directory)
 
 
@@ -179,8 +175,18 @@ def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
         writer.append(CampaignFinished())
-    source = BlockSource(stored.campaign or directory.name, plan, course, writer)
+    judge = _judge(request, plan, directory)
+    source = BlockSource(stored.campaign or directory.name, plan, course, writer, judge=judge)
     return Runner(source, lab, workers, writer, stored.machine)
+
+
+def _judge(request: Request, plan: Plan, directory: Path) -> Judging | None:
+    """Who looks between blocks; None: at verdicts, as usual."""
+    if not request.until_limits or plan.suite.outcomes is None:
+        return None
+    from rmwbench.campaign.limits_look import LimitsJudge  # what makes answers takes long to import
+
+    return LimitsJudge(plan, directory)
 
 
 def resumed_course(
@@ -221,7 +227,7 @@ def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan
             where=str(bundle.directory),
         )
     lacking = {one.cell: one.reason for one in stored.plan.unsupported}
-    choice = Choice(written=request.written)
+    choice = Choice(written=request.written, network=request.network)
     plan = Planner(text, request.suite_file, choice).plan(
         request, lacking, looks=stored.plan.blocks.looks, host=host
     )

@@ -1,4 +1,5 @@
-"""Where verbs print: the only place that makes consoles, so that every verb treats a pipe alike.
+"""Where verbs print: the only place that makes consoles, so that every verb treats a pipe alike,
+and the option `--out FILE` that writes an answer as a page, the same in every verb that has it.
 
 A terminal has a width, and tables and sentences are wrapped to it. A pipe or a file has none: what
 goes there is searched by the line (`| grep`) or read by a program, so nothing is wrapped, folded or
@@ -12,9 +13,13 @@ import re
 import sys
 from contextlib import suppress
 from functools import cache
-from typing import IO, TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+
+import typer
 
 from rmwbench.typed import NAME, as_typed, calls, command
+from rmwbench.whole_file import check_page, is_written_through
 from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
@@ -22,6 +27,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
     from rich.segment import Segment
+
+    from rmwbench.report.view import Block, View
+
 
 UNBOUNDED = 1_000_000
 """Columns; more than any line that is ever printed."""
@@ -121,6 +129,20 @@ def stdout_console(*, soft_wrap: bool = False) -> "Console":
     return console
 
 
+def print_view(view: "View") -> None:
+    """An answer, on stdout."""
+    from rmwbench.report.render import terminal
+
+    terminal.print_view(view, stdout_console())
+
+
+def print_blocks(*blocks: "Block") -> None:
+    """What has no title of its own, such as a list, on stdout."""
+    from rmwbench.report.render import terminal
+
+    terminal.print_blocks(blocks, stdout_console())
+
+
 def stderr_console() -> "Console":
     """For progress, on stderr: a line each, which the terminal wraps."""
     from rich.console import Console
@@ -186,3 +208,28 @@ class _Progress:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
+
+
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="FILE", help="Write it as a page: one HTML file, with charts."
+    ),
+]
+Html = Annotated[Path | None, typer.Option("--html", hidden=True)]
+"""An earlier name of `--out`, still taken."""
+
+
+def page(out: Path | None, earlier: Path | None = None) -> Path | None:
+    """The page that was asked for. Raises UserError where it cannot be written, before any work was
+    done for it."""
+    path = out or earlier
+    if path is not None:
+        check_page(path)
+    return path
+
+
+def say_written(path: Path) -> None:
+    """Names the file that was written, unless that would end up behind it in a pipe."""
+    if not is_written_through(path):
+        typer.echo(path)

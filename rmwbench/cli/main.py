@@ -4,87 +4,22 @@ code.
 Exit codes: 0 yes, 1 no, 2 could not tell (bad input included), 130 interrupted. Verbs are imported
 by name, and import what they need only when they run: the help must not wait half a second for
 Arrow and charts.
-
-The end of a verb by an exception that nobody foresaw: one line, and a file with what is needed
-to repair it.
-
-It is never an answer, so its exit code is 2: a script must not take a crash for "no".
 """
 
 import errno
 import gc
 import os
-import platform
 import select
 import sys
-import tempfile
-import time
-import traceback
 from contextlib import suppress
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
-from rmwbench import home
 from rmwbench.cli.help import HELP_OPTIONS, PlainGroup
 from rmwbench.errors import UserError
 from rmwbench.typed import MORE, NEEDED, VERBS, as_typed
-
-MOST_KEPT = 20
-
-
-def told(error: BaseException) -> str:
-    """What to print: the exception in one line, and where its details are."""
-    details = _details(error)
-    place = _kept(details)
-    if place is None:
-        return f"a mistake in rmwbench, and its details can be written nowhere\n\n{details}"
-    kind = type(error).__name__
-    words = " ".join(str(error).split())[:200]
-    return (
-        f"a mistake in rmwbench ended this command: {kind}{': ' if words else ''}{words}\n"
-        f"  do: report it with the details in {place}"
-    )
-
-
-def directory() -> Path:
-    """Where the details go: the user's state directory, beside the calibrations."""
-    return home.state() / "mistakes"
-
-
-def _details(error: BaseException) -> str:
-    from importlib.metadata import version
-
-    lines = [
-        f"rmwbench {version('rmwbench')}, Python {platform.python_version()}, "
-        f"{platform.platform()}",
-        f"at {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}, in {os.getcwd()}",
-        "arguments: " + " ".join(map(repr, sys.argv[1:])),
-        "",
-        *traceback.format_exception(error),
-    ]
-    return "\n".join(lines)
-
-
-def _kept(details: str) -> Path | None:
-    """The file that has them now: in the state directory, or where that is not possible in that of
-    temporary files."""
-    stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
-    for place in (directory, lambda: Path(tempfile.gettempdir())):
-        try:
-            path = place() / (stamp if place is directory else f"rmwbench-mistake-{stamp}")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(details, encoding="utf-8", errors="backslashreplace")
-            if place is directory:
-                for old in sorted(path.parent.glob("*.txt"))[:-MOST_KEPT]:
-                    old.unlink(missing_ok=True)
-            return path
-        except (OSError, UserError):  # no home
-            continue
-    return None
-
 
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
@@ -103,7 +38,7 @@ EARLIER = {
 }
 """Verbs that had a name of their own before 2026-12. The earlier name still runs them."""
 
-GATES = (
+ANSWERING_VERBS = (
     "doctor",
     "calibrate",
     "run",
@@ -189,7 +124,6 @@ and `claims` goes to looking for circles among modules and tables."""
 def main(arguments: list[str] | None = None) -> None:
     """Runs a verb and exits the process."""
     from rmwbench.cli.console import make_streams_safe
-    from rmwbench.errors import UserError
 
     gc.set_threshold(RARELY)
     make_streams_safe()
@@ -217,7 +151,9 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{where}{error.strerror}\n  do: make room or give access there, or use another "
                 "place"
             )
-        _fail(told(error))
+        from rmwbench.cli.crash_report import crash_message
+
+        _fail(crash_message(error))
 
 
 def _fail(text: str) -> NoReturn:
@@ -245,7 +181,6 @@ def _guarded(arguments: list[str]) -> None:
     a success; a verb whose exit code is an answer, and that had no time to give it, could not
     tell."""
     from rmwbench.cli.console import StdoutRefused
-    from rmwbench.errors import UserError
 
     code: str | int | None = 0
     stdout = _stdout()
@@ -280,7 +215,7 @@ def _forget_stdout() -> None:
 
 
 def _unanswered(arguments: list[str]) -> int:
-    return 2 if any(" ".join(arguments[:words]) in GATES for words in (1, 2, 3)) else 0
+    return 2 if any(" ".join(arguments[:words]) in ANSWERING_VERBS for words in (1, 2, 3)) else 0
 
 
 def _verb(arguments: list[str]) -> str:

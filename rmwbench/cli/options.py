@@ -1,7 +1,7 @@
 """Options that several verbs have, and `taking`, by which a verb gets its options as one object.
 
-`--candidates`, `--with`, `--without` and `--profile` are what the command line says of a suite's arms, `--at` of
-the levels of its factors: the same for every verb that plans or runs."""
+`--candidates`, `--with`, `--without` and `--profile` are what the command line says of a suite's arms, `--network`
+of what lies between its hosts, `--at` of the levels of its factors: the same for every verb that plans or runs."""
 
 import inspect
 import math
@@ -48,6 +48,13 @@ def complete_candidate(incomplete: str) -> list[str]:
     return [name for name in known_candidates().names if name.startswith(incomplete)]
 
 
+def complete_network(incomplete: str) -> list[str]:
+    """Names of shipped networks that begin so."""
+    from rmwbench.suite.file.networks_file import shipped_networks
+
+    return [name for name in shipped_networks() if name.startswith(incomplete)]
+
+
 WHICH = (
     "A candidate, a set (`rmwbench candidates` lists both) or your own file of candidates; "
     "may be repeated."
@@ -84,7 +91,18 @@ Profiles = Annotated[
     typer.Option(
         "--profile",
         metavar="MIDDLEWARE=FILE",
-        help="Compare this middleware with your own profile file besides; may be repeated.",
+        help="Compare this middleware, or a candidate of it, with your own profile file besides; may "
+        "be repeated.",
+    ),
+]
+OverNetwork = Annotated[
+    str | None,
+    typer.Option(
+        "--network",
+        metavar="NAME",
+        help="Play every workload over this network, one of the suite's or a shipped one such as "
+        "wifi; of one host, what only reads goes to a second one (docs/network.md).",
+        autocompletion=complete_network,
     ),
 ]
 At = Annotated[
@@ -125,18 +143,19 @@ Arms = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ArmOptions:
-    """Which arms."""
+    """Which arms, over which network."""
 
     arm: Arms = None
     candidates: Candidates = None
     added: With = None
     without: Without = None
     profiles: Profiles = None
+    network: OverNetwork = None
 
     @property
     def choice(self) -> "Choice":
         found = choice(self.candidates, self.added, self.without)
-        return replace(found, profiles=tuple(self.profiles or ()))
+        return replace(found, profiles=tuple(self.profiles or ()), network=self.network)
 
     def compared(self, suite: str) -> "Choice":
         """What the command line says of the suite's arms; where neither says any, what is here, and
@@ -146,10 +165,10 @@ class ArmOptions:
         from rmwbench.suite.file.places import find, read
 
         path = find(suite)
-        found = default_arms(path, read(path), self.choice, named=bool(self.arm))
-        if found.said:
-            stderr_console().print(found.said, style="dim", markup=False)
-        return found.choice
+        arms = default_arms(path, read(path), self.choice, named=bool(self.arm))
+        if arms.note:
+            stderr_console().print(arms.note, style="dim", markup=False)
+        return arms.choice
 
 
 @dataclass(frozen=True, kw_only=True)

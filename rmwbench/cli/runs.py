@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
-from rmwbench.cli.console import say, stderr_console, stdout_console
+from rmwbench.cli.console import print_view, say, stderr_console
 from rmwbench.cli.gate import exit_code, limits, own_failed
 from rmwbench.errors import UserError
 
@@ -34,8 +34,9 @@ def carry_out(
 ) -> NoReturn:
     """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
     answer; ends the verb."""
-    go_on = f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
-    run_to_end(campaign, directory, go_on, f"rmwbench show {directory}")
+    run_to_end(
+        campaign, directory, resume_command(directory, cluster), f"rmwbench show {directory}"
+    )
     code = _answer(directory, no_report)
     if copy := campaign.lab.copy:
         copy.update()  # the report, too
@@ -43,9 +44,20 @@ def carry_out(
     raise typer.Exit(code)
 
 
+def resume_command(directory: Path, cluster: str | None = None) -> str:
+    return f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
+
+
+def end_stopped(signal: str, directory: Path, go_on: str, look: str) -> NoReturn:
+    """Ends a verb that a signal stopped, with the commands that go on, and that look at what there
+    is."""
+    text = f"stopped by {signal}; what was finished stays in {directory}"
+    stderr_console().print(f"{text}\ngo on:   {go_on}\nlook:    {look}", markup=False)
+    raise typer.Exit(130)
+
+
 def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, look: str) -> None:
-    """Runs what a campaign lacks; where a signal stops it, ends the verb with the commands that go
-    on, and that look at what there is."""
+    """Runs what a campaign lacks; where a signal stops it, ends the verb as `end_stopped`."""
     console = stderr_console()
     if any(cell.sampling.traced for cell in campaign.source.plan.cells):
         console.print(
@@ -64,33 +76,32 @@ def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, loo
             console.print(f"{done}: nothing is left to run")
             ending = None
     if ending is not None and ending.stopped_by:
-        console.print(
-            f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished"
-        )
-        console.print(f"go on:   {go_on}\nlook:    {look}")
-        raise typer.Exit(130)
+        end_stopped(ending.stopped_by, directory, go_on, look)
 
 
 def guarded(run: "Callable[[], E]", directory: Path, go_on: str) -> "E":
-    """What stops a campaign from being written, mostly a full disk, costs the trial under way and
-    nothing else. `go_on`: the command that goes on."""
+    """Runs; an error that stops the campaign keeps its own advice, followed by the command `go_on`.
+    Such an error, mostly a full disk, costs the trial under way and nothing else."""
     try:
         return run()
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise
-        what, where, actual = (
+        stop = UserError(
             "the campaign cannot be written",
-            error.filename or str(directory),
-            error.strerror,
+            where=error.filename or str(directory),
+            actual=error.strerror,
+            fix="make room or give access there",
         )
     except UserError as error:
-        what, where, actual = error.what, error.where, error.actual
+        stop = error
+    further = f"what was finished is a valid campaign, and `{go_on}` goes on with it"
     raise UserError(
-        what,
-        where=where,
-        actual=actual,
-        fix=f"what was finished is a valid campaign: make room (is the disk full?), then {go_on}",
+        stop.what,
+        where=stop.where,
+        expected=stop.expected,
+        actual=stop.actual,
+        fix=f"{stop.fix}; {further}" if stop.fix else further,
     )
 
 
@@ -104,17 +115,16 @@ def _answer(directory: Path, no_report: bool) -> int:
         say(directory)
         return nothing
     from rmwbench.published.campaign_section import evaluated
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.report.show.files import write_html
     from rmwbench.report.show.suite_view import view
-    from rmwbench.results.show import summarise
+    from rmwbench.results.suite_document import summarise
 
     shown = summarise(bundle)
     if no_report:
         say(directory)
         return exit_code(shown)
     beside = evaluated(shown)
-    print_view(view(shown, beside), stdout_console())
+    print_view(view(shown, beside))
     path = directory / "report.html"
     write_html(shown, path, beside)
     say(f"report: {path}")

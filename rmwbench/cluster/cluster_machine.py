@@ -35,8 +35,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, check_own, devices
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
-from rmwbench.lab.middleware.find import VARIABLE
-from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.lab.middleware.find import VARIABLE, unlike
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.interfaces import Gang
 

@@ -16,6 +16,7 @@ def door_class() -> type:
             import os
             import shutil
             import sys
+            import tempfile
             import zipfile
             from pathlib import Path
 
@@ -26,8 +27,8 @@ def door_class() -> type:
             )
             place = cache / "code" / digest
             if not place.exists():
-                partial = place.with_name(f"{digest}.{os.getpid()}.partial")
-                partial.mkdir(parents=True)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                partial = Path(tempfile.mkdtemp(prefix=f"{digest}.", dir=place.parent))
                 zipfile.ZipFile(io.BytesIO(archive)).extractall(partial)
                 try:
                     partial.rename(place)

@@ -20,18 +20,19 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.cluster import fingerprint, shipping
+from rmwbench.cluster import machine_likeness, shipping
+from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST
 from rmwbench.cluster.connect import RESOURCE, connect, nodes
 from rmwbench.cluster.door import door_class
-from rmwbench.cluster.duration import machine_budget_s
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import NAMESPACES, HostKind
+from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell
+from rmwbench.words.numbers import counted
 
 CARD_TIMEOUT_S = 60.0
 EQUIP_TIMEOUT_S = 600.0
@@ -63,6 +64,22 @@ class Remote:
         return self.actor.call.options(num_returns=returns).remote(method, *arguments)
 
 
+@dataclass(frozen=True)
+class NoAnswer:
+    """In the place of a machine's answer: why it gave none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class RunningTrial:
+    """A trial under way: what runs it, and the reference to its result."""
+
+    runner: Any
+    order: Order
+    result: Any
+
+
 class Fleet:
     """Use as a context manager: leaving it ends the actors and the connection. `machines` are
     alike; `left_out` says why the others are not used; `runners` are what trials are given to: the
@@ -79,9 +96,8 @@ class Fleet:
         self.machines: list[Remote] = []
         self.left_out: list[tuple[str, str]] = []
         self.copy: Copy | None = None
-        self._under_way: dict[Any, tuple[Any, Order]] = {}
-        """Reference to the summary of a trial -> what runs it, and with which order."""
-        self._references: dict[int, Any] = {}
+        self._under_way: dict[Any, RunningTrial] = {}
+        """By the reference to the summary of the trial."""
         self._actors: list[Any] = []
         try:
             found = self._look_at(self._wanted(nodes(self.ray)))
@@ -114,7 +130,10 @@ class Fleet:
         return ""
 
     def lose_named(self, name: str) -> str:
-        return self.lose(next(one for one in self.runners if one.name == name))
+        return self.lose(self._runner(name))
+
+    def _runner(self, name: str) -> Any:
+        return next(one for one in self.runners if one.name == name)
 
     def answered(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
         """One that is answered or lost, or none within the time."""
@@ -140,7 +159,7 @@ class Fleet:
     def answers(
         self, asked: Mapping[str, Any], timeout_s: float = CARD_TIMEOUT_S
     ) -> dict[str, Any]:
-        """What each answered within the time that all have together, or why it did not."""
+        """What each answered within the time that all have together; NoAnswer where it did not."""
         deadline_s = time.monotonic() + timeout_s
         return {
             name: self._answer(ref, max(0.0, deadline_s - time.monotonic()))
@@ -148,8 +167,8 @@ class Fleet:
         }
 
     @property
-    def facts(self) -> fingerprint.Facts:
-        return fingerprint.facts(self.machines[0].card["machine"])
+    def facts(self) -> machine_likeness.Facts:
+        return machine_likeness.facts(self.machines[0].card["machine"])
 
     # --- what a campaign asks of its lab (rmwbench/campaign/here.py) ---
 
@@ -162,24 +181,33 @@ class Fleet:
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Ships what the machines lack and tries it there; a machine that fails is left out."""
-        wanted = shipping.programs([*(worker.executable for worker in workers.values()), *_tools()])
+        wanted = shipping.programs(workers.values(), _tools())
         described = {name: worker.description for name, worker in workers.items()}
         self._ship(wanted)
-        self._keep(
-            self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S)
-        )
+        answers = self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S)
+        self._keep({name: _problem(answer) for name, answer in answers.items()})
         self._release()
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
-        """On the first machine: the others run the same programs."""
-        found: dict[int, str] | UserError = self.ray.get(
-            self.machines[0].ask("rehearse", list(cells), places)
-        )
-        if isinstance(found, UserError):
-            raise found
-        return found
+        """On the first machine: the others run the same programs. Raises UserError where it is
+        lost."""
+        first = self.machines[0]
+        try:
+            refused: dict[int, str] | UserError = self.get(
+                first.ask("rehearse", list(cells), places)
+            )
+        except ResultsLost as lost:
+            raise UserError(
+                f"machine {first.name} was lost while it tried what the campaign asks for",
+                where=f"--cluster {self.address}",
+                actual=str(lost),
+                fix="start the machine again, or take it out of the cluster",
+            ) from None
+        if isinstance(refused, UserError):
+            raise refused
+        return refused
 
     def describe(self) -> dict[str, Any]:
         """The card of the first machine, whose summary counts the others."""
@@ -189,8 +217,8 @@ class Fleet:
         warnings = list(card.get("warnings") or ())
         if self._kernels() < count:
             warnings.append(
-                f"these {count} are nodes on {_counted(self._kernels())}: their trials disturb "
-                "each other"
+                f"these {count} are nodes on {counted(self._kernels(), 'kernel')}: their trials "
+                "disturb each other"
             )
         return card | {"summary": summary, "warnings": warnings}
 
@@ -200,7 +228,7 @@ class Fleet:
         return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
 
     def host(self) -> HostKind:
-        """Every machine must be able to make them (machine.py)."""
+        """Every machine must be able to make them (cluster_machine.py)."""
         return NAMESPACES
 
     def document(self) -> dict[str, Any]:
@@ -210,7 +238,7 @@ class Fleet:
         ]
         return {
             "cluster": {
-                "fingerprint": fingerprint.fingerprint(self.facts),
+                "fingerprint": machine_likeness.fingerprint(self.facts),
                 "facts": self.facts,
                 "machines": named,
                 "left_out": [{"machine": name, "reason": reason} for name, reason in self.left_out],
@@ -221,39 +249,45 @@ class Fleet:
     # --- what it asks while it runs (rmwbench/campaign/run.py) ---
 
     def idle(self) -> list[str]:
-        busy = {runner.name for runner, _ in self._under_way.values()}
+        busy = {trial.runner.name for trial in self._under_way.values()}
         return [runner.name for runner in self.runners if runner.name not in busy]
 
     def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
-        runner = next(one for one in self.runners if one.name == machine)
+        runner = self._runner(machine)
         summary, result = runner.ask("run", order, name, returns=2)
-        self._under_way[summary] = runner, order
-        self._references[order.trial] = result
+        self._under_way[summary] = RunningTrial(runner, order, result)
 
     def wait(self, signals: StopSignals) -> list[TrialEnd]:
         # A signal that raised within Ray's own code would come out of it as another error.
-        found = self.answered(self._under_way, WAIT_S)
+        references = self.answered(self._under_way, WAIT_S)
         with signals.interruptible():
             pass
-        return [self._end(reference) for reference in found]
+        return [self._end(reference) for reference in references]
 
     def _end(self, reference: Any) -> TrialEnd:
-        runner, order = self._under_way.pop(reference)
-        result = self._references.pop(order.trial)
+        trial = self._under_way.pop(reference)
         try:
             status, reason, cause = self.get(reference)
         except ResultsLost as lost:
             status, reason, cause = LOST, str(lost), None
-        return TrialEnd(runner.name, order, status, reason, cause, result, lost=status == LOST)
+        return TrialEnd(
+            trial.runner.name,
+            trial.order,
+            status,
+            reason,
+            cause,
+            trial.result,
+            lost=status == LOST,
+        )
 
     def running(self) -> list[Order]:
-        return [order for _, order in self._under_way.values()]
+        return [trial.order for trial in self._under_way.values()]
 
     def measures_here(self) -> bool:
         return any(
             machine.name == self.here
-            for runner, _ in self._under_way.values()
-            for machine in runner.members
+            for trial in self._under_way.values()
+            for machine in trial.runner.members
         )
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
@@ -272,7 +306,7 @@ class Fleet:
         """A row per machine that took part, as it was when it first did; a lost one has no end."""
         ends = self._states() if at_end and not self._under_way else {}
         rows = {row["machine"]: row for row in Bundle(writer.directory).rows("machine")}
-        rows.pop(None, None)  # of the campaign that was made and had no fleet yet
+        rows.pop(None, None)  # what the campaign was made with, which names no machine
         for remote in self.machines:
             now = remote.card["machine"]
             row = {name: json.dumps(now[name]) for name in ("hardware", "kernel", "sysctls")}
@@ -282,8 +316,8 @@ class Fleet:
         writer.write_whole_campaign({"machine": table_from_rows("machine", list(rows.values()))})
 
     def _states(self) -> dict[str, Any]:
-        found = self.answers(self.all("state"))
-        return {name: state for name, state in found.items() if isinstance(state, dict)}
+        states = self.answers(self.all("state"))
+        return {name: state for name, state in states.items() if not isinstance(state, NoAnswer)}
 
     # --- how it comes about ---
 
@@ -319,7 +353,7 @@ class Fleet:
         seen = []
         for name, (node, actor, _) in zip(unique, asked, strict=True):
             card = cards[name]
-            problem = card if isinstance(card, str) else card["problem"]
+            problem = card.reason if isinstance(card, NoAnswer) else card["problem"]
             if problem:
                 self.left_out.append((name, problem))
             else:
@@ -327,15 +361,17 @@ class Fleet:
         return seen
 
     def _answer(self, ref: Any, timeout_s: float) -> Any:
-        """What the machine answered, or why it did not."""
+        """What the machine answered; NoAnswer where it did not."""
         from ray.exceptions import GetTimeoutError, RayError
 
         try:
             return self.ray.get(ref, timeout=timeout_s)
         except GetTimeoutError:
-            return "no answer in time: another job of Ray, or another campaign, has its processors"
+            return NoAnswer(
+                "no answer in time: another job of Ray, or another campaign, has its processors"
+            )
         except RayError as error:
-            return _line(error, last=True)
+            return NoAnswer(_line(error, last=True))
 
     def _wanted(self, found: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The nodes to look at."""
@@ -356,19 +392,20 @@ class Fleet:
     def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         """The largest group of like machines, or that of the campaign to resume."""
         by_name = {remote.name: remote for remote in found}
-        seen = [(remote.name, fingerprint.facts(remote.card["machine"])) for remote in found]
-        wanted = fingerprint.facts(like) if like else None
+        seen = [(remote.name, machine_likeness.facts(remote.card["machine"])) for remote in found]
+        wanted = machine_likeness.facts(like) if like else None
         chosen = [
             group
-            for group in fingerprint.groups(seen)
+            for group in machine_likeness.groups(seen)
             if wanted is None or dict(seen)[group[0]] == wanted
         ][:1]
         names = chosen[0] if chosen else []
         ours = wanted or (dict(seen)[names[0]] if names else {})
+        others = "the machines that this campaign began on" if wanted else "the others"
         for name, theirs in seen:
             if name not in names:
                 self.left_out.append(
-                    (name, f"unlike the others: {fingerprint.differences(ours, theirs)}")
+                    (name, f"unlike {others}: {machine_likeness.differences(ours, theirs)}")
                 )
         self.machines = [by_name[name] for name in names]
         self._some_left()
@@ -377,15 +414,17 @@ class Fleet:
         """Each program into the object store once, however many machines lack it."""
         lacking = self.answers(self.all("lacks", list(wanted)), EQUIP_TIMEOUT_S)
         stored: dict[ShippedProgram, Any] = {}
-        told: dict[str, Any] = {}
+        problems: dict[str, str | None] = {}
         for machine in self.machines:
             answer = lacking[machine.name]
-            told[machine.name] = answer if isinstance(answer, str) else None
-            for program in () if isinstance(answer, str) else answer:
+            if isinstance(answer, NoAnswer):
+                problems[machine.name] = answer.reason
+                continue
+            for program in answer:
                 if program not in stored:
                     stored[program] = self.ray.put(wanted[program].read_bytes())
                 machine.ask("put", program, stored[program])
-        self._keep(told)
+        self._keep(problems)
 
     def _keep(self, problems: Mapping[str, str | None]) -> None:
         self.left_out += [(name, " ".join(text.split())) for name, text in problems.items() if text]
@@ -427,8 +466,9 @@ def _line(error: BaseException, last: bool = False) -> str:
     return lines[-1 if last else 0][:300]
 
 
-def _counted(kernels: int) -> str:
-    return "one kernel" if kernels == 1 else f"{kernels} kernels"
+def _problem(answer: str | NoAnswer | None) -> str | None:
+    """Of `prepare`, which answers why the campaign cannot run there."""
+    return answer.reason if isinstance(answer, NoAnswer) else answer
 
 
 def _tools() -> list[Path]:

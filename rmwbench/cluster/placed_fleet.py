@@ -14,17 +14,17 @@ from typing import Any
 
 from rmwbench.campaign.plan.plan import Plan, duration_text
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.cluster import fingerprint
+from rmwbench.cluster import machine_likeness
+from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.connect import RESOURCE, nodes
-from rmwbench.cluster.duration import machine_budget_s
-from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
 from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
 
-NOTHING: Mapping[str, fingerprint.Facts] = {}
+NOTHING: Mapping[str, machine_likeness.Facts] = {}
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
 FIRST_DOMAIN, LAST_DOMAIN = 40, 99
@@ -79,7 +79,7 @@ class PlacedFleet(Fleet):
         placing: Placing,
         like: Mapping[str, Any] | None = None,
         shared: bool = False,
-        before: Mapping[str, fingerprint.Facts] = NOTHING,
+        before: Mapping[str, machine_likeness.Facts] = NOTHING,
     ):
         """As Fleet's. `before`: host → the facts of its machine when the campaign to resume
         began."""
@@ -136,7 +136,7 @@ class PlacedFleet(Fleet):
         found = super().document()
         found["cluster"]["placement"] = self.placing.document()
         for host, machine in zip(self.placing.hosts, self.machines, strict=False):
-            found["cluster"]["placement"]["hosts"][host]["facts"] = fingerprint.facts(
+            found["cluster"]["placement"]["hosts"][host]["facts"] = machine_likeness.facts(
                 machine.card["machine"]
             )
         found["cluster"]["machines_per_trial"] = self._size
@@ -148,11 +148,11 @@ class PlacedFleet(Fleet):
         """Takes the gang apart and makes another of what is left; in words, what became of it."""
         self._free(runner)
         self._gangs.remove(runner)
-        found = self.answers(
+        answers = self.answers(
             {m.name: m.ask("agent", self._token, m.address) for m in runner.members},
             AGENT_TIMEOUT_S,
         )
-        gone = [m for m in runner.members if not isinstance(found[m.name], dict)]
+        gone = [m for m in runner.members if isinstance(answers[m.name], NoAnswer)]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
         if self._losses >= MOST_LOSSES:
@@ -180,17 +180,17 @@ class PlacedFleet(Fleet):
             self._gangs.append(self._gang(members))
 
     def _gang(self, members: Sequence[Remote]) -> GangRunner:
-        found = self.answers(
+        answers = self.answers(
             {m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S
         )
-        for name, answer in found.items():
-            if not isinstance(answer, dict):
+        for name, answer in answers.items():
+            if isinstance(answer, NoAnswer):
                 raise UserError(
                     f"machine {name} runs no agent",
                     where=f"--cluster {self.address}",
-                    actual=str(answer),
+                    actual=answer.reason,
                 )
-        agents = [Agent(m.name, m.address, token=self._token, **found[m.name]) for m in members]
+        agents = [Agent(m.name, m.address, token=self._token, **answers[m.name]) for m in members]
         own = [address for _, address in self.placing.hosts.values()] or [None] * len(members)
         addresses = [given or m.address for given, m in zip(own, members, strict=True)]
         taken = {gang.domain_id for gang in self._gangs}
@@ -237,10 +237,11 @@ class PlacedFleet(Fleet):
 
     def _notes(self, members: Sequence[Remote]) -> list[str]:
         """How the machines of one trial differ, which every such trial is flagged with."""
-        ours = fingerprint.facts(members[0].card["machine"])
+        ours = machine_likeness.facts(members[0].card["machine"])
         found = []
         for machine in members[1:]:
-            if text := fingerprint.differences(ours, fingerprint.facts(machine.card["machine"])):
+            theirs = machine_likeness.facts(machine.card["machine"])
+            if text := machine_likeness.differences(ours, theirs):
                 found.append(
                     f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}"
                 )
@@ -280,8 +281,9 @@ class PlacedFleet(Fleet):
         self._all_there()
         self.machines = list(found)
         for host, machine in zip(self.placing.hosts, self.machines, strict=True):
-            facts = fingerprint.facts(machine.card["machine"])
-            if (ours := self._before.get(host)) and (text := fingerprint.differences(ours, facts)):
+            facts = machine_likeness.facts(machine.card["machine"])
+            ours = self._before.get(host)
+            if ours and (text := machine_likeness.differences(ours, facts)):
                 raise UserError(
                     "this is another machine than the campaign began on",
                     where=f"{PLACE}, host {host}, machine {machine.name}",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.cells import Cell
 
 PLACE, GANG = "--place", "--gang"
@@ -71,12 +71,8 @@ class Placing:
                 )
         for host in self.hosts:
             if host not in wanted:
-                raise UserError(
-                    f"no workload over several hosts has a host `{host}`",
-                    where=PLACE,
-                    expected="one of " + ", ".join(wanted),
-                    actual=host,
-                    fix=did_you_mean(host, list(wanted)),
+                raise not_one_of(
+                    f"no workload over several hosts has a host `{host}`", host, wanted, where=PLACE
                 )
 
 

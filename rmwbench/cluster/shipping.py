@@ -9,13 +9,15 @@ these the machine's own is looked for.
 
 import hashlib
 import io
-import os
+import tempfile
 import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from rmwbench import home
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.side import INSTALLED
 
 ELF = b"\x7fELF"
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -29,15 +31,15 @@ class ShippedProgram:
     sha256: str
 
 
-def programs(executables: Iterable[Path]) -> dict[ShippedProgram, Path]:
+def programs(workers: Iterable[Worker], tools: Iterable[Path] = ()) -> dict[ShippedProgram, Path]:
     """Those that can be shipped, each once."""
-    found: dict[ShippedProgram, Path] = {}
-    for path in dict.fromkeys(executables):
-        # PREFIX/lib/PACKAGE/PROGRAM
-        content, of_ros = path.read_bytes(), path.parent.parent.name == "lib"
-        if content.startswith(ELF) and not of_ros:
-            found[ShippedProgram(path.name, hashlib.sha256(content).hexdigest())] = path
-    return found
+    own = [worker.executable for worker in workers if not worker.middleware.startswith(INSTALLED)]
+    shipped: dict[ShippedProgram, Path] = {}
+    for path in dict.fromkeys([*own, *tools]):
+        content = path.read_bytes()
+        if content.startswith(ELF):
+            shipped[ShippedProgram(path.name, hashlib.sha256(content).hexdigest())] = path
+    return shipped
 
 
 def package() -> tuple[str, bytes]:
@@ -75,10 +77,11 @@ class Store:
             raise ValueError(f"{program.name} arrived damaged")
         path = self._path(program)
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-        partial.write_bytes(content)
-        partial.chmod(0o755)
-        partial.rename(path)
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            partial = Path(scratch) / path.name
+            partial.write_bytes(content)
+            partial.chmod(0o755)
+            partial.rename(path)
 
     def shelf(self, wanted: Iterable[ShippedProgram]) -> Path:
         """The directory with a link to each."""
@@ -88,10 +91,11 @@ class Store:
         ).hexdigest()
         path = self.directory / "sets" / name
         path.mkdir(parents=True, exist_ok=True)
-        for program in ordered:
-            partial = path / f".{program.name}.{os.getpid()}"
-            partial.symlink_to(self._path(program))
-            partial.rename(path / program.name)
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            for program in ordered:
+                link = Path(scratch) / program.name
+                link.symlink_to(self._path(program))
+                link.rename(path / program.name)
         return path
 
     def _path(self, program: ShippedProgram) -> Path:

@@ -9,13 +9,11 @@ TEXT}` and ends. A caller speaks TLS, knows the certificate (secure.py), and beg
 `rmwbench TOKEN host` or `rmwbench TOKEN clock`. What it may then ask for: permitted.py.
 
 * host: one host per connection (rmwbench/lab/host), in the machine's own network; its processes,
-  their control sockets
-  and their files are relayed (remote.py has the other end). The host dies with the connection, with
-  this process, or
-  at its own end.
+  their control sockets and their files are relayed (remote.py has the other end). The host dies
+  with the connection, with this process, or at its own end.
 * clock: a number (i64, little endian) is answered by itself and the two times at which it was
-  received and answered,
-  by a thread that does nothing else: a worker's answer would come through two more processes.
+  received and answered, by a thread that does nothing else: a worker's answer would come through
+  two more processes.
 
 A program is named, never shipped here: what a machine runs was put there, and looked at,
 beforehand. What is said here otherwise than rmwbench says it ends the connection, and the host with
@@ -43,7 +41,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import allocations, contents, devices, permitted, secure
+from rmwbench.lab.host import allocations, connection, devices, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import NotPermitted
@@ -159,8 +157,8 @@ class AgentSession:
                 process.outgoing += body
                 self._write(process)
             case {"file": number, "offset": offset}:
-                last = permitted.MOST_FILE_BYTES - contents.PIECE_BYTES
-                contents.put(self._file(number), permitted.number(offset, last), body)
+                last = permitted.MOST_FILE_BYTES - connection.PIECE_BYTES
+                connection.put_piece(self._file(number), permitted.number(offset, last), body)
             case {"file": number, "size": size}:
                 os.ftruncate(self._file(number), permitted.number(size, permitted.MOST_FILE_BYTES))
             case {"spawn": token}:
@@ -229,6 +227,7 @@ class AgentSession:
         if program is None:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
+        host = self._begun_host
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         document = None
@@ -246,14 +245,19 @@ class AgentSession:
                     # The library of this machine's own sampler, whatever the orchestrator has.
                     fds[allocations.FD] = allocations.library()
                     environment |= allocations.ENVIRONMENT
-                self._host.spawn(token, Path(program["path"]), arguments, fds, environment)
+                host.spawn(token, Path(program["path"]), arguments, fds, environment)
             except UserError:
                 self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
 
     # --- what happens here ---
 
+    @property
+    def _begun_host(self) -> Host:
+        assert self._host is not None, "what needs a host is refused before it has begun"
+        return self._host
+
     def _hear(self) -> None:
-        while (report := self._host.receive()) is not None:
+        while (report := self._begun_host.receive()) is not None:
             match report:
                 case Spawned(token, inner_pid, _):
                     for process in self._processes.values():
@@ -313,7 +317,7 @@ class AgentSession:
         fd = self._file(number)
         if size := os.fstat(fd).st_size:
             self._connection.send({"file": number, "size": size})
-            for offset, piece in contents.pieces(fd):
+            for offset, piece in connection.pieces(fd):
                 self._connection.send({"file": number, "offset": offset}, piece)
                 self._connection.drain()
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.published.about import is_suite
 from rmwbench.results.model import Estimate, Fact
+from rmwbench.words.level_names import named_level
 
 if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
     from pathlib import Path
@@ -120,6 +122,10 @@ class MeasuredCampaign:
         kernel = self.fact("kernel")
         return f"{self.machine} (kernel {kernel})" if self.machine and kernel else self.machine
 
+    def ran(self, suite: str) -> bool:
+        """Whether it is of the suite that a file of claims or figures names so."""
+        return is_suite(suite, str(self.suite))
+
     def fact(self, name: str) -> str | None:
         """What is known of its machine by this name; None where nothing is."""
         return next((fact.value for fact in self.facts if fact.name == name), None)
@@ -157,14 +163,17 @@ class RunningCampaign:
         """With all trials that its journal has by now. Raises UserError for what cannot be
         measured."""
         from rmwbench.bundle import Bundle
-        from rmwbench.results.show import summarise
+        from rmwbench.results.suite_document import summarise
 
         return of_shown(summarise(Bundle(self._directory), known=self._known))
 
 
-def name_of(workload: str) -> str:
-    """A workload's name, of a summary that keeps it with its levels alone."""
-    return workload.partition(" [")[0]
+def name_of(workload: str, arms: Sequence[CampaignArm]) -> str:
+    """The name of a workload that a summary keeps with its levels in brackets, which are factors of
+    its arms."""
+    factors = arms[0].factors if arms else {}
+    levels = ", ".join(named_level(name, level) for name, level in factors.items())
+    return workload.removesuffix(f" [{levels}]")
 
 
 def _workload(found: "shown.WorkloadAnswer") -> CampaignWorkload:

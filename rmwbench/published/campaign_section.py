@@ -68,7 +68,7 @@ def _markup(items: Items) -> str:
     from markupsafe import Markup
 
     from rmwbench.published.claims.claim_items import choices, counts
-    from rmwbench.published.claims.state import ANSWERS
+    from rmwbench.published.claims.claims_ledger import ANSWERS
     from rmwbench.report.page import asset, fragment
 
     return fragment(
@@ -86,6 +86,6 @@ def _write_figures(campaign: MeasuredCampaign, report: Path) -> str | None:
     an evaluation."""
     if not sources_about(str(campaign.suite), FIGURES_FILE):
         return None
-    from rmwbench.published.figures.campaign_figures import write_beside
+    from rmwbench.published.figures.figures_view import write_beside
 
     return write_beside(campaign, report)

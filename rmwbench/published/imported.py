@@ -1,5 +1,5 @@
 """What an imported bundle says: where it comes from, what its original could not tell, which
-errors it has, and its figures as published beside as corrected.
+errors it has, and its figures as published beside as corrected; and how it is shown.
 
 An imported bundle has no records, so the metrics of a campaign would all be `no data`; they are
 named with the reason instead.
@@ -12,7 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
 from rmwbench.bundle import Bundle
+from rmwbench.report.view import Block, Items, On, Section, Table, TableColumn, Text, View
 from rmwbench.words.fields import absent, exact
 
 
@@ -114,30 +117,12 @@ def summarise(bundle: Bundle) -> ImportedBundle:
     points = tuple(Point(**row) for row in bundle.rows("figures"))
     return ImportedBundle(
         campaign=ImportedCampaign(name=bundle.campaign.campaign, directory=str(bundle.directory)),
-        imported=_original(bundle.campaign.imported or {}),
+        imported=TypeAdapter(Original).validate_python(bundle.campaign.imported),
         cells=len(bundle.rows("cells")),
         trials=len(bundle.trials()),
         windows=bundle.table("windows", columns=["trial"]).num_rows,
         summary=_summary(points),
         figures=points,
-    )
-
-
-def _original(found: Mapping[str, Any]) -> Original:
-    source = found["source"]
-    return Original(
-        kind=found["kind"],
-        title=found["title"],
-        parser=found.get("parser"),
-        source=ImportedSource(
-            name=source["name"],
-            files=source["files"],
-            sha256=source.get("sha256"),
-            skipped=None if source.get("skipped") is None else tuple(source["skipped"]),
-            checked=source.get("checked"),
-        ),
-        limits=tuple(MissingMetric(**one) for one in found["limits"]),
-        errors=tuple(KnownError(**one) for one in found["errors"]),
     )
 
 
@@ -160,6 +145,90 @@ def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
 
 def _same(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+
+
+POINT = (
+    TableColumn("figure"),
+    TableColumn("series"),
+    TableColumn("x"),
+    TableColumn("unit"),
+    TableColumn("as published", right=True),
+    TableColumn("as corrected", right=True),
+    TableColumn("n", right=True),
+    TableColumn("note"),
+)
+SUMMARY = (
+    TableColumn("figure"),
+    TableColumn("unit"),
+    TableColumn("points", right=True),
+    TableColumn("changed", right=True),
+    TableColumn("no data", right=True),
+)
+
+
+def view(answer: ImportedBundle, *, figures: bool = False) -> View:
+    """With `figures` every point instead of a line per figure."""
+    imported, source = answer.imported, answer.imported.source
+    counts = (
+        f"{answer.cells} cells, {answer.trials} trials, {answer.windows} windows, "
+        f"{len(answer.figures)} figure points"
+    )
+    about: list[Block] = [
+        Text(f"{imported.kind}, imported from {source.name} ({source.files} files): {counts}")
+    ]
+    if source.skipped:
+        why = "an archive is imported by itself, links and pipes are not read"
+        about.append(Text(f"skipped ({why}): {', '.join(source.skipped)}"))
+    if source.checked:
+        about.append(
+            Text(f"{source.checked} files agree with the list of checksums that comes with them")
+        )
+    about.append(Text(f"bundle: {answer.campaign.directory}", "muted"))
+    table = _points_table(answer.figures) if figures else _figures_table(answer.summary)
+    lists = (
+        ("Known errors of the original", [f"{one.name}: {one.text}" for one in imported.errors]),
+        ("No data", [f"{one.metric}: {one.no_data}" for one in imported.limits]),
+    )
+    return View(
+        title=imported.title,
+        about=about,
+        sections=[
+            Section("Figures", [table]),
+            *(Section(title, [Items(texts)]) for title, texts in lists if texts),
+        ],
+    )
+
+
+def _figures_table(found: Iterable[FigureSummary]) -> Table:
+    rows = [
+        [
+            line.figure,
+            line.unit,
+            str(line.points),
+            str(line.changed or ""),
+            str(line.no_data or ""),
+        ]
+        for line in found
+    ]
+    return Table(SUMMARY, rows)
+
+
+def _points_table(points: Iterable[Point]) -> Table:
+    """There are thousands, and they are searched by the line."""
+    rows = [
+        [
+            point.figure,
+            point.series,
+            point.x,
+            point.unit,
+            "–" if point.as_published is None else f"{point.as_published:.6g}",
+            "no data" if point.as_corrected is None else f"{point.as_corrected:.6g}",
+            "" if point.count is None else str(point.count),
+            point.note or "",
+        ]
+        for point in points
+    ]
+    return Table(POINT, rows, wide=True, on=On.TERMINAL)
 
 
 DOCUMENTS: Mapping[str, Any] = {"imported": ImportedBundle}

@@ -31,14 +31,15 @@ class StateFile:
         document = {"schema": self.schema, "version": self.version, **state}
         write_whole(directory / self.name, json.dumps(document, indent=1) + "\n")
 
-    def load(self, directory: Path, made: Callable[[dict[str, Any]], T]) -> T:
-        """What `made` makes of the state. Raises UserError where the file is not one of ours."""
+    def load(self, directory: Path, make: Callable[[dict[str, Any]], T]) -> T:
+        """The object that `make` builds from the state, without its schema and version. Raises
+        UserError where the file is not one of ours."""
         path = directory / self.name
         try:
             document = parse_json(read_input(path))
             if document.pop("schema") != self.schema or document.pop("version") != self.version:
                 raise ValueError("another schema or version")
-            return made(document)
+            return make(document)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise UserError(
                 f"this is not a directory of `{self.verb}`", where=str(path), actual=str(error)
@@ -46,12 +47,12 @@ class StateFile:
 
 
 def check_empty(directory: Path, what: str, fix: str) -> None:
-    """UserError where something is there: that `what` says then, with its `fix`."""
+    """Raises UserError with the texts `what` and `fix` where the directory holds anything."""
     if directory.is_dir() and any(directory.iterdir()):
         raise UserError(what, where=str(directory), fix=fix)
 
 
 def make_empty(directory: Path, what: str, fix: str) -> None:
-    """Makes the directory. UserError where it cannot be made, and as `check_empty`."""
+    """Makes the directory. Raises UserError where it cannot be made, and as `check_empty`."""
     check_empty(directory, what, fix)
     make_directory(directory)

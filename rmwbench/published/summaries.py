@@ -16,7 +16,7 @@ from rmwbench.published.campaign import (
     name_of,
 )
 from rmwbench.results.model import Estimate, Fact
-from rmwbench.suite.file.places import source_directory
+from rmwbench.suite.file.places import shown, source_directory
 
 FOLDER = "measured"
 SCHEMA, VERSION = "rmwbench/measured", 1
@@ -35,20 +35,8 @@ def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
 
 def read(path: Path) -> dict[str, Any]:
     """As `shipped`, of one file."""
-    try:
-        found: dict[str, Any] = parse_json(read_input(path))
-        kind = (found["schema"], found["version"])
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            "this is not a summary of a measurement", where=str(path), actual=str(error)
-        ) from None
-    if kind != (SCHEMA, VERSION):
-        raise UserError(
-            "this summary is of another kind",
-            where=str(path),
-            expected=f"{SCHEMA} {VERSION}",
-            actual=f"{kind}",
-        )
+    words = ("this is not a summary of a measurement", "this summary is of another kind")
+    found = read_kept(path, (SCHEMA, VERSION), words)
     methods = {one.get("method", 1) for one in found["campaigns"]}
     if methods != {METHOD}:
         raise UserError(
@@ -61,39 +49,64 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
+def read_kept(
+    path: Path, kind: tuple[str, int], words: tuple[str, str], fix: str | None = None
+) -> dict[str, Any]:
+    """A file of campaigns of this (schema, version). UserError for any other: `words` say that it
+    is none, and that it is of another kind."""
+    try:
+        found: dict[str, Any] = parse_json(read_input(path))
+        its_kind = found["schema"], found["version"]
+        if its_kind == kind:
+            _ = found["campaigns"]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(words[0], where=shown(path), actual=str(error)) from None
+    if its_kind != kind:
+        expected = f"{kind[0]} {kind[1]}"
+        raise UserError(
+            words[1], where=shown(path), expected=expected, actual=f"{its_kind}", fix=fix
+        )
+    return found
+
+
 def expanded(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
     """The campaigns of a summary."""
-    return [_expanded(one) for one in summary["campaigns"]]
+    return list(map(campaign_of, summary["campaigns"]))
 
 
-def _expanded(one: Mapping[str, Any]) -> MeasuredCampaign:
-    about = one["campaign"]
-    facts = {key: value for key, value in one["machine"].items() if key != "summary"}
+def campaign_of(kept: Mapping[str, Any]) -> MeasuredCampaign:
+    """A campaign of which a part was kept, with the claims or with the questionnaire."""
+    about, machine = kept["campaign"], kept["machine"]
+    values = {name: value for name, value in machine.items() if name not in ("summary", "facts")}
+    facts = [Fact(name=name, value=value, note=None) for name, value in values.items()]
     return MeasuredCampaign(
         name=about["name"],
         suite=about["suite"],
+        title=about.get("title"),
         created_utc=about["created_utc"],
-        seed=about["seed"],
-        tool_version=about["tool_version"],
-        blocks_complete=about["blocks_complete"],
+        seed=about.get("seed"),
+        tool_version=about.get("tool_version"),
+        blocks_complete=about.get("blocks_complete"),
         wall_s=about.get("wall_s"),
-        machine=one["machine"]["summary"],
-        facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
-        workloads=tuple(
-            CampaignWorkload(
-                workload=workload["workload"],
-                name=name_of(workload["workload"]),
-                arms=tuple(map(expanded_arm, workload["arms"])),
-                steady_s=workload.get("steady_s"),
-            )
-            for workload in one["workloads"]
-        ),
+        machine=machine["summary"],
+        facts=(*facts, *(Fact(**fact) for fact in machine.get("facts", ()))),
+        workloads=tuple(map(_workload, kept["workloads"])),
         shipped=True,
+        titles={name: entry["title"] for name, entry in kept.get("glossary", {}).items()},
     )
 
 
-def expanded_arm(arm: Mapping[str, Any]) -> CampaignArm:
-    """An arm of which a part was kept, with the claims or with the questionnaire."""
+def _workload(kept: Mapping[str, Any]) -> CampaignWorkload:
+    arms = tuple(map(_arm, kept["arms"]))
+    return CampaignWorkload(
+        workload=kept["workload"],
+        name=name_of(kept["workload"], arms),
+        arms=arms,
+        steady_s=kept.get("steady_s"),
+    )
+
+
+def _arm(arm: Mapping[str, Any]) -> CampaignArm:
     whole = _values(arm)
     return CampaignArm(
         arm=arm["arm"],

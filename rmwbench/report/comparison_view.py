@@ -13,7 +13,6 @@ from math import exp, log
 from rmwbench.analysis.verdicts.statements import StatementVerdict
 from rmwbench.report.view import (
     Block,
-    Code,
     Facts,
     Items,
     On,
@@ -24,6 +23,7 @@ from rmwbench.report.view import (
     TableColumn,
     Text,
     Tone,
+    Verbatim,
     View,
 )
 from rmwbench.results.compare.compare_model import (
@@ -183,17 +183,17 @@ def change_text(row: MetricRow) -> str:
 
 
 def effect(row: MetricRow) -> tuple[str, str]:
-    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads
+    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 points`, `[0.8 … 1.6]`); an absent one reads
     `–`."""
     if (change := row.difference) is not None:
         low, high = _points(100 * change.low), _points(100 * change.high)
-        return _points(100 * change.value), f"[{low} … {high}]"
+        return f"{_points(100 * change.value)} points", f"[{low} … {high}]"
     shown = fmt.ratio(row.ratio)
     return (shown.text, shown.interval) if shown.state == "measured" else ("–", "")
 
 
 def _points(percent: float) -> str:
-    return f"{'+' if percent > 0 else ''}{fmt.percent(percent / 100)}"
+    return f"{'+' if percent > 0 else ''}{fmt.percent(percent / 100).removesuffix(' %')}"
 
 
 def _environment(topic: TopicLikeness) -> Iterator[Block]:
@@ -204,12 +204,12 @@ def _environment(topic: TopicLikeness) -> Iterator[Block]:
         yield Table([("", False), ("A", False), ("B", False)], [*map(_sides, plain)], most=MOST)
     for one in topic.differences:
         if one.lines:
-            blocks: list[Block] = [Code("\n".join(one.lines), on=On.DOCUMENT)]
+            blocks: list[Block] = [Verbatim("\n".join(one.lines), on=On.DOCUMENT)]
             yield Section(one.name, blocks, folded=True)
             more = len(one.lines) - MOST
             cut = [f"… {more} more lines (--json has them)"] if more > 0 else []
             yield Text(f"{one.name}:", on=On.TERMINAL)
-            yield Code("\n".join([*one.lines[:MOST], *cut]), on=On.TERMINAL)
+            yield Verbatim("\n".join([*one.lines[:MOST], *cut]), on=On.TERMINAL)
 
 
 _ANSWERED: Mapping[str, tuple[str, Tone]] = {

@@ -21,6 +21,7 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.decide_model import Decided, MachineDecision
+from rmwbench.results.workload.outcomes import amount
 
 TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
 CANDIDATES = (
@@ -56,8 +57,7 @@ def view(found: Decided) -> View:
 
 def _limits(limits: Iterable[AtMost]) -> str:
     return "; ".join(
-        f"{GLOSSARY[one.metric].title} at most {decide_words.amount(one.at_most, one.metric)}"
-        for one in limits
+        f"{GLOSSARY[one.metric].title} at most {amount(one.at_most, one.metric)}" for one in limits
     )
 
 

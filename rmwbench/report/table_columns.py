@@ -1,5 +1,5 @@
-"""Which metrics the tables show, in which order, under which short title: one list for terminal,
-HTML and Markdown.
+"""Which metrics the tables show, in which order: one list for terminal, HTML and Markdown. A column
+has its title from the metric (`Metric.column`).
 
 Each column names the metrics that may fill it, best first: a workload with 30 messages has a p90
 where one with 1 100 has a p99, and the header says which one it is. A metric outside this list is
@@ -8,41 +8,37 @@ still in the report, behind its arm.
 
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Metric
-from rmwbench.analysis.verdicts.ordered_by import is_cost
+from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED
+from rmwbench.analysis.metrics.comparisons import PRIMARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Metric, MetricScope
+from rmwbench.analysis.verdicts.ranking_words import is_resource
 from rmwbench.results.shown import AnyArm, Part, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `metrics` are tried in order; `group` (latency, beside, cost or asked) is where a
-    narrow rendering puts it."""
+    """`metrics` are tried in order; `leads`: it stands before the verdict in a terminal."""
 
-    key: str
     title: str
     metrics: tuple[str, ...]
-    group: str
+    leads: bool = False
 
 
-MEDIAN = Column("median", "response p50", ("response_latency_p50",), "latency")
-TAIL = Column("tail", "tail", ("response_latency_p99", "response_latency_p90"), "latency")
-LOSS = Column("loss", "lost", ("loss",), "cost")
-NEVER_SENT = Column("never_sent", "never sent", ("never_sent_share",), "cost")
-LATE = Column("late", "late", ("late_share",), "cost")
-PUBLISH = Column("publish", "publish", ("publish_call_p50",), "cost")
-CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
-MEMORY = Column("memory", "PSS", ("pss",), "cost")
+def _column(metric: str, *, leads: bool = False) -> Column:
+    return Column(GLOSSARY[metric].column, (metric,), leads)
 
-SERVICE = Column("service", "service p50", ("service_latency_p50",), "beside")
-CONSUMED = Column("consumed", "consumed p50", ("consumed_latency_p50",), "beside")
-WRITING = Column("writing", "writing p50", ("writing_p50",), "beside")
 
-COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+MEDIAN = _column(PRIMARY, leads=True)
+TAIL = Column("tail", tuple(m.name for m in reversed(METRICS) if m.column == "tail"), leads=True)
+LOSS, LATE, NEVER_SENT = map(_column, FATES)
+PUBLISH, CPU = _column("publish_call_p50"), _column("cpu_per_message")
+MEMORY, WRITING = _column("pss"), _column("writing_p50")
+
 QUEUEING = (replace(MEDIAN, title="queueing p50"), replace(TAIL, title="queueing tail"))
 """What the latencies of a workload that is judged by what gets through are: how long messages wait
 in queues that are always full."""
-BESIDE = (SERVICE, CONSUMED)
+BESIDE = (_column("service_latency_p50"), _column("consumed_latency_p50"))
 """Shown where some arm's is apart from its response latency by more than a tenth: then the time
 before the publish call (writing the payload, or a late schedule) or after the message was taken
 (reading it) is part of the answer."""
@@ -50,61 +46,35 @@ APART = 1.1
 OWN_SHARE = 0.1
 """Writing the payload is shown where it is more than so much of some arm's response latency, or of
 its processor time per message: it is the instrument's, and as much in every arm."""
-TOPIC = (
-    MEDIAN,
-    TAIL,
-    replace(SERVICE, group="latency"),
-    replace(CONSUMED, group="latency"),
-    LOSS,
-    PUBLISH,
-)
-"""Of a topic that is judged by itself: what processes cost is the workload's."""
-IDLE = (
-    Column("rss", "RSS", ("rss",), "latency"),
-    Column("cores", "CPU", ("cpu_cores",), "latency"),
-    Column("memory", "PSS", ("pss",), "cost"),
-    Column("virtual", "virtual", ("virtual_memory",), "cost"),
-    Column("wake_ups", "wake-ups", ("wake_ups",), "cost"),
-    Column("threads", "threads", ("threads",), "cost"),
+IDLE = tuple(
+    _column(m.name)
+    for m in METRICS
+    if m.column and m.of is MetricScope.PROCESSES and not m.per_message
 )
 """Of workloads that are judged by a cost and in which nothing is sent."""
-BRING_UP = (
-    Column("all", "all active", ("bring_up_time",), "latency"),
-    Column("half", "half active", ("half_up_time",), "latency"),
-    Column("never", "never", ("never_active",), "cost"),
-    Column("cpu", "CPU/node", ("cpu_per_node",), "cost"),
-    Column("memory", "PSS/node", ("pss_per_node",), "cost"),
-)
+BRING_UP = tuple(_column(m.name) for m in METRICS if m.column and m.of is MetricScope.NODES)
 """Of workloads that bring up lifecycle nodes and are judged by that."""
-ASKED_FOR = (
-    Column("allocations_publisher", "allocs pub", ("allocations_per_message_publisher",), "asked"),
-    Column(
-        "allocations_subscription", "allocs sub", ("allocations_per_message_subscription",), "asked"
-    ),
-    Column("growth_publisher", "growth pub", ("pss_growth_per_message_publisher",), "asked"),
-    Column("growth_subscription", "growth sub", ("pss_growth_per_message_subscription",), "asked"),
-)
+ASKED_FOR = tuple(_column(m.name) for m in METRICS if m.column and m.asked)
 """Of campaigns that ask for them alone."""
 
 
 def of(part: Part) -> tuple[Column, ...]:
     """The columns of a workload: its primary metric, these, and what was asked for."""
+    entry = GLOSSARY.get(part.primary_metric)
     if is_bring_up(part):
-        return BRING_UP
+        return _primary_first(entry, BRING_UP)
     if is_idle(part):
-        return IDLE
+        return _primary_first(entry, IDLE)
     if isinstance(part, TopicAnswer):
-        place = TOPIC.index(LOSS)
-        return (*TOPIC[:place], *_writing(part), LOSS, *_fates(part), *TOPIC[place + 1 :])
+        return (MEDIAN, TAIL, *BESIDE, *_writing(part), LOSS, *_fates(part), PUBLISH)
     if is_by_topic(part):
         return (CPU, MEMORY)
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     beside += _writing(part)
-    entry = GLOSSARY.get(part.primary_metric)
     latencies = QUEUEING if entry is not None and entry.whole_window else (MEDIAN, TAIL, *beside)
     found = (*latencies, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
-    ordered = found if entry is None else _primary_first(entry, found)
+    ordered = _primary_first(entry, found)
     return (ordered[0], *(one for one in ordered[1:] if not _is_of_parts(one, part)))
 
 
@@ -115,13 +85,15 @@ def _is_of_parts(column: Column, part: Part) -> bool:
     return all(arm.value(name) is None for arm in part.arms for name in column.metrics)
 
 
-def _primary_first(entry: Metric, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The column of the primary metric is the first."""
+    if entry is None:
+        return columns
     there = next((one for one in columns if entry.name in one.metrics), None)
     others = tuple(one for one in columns if one is not there)
     if there is None or len(there.metrics) > 1:
-        return (Column("primary", entry.title, (entry.name,), "latency"), *others)
-    return (replace(there, group="latency"), *others)
+        return (Column(entry.title, (entry.name,), leads=True), *others)
+    return (replace(there, leads=True), *others)
 
 
 def _fates(part: Part) -> list[Column]:
@@ -168,10 +140,10 @@ def is_by_topic(part: Part) -> bool:
 
 def is_idle(part: Part) -> bool:
     """Whether nothing is sent, so that no column of a message has anything to show."""
-    wanted = ("response_latency_p50", "undelivered", "cpu_per_message")
+    wanted = (PRIMARY, UNDELIVERED, *CPU.metrics)
     if isinstance(part, WorkloadAnswer) and part.topics:
         return False
-    return is_cost(part.primary_metric) and all(
+    return is_resource(part.primary_metric) and all(
         (found := arm.metrics.get(name)) is None or found.no_data is not None
         for arm in part.arms
         for name in wanted
@@ -180,7 +152,8 @@ def is_idle(part: Part) -> bool:
 
 def is_bring_up(part: Part) -> bool:
     """Whether lifecycle nodes are brought up in it, and it is judged by how long that takes."""
-    return part.primary_metric == BRING_UP[0].metrics[0]
+    entry = GLOSSARY.get(part.primary_metric)
+    return entry is not None and entry.of is MetricScope.NODES
 
 
 def chosen(part: Part, column: Column) -> str | None:
@@ -199,7 +172,7 @@ def chosen(part: Part, column: Column) -> str | None:
 
 def title(column: Column, metric: str | None) -> str:
     """The header; the tail column is named after its percentile."""
-    if column.key != TAIL.key or not metric:
+    if column.metrics != TAIL.metrics or not metric:
         return column.title
-    quantile = metric.rsplit("_", 1)[-1]
+    quantile = f"p{100 * GLOSSARY[metric].q:g}"
     return quantile if column is TAIL else column.title.replace("tail", quantile)

@@ -25,8 +25,8 @@ class On(Flag):
     TERMINAL = 1
     PAGE = 2
     MARKDOWN = 4
-    DOCUMENT = 6
-    EVERYWHERE = 7
+    DOCUMENT = PAGE | MARKDOWN
+    EVERYWHERE = TERMINAL | PAGE | MARKDOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +97,7 @@ numbers)."""
 class TableRow:
     """`heading`: what stands above this row and those that follow. `anchor`: where links lead."""
 
-    cells: Sequence[TableCell | str]
+    cells: "Sequence[TableCell | Verbatim | str]"
     heading: str = ""
     tone: Tone = ""
     anchor: str = ""
@@ -134,7 +134,7 @@ class Items(Block):
 class Facts(Block):
     """Names with what is to be said of each; one without a name goes on with that before it."""
 
-    facts: Sequence[tuple[str, "TableCell | Code | str"]]
+    facts: Sequence[tuple[str, "TableCell | Verbatim | str"]]
     look: Literal["", "grid", "facts", "terms", "groups", "notes"] = ""
 
 
@@ -144,7 +144,7 @@ class Table(Block):
     thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
 
     columns: Sequence[Head]
-    rows: Sequence[TableRow | Sequence[TableCell | str]]
+    rows: "Sequence[TableRow | Sequence[TableCell | Verbatim | str]]"
     title: str = ""
     look: str = ""
     wide: bool = False
@@ -164,10 +164,10 @@ class LegendKey:
 
 @dataclass(frozen=True)
 class Picture(Block):
-    """A chart with the sentence that says how to read it; without a `spec`, a sentence says it
-    better. `narrow`: the variant for a phone, None where the chart adapts by itself. `tables`: the
-    same in numbers. `of`: the part of the answer that it is of, where several have such a
-    picture; `card`: its own."""
+    """A chart with the sentence that says how to read it. Where `spec` is None the sentence stands
+    alone, because it says the same better than a chart. `narrow`: the variant for a phone, None
+    where the chart adapts by itself. `tables`: the same in numbers. `of`: the part of the answer
+    that the picture is of, where several parts have such a picture; `card`: the card of that part."""
 
     key: str
     title: str
@@ -183,7 +183,7 @@ class Picture(Block):
 
 
 @dataclass(frozen=True)
-class Code(Block):
+class Verbatim(Block):
     """A text that is not ours: a configuration, a log."""
 
     text: str
@@ -228,13 +228,13 @@ class View:
     tool_version: str = ""
 
 
-def cell(value: TableCell | Code | str) -> TableCell:
+def cell(value: TableCell | Verbatim | str) -> TableCell:
     if isinstance(value, TableCell):
         return value
     return TableCell(value if isinstance(value, str) else value.text)
 
 
-def row(value: TableRow | Sequence[TableCell | str]) -> TableRow:
+def row(value: TableRow | Sequence[TableCell | Verbatim | str]) -> TableRow:
     return value if isinstance(value, TableRow) else TableRow(value)
 
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
@@ -19,8 +20,8 @@ from rmwbench.analysis.verdicts.interim import topics_of
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.bundle.journal import LookTaken
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.selection import Selection, refuse_imported
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
@@ -34,25 +35,45 @@ Topic = str | None
 @dataclass(frozen=True, kw_only=True)
 class JudgedCampaign:
     """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
-    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `evidence`:
-    what each group of a unit tells of the scatter, and how much neighbouring blocks resemble each
-    other. `at`: when it was judged, and with how much of the error; `rules` are those of the whole
-    report. `machine_bound`: workload -> blocks that no
-    verdict uses."""
+    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict. `at`: when it was
+    judged, and with how much of the error; `rules` are those of the whole report."""
 
     campaign: CampaignFacts
     plan: PlanDocument
-    small: ReportTables
+    small: SmallTables
     measured: Mapping[int, list[MeasuredTrial]]
     workloads: list[Comparison]
     arms: Mapping[str, list[ArmReport]]
     topics: Mapping[str, list[Topic]]
     verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
-    evidence: best.GroupPriors
     rules: best.Rules
     at: JudgedAt
-    contenders: int
-    machine_bound: Mapping[str, list[int]]
+
+    @cached_property
+    def compared(self) -> dict[str, list[best.JudgedArm]]:
+        """Workload and topic (`unit`) -> what comparisons take of each arm."""
+        return {
+            unit(w, t): [arm.judged[t] for arm in self.arms[w]]
+            for w, found in self.topics.items()
+            for t in found
+        }
+
+    @cached_property
+    def evidence(self) -> best.GroupPriors:
+        """What each group of a unit tells of the scatter, and how much neighbouring blocks resemble
+        each other."""
+        return best.evidence(self.compared)
+
+    @cached_property
+    def contenders(self) -> int:
+        """Over the whole report, those with data."""
+        compared = self.compared.values()
+        return sum(not arm.floor and bool(arm.primary) for found in compared for arm in found)
+
+    def machine_bound(self, workload: str) -> list[int]:
+        """Blocks that no verdict uses."""
+        arms = self.arms[workload]
+        return sorted({block for arm in arms for block in arm.judged[None].left_out})
 
 
 def judged(
@@ -65,7 +86,7 @@ def judged(
     before, by their numbers; the others are measured and put there. UserError for a broken bundle,
     and for an imported one, which has no records."""
     refuse_imported(bundle)
-    small = ReportTables(bundle)
+    small = SmallTables(bundle)
     plan, lines, cells = _asked(bundle, selection)
     measured = _measured(bundle, small, lines, cells, {} if known is None else known)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
@@ -85,9 +106,6 @@ def judged(
     )
     for reports in arms.values():
         judge_by(reports, blocks)
-    compared = {
-        unit(w, t): [a.judged[t] for a in arms[w]] for w, found in topics.items() for t in found
-    }
     return JudgedCampaign(
         campaign=campaign,
         plan=plan,
@@ -97,22 +115,14 @@ def judged(
         arms=arms,
         topics=topics,
         verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
-        evidence=best.evidence(compared),
         rules=rules,
         at=at,
-        contenders=sum(
-            not a.floor and bool(a.primary) for found in compared.values() for a in found
-        ),
-        machine_bound={
-            w: sorted({block for a in reports for block in a.judged[None].left_out})
-            for w, reports in arms.items()
-        },
     )
 
 
 def _measured(
     bundle: Bundle,
-    small: ReportTables,
+    small: SmallTables,
     lines: Sequence[TrialLine],
     cells: Sequence[Mapping[str, Any]],
     known: MutableMapping[int, MeasuredTrial],
@@ -129,7 +139,7 @@ def _measured(
 
 def _arms(
     bundle: Bundle,
-    small: ReportTables,
+    small: SmallTables,
     workloads: Sequence[Comparison],
     measured: Mapping[int, list[MeasuredTrial]],
     lines: Sequence[TrialLine],
@@ -156,7 +166,7 @@ def _arms(
     return {w.name: [report(w, cell) for cell in w.cells] for w in workloads}
 
 
-def _settling(bundle: Bundle, cells: Collection[int], small: ReportTables) -> dict[int, Settling]:
+def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dict[int, Settling]:
     """Cell -> what the longest of its windows beyond the suite's found, of those that had one."""
     out: dict[int, Settling] = {}
     lines = (x for x in bundle.trials("settling") if x.cell in cells)
@@ -219,29 +229,21 @@ def _verdicts(
     campaign: CampaignFacts,
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt, int]:
-    """The verdicts, at which level they were given, and after how many blocks (`sequential.seen`). A
-    sequential campaign's are those of its last look; a fixed one has a look where time ended it
-    before its plan, and is judged there and, resumed, at its end. One that was interrupted has no
-    look at its end: it is judged as if time had ended it there, and the report says that it is not
-    finished.
+    """The verdicts, at which level they were given, and after how many blocks
+    (`sequential.arms_after`). A sequential campaign's are those of its last look; a fixed one has a
+    look where time ended it before its plan, and is judged there and, resumed, at its end. One that
+    was interrupted has no look at its end: it is judged as if time had ended it there, and the
+    report says that it is not finished.
     """
     looks = plan.blocks.looks or ((plan.blocks.count or 0,) if endings else ())
     if not looks:
         blocks = campaign.blocks_complete
         planned_end = plan.blocks.count or blocks
-        seen = {w: sequential.seen(found, planned_end) for w, found in arms.items()}
+        used = {w: sequential.arms_after(found, planned_end) for w, found in arms.items()}
         at = JudgedAt(blocks=blocks, alpha=rules.alpha, look=None, looks=())
-        return best.judge(seen, rules), at, planned_end
+        return best.judge(used, rules), at, planned_end
     last = campaign.looks if campaign.finished else None
-    there = max(
-        (
-            b + 1
-            for found in arms.values()
-            for a in found
-            for b in (*a.primary, *a.undelivered, *a.failed)
-        ),
-        default=0,
-    )
+    there = sequential.blocks_of(arms)
     blocks, ended = (there, True) if last is None else (last.blocks, last.ended)
     blocks = min(blocks, looks[-1])
     verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
@@ -256,7 +258,7 @@ def _campaign(
     plan: PlanDocument,
     lines: list[TrialLine],
     cells: list[dict[str, Any]],
-    small: ReportTables,
+    small: SmallTables,
     selection: Selection | None,
 ) -> CampaignFacts:
     c = bundle.campaign

@@ -18,9 +18,9 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, shown
-from rmwbench.results.measured_campaign import measured
 from rmwbench.results.model import Ratio
 from rmwbench.results.shown import TrialValue
+from rmwbench.results.suite_document import measured
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,6 +24,11 @@ def is_imported(bundle: Bundle) -> bool:
     return bundle.campaign.imported is not None
 
 
+def is_capacity(bundle: Bundle) -> bool:
+    """Whether the bundle is a search for a capacity."""
+    return bundle.campaign.kind == "capacity"
+
+
 def refuse_imported(bundle: Bundle) -> None:
     """Raises UserError where a verb that needs records was given an imported bundle."""
     if is_imported(bundle):

@@ -35,6 +35,7 @@ Role = Literal["contender", "floor"]
 PairOutcome = Literal[
     "delivers", "degraded", "no delivery", "no match", "failed", "not supported", "not run"
 ]
+RosVariablesVerdict = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -597,7 +598,8 @@ class LimitedValue:
 class ArmInCondition:
     """`metric`: which one decided it or leaves it open; `topic`: likewise; None where no single one
     did. `brief`: the reason in a few words where no metric says it, else empty. `limit`: the one that
-    decided it or leaves it open; of an arm that meets all, the one with the least room."""
+    decided it or leaves it open; of an arm that meets all, the one with the least room.
+    `open_limits`: of an open one, each that is open."""
 
     arm: str
     outcome: ArmOutcome
@@ -607,6 +609,7 @@ class ArmInCondition:
     reason: str
     brief: str
     limit: LimitedValue | None = absent()
+    open_limits: tuple[LimitedValue, ...] | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -699,7 +702,7 @@ class RosVariablesArm:
     middleware: str
     version: str | None
     cell: int
-    answer: Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
+    answer: RosVariablesVerdict
     reason: str
     trials: int
     heard: int | None

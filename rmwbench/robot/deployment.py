@@ -14,7 +14,7 @@ from pathlib import Path
 from rmwbench.campaign.plan.machine_limits import LIMITS, asked_bytes
 from rmwbench.campaign.plan.profile import daemons, resolved_profile
 from rmwbench.campaign.plan.rehearse import in_force
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.formats import family
@@ -71,12 +71,7 @@ def _arm(middleware: str, name: str, worker: Worker) -> Arm:
     if name not in known:
         profiles = [one["name"] for one in (worker.description or {}).get("profiles", [])]
         names = [*profiles, *known]
-        raise UserError(
-            f"{middleware} has no profile and no candidate `{name}`",
-            expected="one of " + ", ".join(names),
-            actual=name,
-            fix=did_you_mean(name, names),
-        )
+        raise not_one_of(f"{middleware} has no profile and no candidate `{name}`", name, names)
     return Arm.model_validate(known[name])
 
 
@@ -117,7 +112,8 @@ def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
     if rmw:
         yield "# The RMW that was measured."
         yield f"export RMW_IMPLEMENTATION={rmw}"
-    variable, uri, why = _variable(arm.middleware, version, ros=bool(rmw))
+    told = described.get("build", {}).get("profile_variable")
+    variable, uri, why = _variable(arm.middleware, told, old=version.startswith("2."))
     yield f"# {why}"
     if variable is None:
         yield f'# install -D "$here/{native}" ~/.config/iceoryx2/iceoryx2.toml'
@@ -144,19 +140,18 @@ _DAEMONS = {
 }
 
 
-def _variable(middleware: str, version: str, *, ros: bool) -> tuple[str | None, str, str]:
-    """The variable, what stands before the path, and the reason."""
+def _variable(middleware: str, told: str | None, *, old: bool) -> tuple[str | None, str, str]:
+    """The variable, what stands before the path, and the reason. `told`: by the worker of an RMW;
+    `old`: of a library whose variable was renamed since."""
     kind = family(middleware)
     if kind == "cyclonedds":
         return "CYCLONEDDS_URI", "file://", "Cyclone DDS reads its file from here."
     if kind in ("fastdds", "fastrtps"):
-        old = version.startswith("2.")
         name = f"{'FASTRTPS' if old else 'FASTDDS'}_DEFAULT_PROFILES_FILE"
-        return name, "", f"Fast DDS {version.partition('.')[0]} reads its file from here."
+        return told or name, "", "This version of Fast DDS reads its file from here."
     if kind == "zenoh":
-        name = "ZENOH_SESSION_CONFIG_URI" if ros else "ZENOH_CONFIG"
-        who = "rmw_zenoh" if ros else "Zenoh's Config::from_env"
-        return name, "", f"{who} reads its file from here."
+        who = "rmw_zenoh" if told else "Zenoh's Config::from_env"
+        return told or "ZENOH_CONFIG", "", f"{who} reads its file from here."
     if kind == "iceoryx2":
         return None, "", "iceoryx2 has no variable for it; it reads the file of its user:"
     raise UserError(
@@ -173,9 +168,9 @@ def _kernel(text: str, native: str) -> Iterator[str]:
     for side, size in asked.items():
         if size is None:
             continue
-        yield f"# {native} asks for a {side} buffer of {size} bytes; the kernel caps it here."
         if side == "receive":
             yield f"# Measured: {IMAGES_LOST}."
+        yield f"# {native} asks for a {side} buffer of {size} bytes; the kernel grants no more than:"
         yield f"{LIMITS[side]}={size}"
     if not any(asked.values()):
         yield f"# {native} asks nothing of the kernel."

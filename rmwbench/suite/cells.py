@@ -1,6 +1,7 @@
 """Factors × workloads × arms → cells: all that is needed to run one combination, and to store
 it."""
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,6 @@ from pydantic import ValidationError
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import messages_needed
 from rmwbench.suite.factors import (
@@ -24,19 +24,19 @@ from rmwbench.suite.factors import (
     with_network_level,
     with_workload_level,
 )
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, inside, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, resolved
-from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
-from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.timeline import NOTHING_MORE, Sampling, Timeline
 from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.schedule import Schedule, Sender, check_threads, sharing
 from rmwbench.suite.workload.topology import SUCCESSOR, Node
 from rmwbench.suite.workload.workload import Workload
+from rmwbench.words.level_names import level_text, named_level
 
 SLOT_BYTES = 64
 
@@ -411,44 +411,13 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
             fix="split the suite, or cross fewer factors",
             at=("factors",) if suite.factors else ("arms",),
         )
-    found: list[Cell] = []
     applied = _Applied(suite)
-    graphs: dict[int, tuple[Endpoint, ...]] = {}
-    for place, workload in enumerate(suite.workloads):
-        timeline = workload.timeline.over(suite.timeline)
-        for levels in combinations(suite.factors):
-            excluded = _excluded(suite, workload, levels)
-            arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
-            if not arms:
-                # before the levels are applied: an excluded combination may be a contradiction
-                continue
-            changed = applied.at(
-                workload, levels, f"workload `{workload.name}`", with_workload_level
-            )
-            try:
-                graph = graphs.get(id(changed)) or endpoints(changed, timeline)
-            except Fault as fault:
-                fault.at = ("workloads", place, *fault.at)
-                raise
-            graphs[id(changed)] = graph
-            links = _links(applied, suite, place, workload, changed, levels, timeline)
-            for arm in arms:
-                asked = applied.at(arm, levels, f"arm `{arm.name}`", with_arm_level)
-                made = Cell(
-                    len(found) + 1,
-                    suite.suite,
-                    changed,
-                    asked,
-                    levels,
-                    timeline,
-                    graph,
-                    suite.sampling,
-                    links,
-                )
-                found.append(made)
-            _check_primary_metric(found[-1], place)
-            _check_drain(found[-1], place)
-            _check_threads(found[-1], place)
+    found = [
+        cell
+        for place, workload in enumerate(suite.workloads)
+        for levels in combinations(suite.factors)
+        for cell in applied.cells(place, workload, levels)
+    ]
     if not found:
         raise Fault(
             "the exclusions leave nothing to run",
@@ -457,6 +426,7 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
             at=("exclude",),
         )
     _check_one_backend(found)
+    _check_networks_vary(suite, found)
     _check_factors_matter(suite, found)
     _check_overrides_matter(suite, found)
     return tuple(found)
@@ -485,15 +455,6 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
     return {key: tuple(group) for key, group in grouped.items()}
 
 
-def named_level(factor: str, level: object) -> str:
-    """`network.loss=0.1`: as a comparison's name has it, and as `--at` takes it."""
-    return f"{factor}={level_text(level)}"
-
-
-def level_text(level: object) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)
-
-
 def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
     """The names of the arms that the suite excludes here; None among them: all of them."""
     here = {"workload": workload.name, **levels}
@@ -509,10 +470,44 @@ class _Applied:
     again: of a suite with several factors most combinations differ in one."""
 
     def __init__(self, suite: Suite):
-        self._suite = suite
+        self.suite = suite
         self._found: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
         """(id of what a level is applied to, factor, the level with its type) -> that itself, which
         keeps its id its own, and the result."""
+        self._graphs: dict[int, tuple[Endpoint, ...]] = {}
+        self._numbers = itertools.count(1)
+
+    def cells(self, place: int, workload: Workload, levels: Levels) -> list[Cell]:
+        """Those of the arms that are not excluded here; `place` is the workload's in the file."""
+        suite, timeline = self.suite, workload.timeline.over(self.suite.timeline)
+        excluded = _excluded(suite, workload, levels)
+        arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
+        if not arms:
+            # before the levels are applied: an excluded combination may be a contradiction
+            return []
+        changed = self.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
+        if (graph := self._graphs.get(id(changed))) is None:
+            with inside("workloads", place):
+                graph = self._graphs[id(changed)] = endpoints(changed, timeline)
+        links = _links(self, place, workload, changed, levels)
+        found = [
+            Cell(
+                next(self._numbers),
+                suite.suite,
+                changed,
+                self.at(arm, levels, f"arm `{arm.name}`", with_arm_level),
+                levels,
+                timeline,
+                graph,
+                suite.sampling,
+                links,
+            )
+            for arm in arms
+        ]
+        _check_primary_metric(found[-1], place)
+        _check_drain(found[-1], place)
+        _check_threads(found[-1], place)
+        return found
 
     def at(self, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
         """The workload or arm with the levels applied; what is wrong with the result is reported at
@@ -544,22 +539,17 @@ class _Applied:
                 expected=fault.expected,
                 actual=fault.actual,
                 fix=fault.fix or "remove the level, or exclude the combination under `exclude`",
-                at=("factors", name, self._suite.factors[name].index(level)),
+                at=("factors", name, self.suite.factors[name].index(level)),
             ) from error
 
 
 def _links(
-    applied: _Applied,
-    suite: Suite,
-    place: int,
-    workload: Workload,
-    changed: Workload,
-    levels: Levels,
-    timeline: Timeline,
+    applied: _Applied, place: int, workload: Workload, changed: Workload, levels: Levels
 ) -> Links | None:
     """The network at these levels. A fault of a named network is reported where it is written."""
+    timeline = workload.timeline.over(applied.suite.timeline)
     try:
-        links = resolved(suite.networks, changed.network, changed.host_names, timeline)
+        links = resolved(applied.suite.networks, changed.network, changed.host_names, timeline)
     except Fault as fault:
         inside: tuple[str | int, ...] = ("workloads", place)
         if isinstance(changed.network, str) and fault.at[:1] == ("network",):
@@ -623,30 +613,28 @@ def _check_drain(cell: Cell, place: int) -> None:
 
 
 def _check_threads(cell: Cell, place: int) -> None:
-    if cell.workload.schedule == "shared":
-        return
-    try:
-        check_threads(cell.senders)
-    except Fault as fault:
-        fault.at = ("workloads", place)
-        raise
+    if cell.workload.schedule != "shared":
+        with inside("workloads", place):
+            check_threads(cell.senders)
+
+
+def _check_networks_vary(suite: Suite, found: Sequence[Cell]) -> None:
+    name = next((name for name in suite.factors if name in NETWORK_FACTORS), None)
+    bare = next((cell for cell in found if cell.links is None), None)
+    if name is not None and bare is not None:
+        raise Fault(
+            f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no "
+            "network",
+            expected="a workload whose nodes are on several hosts, with `network:` between them",
+            actual=f"hosts {', '.join(bare.hosts)}",
+            fix="add hosts and a network, or exclude this workload under `exclude`",
+            at=("factors", name),
+        )
 
 
 def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     """A factor that leaves a cell as it was would be reported as `makes no difference`, which would
     be a lie."""
-    for name in (name for name in suite.factors if name in NETWORK_FACTORS):
-        bare = next((cell for cell in found if cell.links is None), None)
-        if bare is not None:
-            raise Fault(
-                f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no "
-                "network",
-                expected="a workload whose nodes are on several hosts, with `network:` between "
-                "them",
-                actual=f"hosts {', '.join(bare.hosts)}",
-                fix="add hosts and a network, or exclude this workload under `exclude`",
-                at=("factors", name),
-            )
     seen: dict[tuple[str, ...], Cell] = {}
     graphs: dict[int, str] = {}
     """What does not depend on the arm, once per workload: cells at the same levels share it."""
@@ -702,11 +690,10 @@ def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
                 p.name for cell in mine for p in cell.processes if p.follows is None
             )
             if mine and not any(arm.key_of(process) == key for process in processes):
-                raise Fault(
+                raise not_one_of(
                     f"arm `{arm.name}` overrides process `{key}`, which no workload has",
-                    expected="one of " + ", ".join(processes),
-                    actual=key,
-                    fix=did_you_mean(key, list(processes)),
+                    key,
+                    processes,
                     at=("arms", index, "processes", key),
                 )
         for cell in mine:

@@ -5,10 +5,12 @@ Pydantic keeps a ValueError raised in a validator, so the parts of the later mes
 actual, fix) travel in one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
 from rmwbench.errors import did_you_mean
 
@@ -33,13 +35,51 @@ class Fault(ValueError):
 
 def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, ...] = ()) -> Fault:
     """A Fault for a name that is not among `known`, with the nearest one suggested."""
-    return Fault(
-        f"unknown {kind} `{name}`",
-        expected="one of " + ", ".join(known) if known else f"none: the file defines no {kind}",
-        actual=name,
-        fix=did_you_mean(str(name), known),
-        at=at,
-    )
+    fault = not_one_of(f"unknown {kind} `{name}`", str(name), known, at=at)
+    if not known:
+        fault.expected = f"none: the file defines no {kind}"
+    return fault
+
+
+def not_one_of(
+    what: str, name: str, known: Collection[str], *, at: tuple[str | int, ...] = ()
+) -> Fault:
+    """The same in other words."""
+    expected, fix = "one of " + ", ".join(known), did_you_mean(name, known)
+    return Fault(what, expected=expected, actual=name, fix=fix, at=at)
+
+
+@contextmanager
+def inside(*at: str | int) -> Iterator[None]:
+    """A Fault that is raised within is counted from further up: `at` leads to what was checked."""
+    try:
+        yield
+    except Fault as fault:
+        fault.at = (*at, *fault.at)
+        raise
+
+
+def one_of(kind: str, known: Collection[str]) -> AfterValidator:
+    """For a name that is among `known`."""
+
+    def check(name: str) -> str:
+        if name not in known:
+            raise unknown(kind, name, list(known))
+        return name
+
+    return AfterValidator(check)
+
+
+def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator:
+    """For a number from `low` to `high`; `what` is said of any other."""
+
+    def check(value: float) -> float:
+        if not low <= value <= high:
+            expected = f"{low:.12g} … {high:.12g} {unit}".rstrip()
+            raise Fault(what, expected=expected, actual=f"{value:.12g}")
+        return value
+
+    return AfterValidator(check)
 
 
 class Strict(BaseModel):
@@ -79,3 +119,25 @@ def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str]
             if place := model.ELSEWHERE.get(key):
                 fault.fix = f"it belongs elsewhere: {place}"
             raise fault
+
+
+def _check_scalar(value: Any) -> str | int | float | bool:
+    if not isinstance(value, str | int | float | bool) or (
+        isinstance(value, float) and not math.isfinite(value)
+    ):
+        shown = (
+            "nothing"
+            if value is None
+            else value
+            if isinstance(value, float)
+            else f"a {type(value).__name__}"
+        )
+        raise Fault(
+            "this is not a single value", expected="a text, a number, true or false", actual=shown
+        )
+    return value
+
+
+Scalar = Annotated[Any, AfterValidator(_check_scalar)]
+"""A level or an option's value: one text, number or truth value. Not a pydantic union, whose errors
+name each of its members in turn instead of saying what was expected."""

@@ -19,8 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, TopicScope, Use, names_for
-from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
 
 METRICS = names_for(Use.LIMIT)
 OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)

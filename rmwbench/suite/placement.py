@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import Cell, level_text
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network
 from rmwbench.suite.network.network_words import told
+from rmwbench.words.level_names import level_text
 
 FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
 NETWORK_FACTOR = "network"

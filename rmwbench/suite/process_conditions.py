@@ -1,25 +1,21 @@
-"""What a workload's processes run in: containers of their own, and a real-time robot's scheduling.
+"""The conditions under which a workload's processes run: containers, real-time scheduling, and what
+else the machine does. They belong to the machine and are no settings of a middleware.
 
 **Containers** of one host, as `docker run --network=host` makes them: who still hears whom, and by
 which path? The network is the host's in all of them; what differs is what shared memory needs. A
 process of a container has mounts, /tmp and PIDs of its own at every level but `none`.
 
-**Real time**: a scheduling class of their own, a processor of their own, memory that stays
-(docs.ros.org, "Building realtime Linux for ROS 2", and the demo `pendulum_control`). What the kernel
-gave is read back in every trial (rmwbench/campaign/trial/real_time_check.py).
+**Real time**: a scheduling class, a processor and locked memory for each process (docs.ros.org,
+"Building realtime Linux for ROS 2", and the demo `pendulum_control`). What the kernel gave is read
+back in every trial (rmwbench/campaign/trial/real_time_check.py).
 
-What else the machine does during a trial: a background load of a known kind, and processors kept
-awake or not.
-
-Both are conditions of the machine and not settings of a middleware; `rmwbench-load` puts them on
-(docs/formats/load.md).
+**The rest of the machine**: a background load of a known kind, and processors that are kept awake
+or not. `rmwbench-load` makes both (docs/formats/load.md).
 """
 
 from typing import Annotated, NamedTuple
 
-from pydantic import AfterValidator
-
-from rmwbench.suite.fault import unknown
+from rmwbench.suite.fault import one_of
 
 BACKGROUNDS = {
     "idle": "nothing of ours",
@@ -35,20 +31,8 @@ HOST_IDLE = {
 }
 
 
-def _background(level: str) -> str:
-    if level not in BACKGROUNDS:
-        raise unknown("background", level, list(BACKGROUNDS))
-    return level
-
-
-def _host_idle(level: str) -> str:
-    if level not in HOST_IDLE:
-        raise unknown("host_idle", level, list(HOST_IDLE))
-    return level
-
-
-Background = Annotated[str, AfterValidator(_background)]
-HostIdle = Annotated[str, AfterValidator(_host_idle)]
+Background = Annotated[str, one_of("background", BACKGROUNDS)]
+HostIdle = Annotated[str, one_of("host_idle", HOST_IDLE)]
 
 
 DOCKER_SHM_BYTES = 64 << 20
@@ -81,13 +65,7 @@ CONTAINERS: dict[str, ContainerLevel | None] = {
 """None: processes share all that a host has."""
 
 
-def _containers(level: str) -> str:
-    if level not in CONTAINERS:
-        raise unknown("containers", level, list(CONTAINERS))
-    return level
-
-
-Containers = Annotated[str, AfterValidator(_containers)]
+Containers = Annotated[str, one_of("containers", CONTAINERS)]
 
 
 PRIORITY = 50
@@ -116,10 +94,4 @@ REAL_TIME: dict[str, RealTimeLevel | None] = {
 """None: as any process."""
 
 
-def _real_time(level: str) -> str:
-    if level not in REAL_TIME:
-        raise unknown("real_time", level, list(REAL_TIME))
-    return level
-
-
-RealTime = Annotated[str, AfterValidator(_real_time)]
+RealTime = Annotated[str, one_of("real_time", REAL_TIME)]

@@ -3,12 +3,10 @@
 Most arms have one. An arm that mixes middlewares (interoperability) has one for all its processes
 and others for those that it names.
 
-Modes: how a middleware does its work, in one vocabulary for all of them.
-
-A mode given replaces what the profile says. Each worker owns the mapping to its own configuration
-and answers `unsupported` to a level that its middleware cannot do; the cell is then `not
-supported`, with that reason. Whatever has no name here is an option of one middleware (`options`),
-not a mode.
+A side is configured by a profile, by options of its middleware, and by modes: how a middleware does
+its work, in one vocabulary for all of them. A mode replaces what the profile says. Each worker owns
+the mapping to its own configuration and answers `unsupported` to a level that its middleware cannot
+do; the cell is then `not supported`, with that reason.
 """
 
 import re
@@ -18,8 +16,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from rmwbench.input_file import read_text
-from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
 
 MODE_PREFIX = "modes."
 

@@ -9,14 +9,12 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import check_factor_name
-from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import Network
-from rmwbench.suite.reported import Reported
-from rmwbench.suite.sampling import Sampling
-from rmwbench.suite.scalar import Scalar
-from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.predicate import Reported
+from rmwbench.suite.timeline import Sampling, Timeline
 from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000

@@ -1,12 +1,22 @@
-"""The levels of a suite's factors for people: `10 Hz` for `rate_hz=10`."""
+"""The levels of a suite's factors: `rate_hz=10` as names have it, `10 Hz` for people."""
 
 import re
+from math import log10
 from typing import Any
 
 from rmwbench.words import numbers as fmt
 
 SIZE = re.compile(r"Bytes\((\d+)\)")
 _COUNTED = {"subscribers": "reader", "clients": "client", "relays": "relay", "nodes": "node"}
+
+
+def named_level(factor: str, level: object) -> str:
+    """`network.loss=0.1`: as a comparison's name has it, and as `--at` takes it."""
+    return f"{factor}={level_text(level)}"
+
+
+def level_text(level: object) -> str:
+    return str(level).lower() if isinstance(level, bool) else str(level)
 
 
 def level_name(factor: str, level: Any) -> str:
@@ -26,9 +36,10 @@ def level_name(factor: str, level: Any) -> str:
 
 
 def _exact(value: float, unit: str) -> str:
-    """`10 Hz`, not `10.0 Hz`: a level is set, not measured."""
+    """`10 Hz`, not `10.0 Hz`, and `1.473 kB`, not `1.47 kB`: a level is set, not measured."""
     number, _, symbol = fmt.quantity(value, unit).partition(" ")
-    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {symbol}"
+    scale = 10 ** round(log10(value / float(number))) if value and float(number) else 1
+    return f"{value / scale:.12g} {symbol}"
 
 
 def _last(factor: str) -> str:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
+from rmwbench.analysis.metrics.glossary import FAILED_TRIALS, GLOSSARY
 from rmwbench.analysis.verdicts.ratio import unpaired
 from rmwbench.analysis.verdicts.statements import (
     Statement,
@@ -210,6 +209,14 @@ def test_counts_that_are_zero_are_compared_by_order():
     assert one(ask(none, none, entry=late)).verdict == "equivalent"
     assert one(ask(none, some, entry=late)).verdict == "worse"
     assert one(ask(some, none, entry=late, paired=True)).verdict == "better"
+
+
+def test_what_only_one_side_has_a_block_of_is_not_in_the_words_of_a_comparison_by_order():
+    zeros = dict.fromkeys(range(1, 9), 0.0)
+    alone = one(ask({0: 5.0, **zeros}, zeros, paired=True))
+    assert alone.verdict == "equivalent" and alone.reason.startswith("0 in every block")
+    endless = one(ask(zeros, {0: math.inf, **zeros}, paired=True))
+    assert endless.verdict == "equivalent" and endless.reason == alone.reason
 
 
 def test_failed_trials_are_judged_by_fishers_test():

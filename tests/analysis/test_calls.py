@@ -6,7 +6,7 @@ import numpy as np
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import CORRUPT, LATE
+from rmwbench.codes import CORRUPT, LATE
 from tests.analysis.test_latency import Records, message
 
 TWO_CLIENTS = [
@@ -62,7 +62,7 @@ def test_answered_twice_never_and_by_anothers_reply():
         1,
         1,
     )
-    assert m.ledger.lost == 3
+    assert m.ledger.vanished == 3
     assert np.isinf(m.samples["response_latency"].values).sum() == 3
     # request 1 never came to the service
     assert m.samples["request_leg"].values.tolist() == [30, 30, 280, np.inf]
@@ -82,7 +82,7 @@ def test_what_came_corrupt_or_late_is_no_arrival_of_a_leg_either():
 
 def test_a_reply_without_record_of_its_service_is_foreign():
     m = measure(Records([request(1, 0, 0)], [heard(1, 7, 80)]), TWO_CLIENTS, WINDOW)
-    assert (m.ledger.lost, m.ledger.foreign) == (1, 1)
+    assert (m.ledger.vanished, m.ledger.foreign) == (1, 1)
 
 
 def test_requests_that_are_answered_later_and_later_are_a_queue_that_grows():

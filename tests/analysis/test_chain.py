@@ -8,15 +8,24 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, judged_loss, under_way_of
+from rmwbench.analysis.metrics.chain import paths as chain_paths
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
-from rmwbench.analysis.metrics.chain.layers import REMAINDER, WORDS, layers
+from rmwbench.analysis.metrics.chain.layers import (
+    NOT_TRACED,
+    NOTHING_ARRIVED,
+    REMAINDER,
+    WORDS,
+    layers,
+)
 from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.verdicts.interim import facts
+from tests.analysis.test_one_clock import Evidence, a_trial
 
 WINDOW = SteadyWindow(0, 10_000)
 FAILED, LOANED, WARMUP = 1, 2, 4
@@ -270,7 +279,7 @@ def test_of_a_fork_each_way_has_what_is_under_way_on_it():
 
 def test_a_verdict_on_a_chain_judges_the_loss_along_it():
     """The second of two hops lost a half: of what all hops wanted together that is a quarter."""
-    messages = Messages(ledger=Ledger(wanted=40, delivered=30, lost_middle=10))
+    messages = Messages(ledger=Ledger(wanted=40, delivered=30, vanished_middle=10))
     trial = MeasuredTrial(0, 0, messages, SECOND, fractions={"end_to_end_undelivered": (10, 20)})
     for primary, loss, lost in (
         ("end_to_end_latency_p95", "end_to_end_undelivered", (10, 20)),
@@ -492,3 +501,27 @@ def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
         lacking.spent_ns[REMAINDER] == 85
         and sum(lacking.spent_ns.values()) == lacking.end_to_end_ns
     )
+
+
+class Traced(Evidence):
+    """A trial of an arm that traces its layers."""
+
+    def spans(self):
+        one = np.ones(1, np.int64)
+        return dict.fromkeys(("endpoint", "writer", "seq", "layer", "time_ns"), one)
+
+
+def test_why_layers_have_no_shares_is_what_kept_them(monkeypatch):
+    """All were told that their layers are not traced."""
+
+    def reason(evidence):
+        return measure_trial(evidence).reasons["layer_share_middleware"]
+
+    assert reason(a_trial()) == NOT_TRACED
+    traced = Traced(**vars(a_trial()))
+    monkeypatch.setattr(chain_paths, "MOST_PATHS", 0)
+    assert "more than 0 ways" in reason(traced)
+    monkeypatch.undo()
+    tables = traced.records.tables
+    tables["received"] = {name: column[:0] for name, column in tables["received"].items()}
+    assert reason(traced) == NOTHING_ARRIVED

@@ -292,6 +292,16 @@ def test_a_sign_is_one_only_beyond_what_the_clocks_leave_open(bound, verdict):
     assert judge({"w": [half, timed("b", [100.0] * 8, 50.0)]})["w"]["a"].verdict == "undecided"
 
 
+def test_how_far_two_arms_are_apart_is_said_of_the_blocks_that_both_have():
+    """Each is infinite in a block that the other has not: the difference was not a number."""
+    shared = range(5)
+    bounds = dict.fromkeys(range(7), 20_000.0)
+    a = JudgedArm("a", dict.fromkeys(shared, 100_000.0) | {5: math.inf}, bounds=bounds)
+    b = JudgedArm("b", dict.fromkeys(shared, 110_000.0) | {6: math.inf}, bounds=bounds)
+    verdicts = judge({"w": [a, b]})["w"]
+    assert "10 µs apart; the hosts' clocks are known to ±40 µs" in verdicts["b"].reason
+
+
 @pytest.mark.parametrize("infinite", range(11, 21))
 def test_a_worse_record_does_not_protect_an_arm(infinite):
     """In the other blocks both are alike: five of them had kept the arm from any verdict."""
@@ -504,3 +514,36 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
             assert verdict.ratio.value == pytest.approx(alone.value)
             assert verdict.ratio.low < alone.low
     assert {v.verdict for v in verdicts.values()} >= {"worse", "undecided"}
+
+
+def test_a_primary_value_of_0_is_the_smallest_and_has_no_ratio():
+    """A time of 0 is a value that is documented: its arm was left without data."""
+    none, some = timed("none", [0.0] * 6), timed("some", [100.0] * 6)
+    verdicts = judge({"w": [none, some]})["w"]
+    assert verdicts["none"].verdict == "best"
+    assert verdicts["some"].verdict == "worse" and verdicts["some"].against == "none"
+    assert "in sign: none is 0 in some blocks" in verdicts["some"].reason
+    assert verdicts["some"].ratio.no_data == (
+        "in 6 of 6 blocks a value is 0 or infinite: that has no ratio"
+    )
+    assert spread([none, some]) is None
+    assert isinstance(ratio(none.primary, some.primary), NoRatio)
+
+
+def test_a_value_of_0_in_few_blocks_decides_nothing_and_two_that_are_always_0_are_not_apart():
+    few = timed("few", [0.0, 100.0, 100.0, 100.0, 100.0, 100.0])
+    some = timed("some", [101.0, 99.0, 100.0, 101.0, 99.0, 100.0])
+    verdicts = judge({"w": [few, some]})["w"]
+    assert {v.verdict for v in verdicts.values()} == {"undecided"}
+    assert "few is 0 in some blocks, in too few to decide by sign" in verdicts["some"].reason
+    zero = judge({"w": [timed("a", [0.0] * 6), timed("b", [0.0] * 6)]})["w"]
+    assert {v.verdict for v in zero.values()} == {"undecided"}
+
+
+def test_a_0_leaves_the_ratios_of_the_other_arms_as_they_are():
+    """Also where an arm with bounds is 0 in a block that another lacks."""
+    a, b = timed("a", noisy(100, 0.05, 1)), timed("b", noisy(200, 0.05, 2))
+    zero = timed("zero", [0.0, 100.0, 100.0, 100.0, 100.0, 100.0], 1.0)
+    alone = judge({"w": [a, b]}, Rules(alpha=0.01))["w"]["b"]
+    beside = judge({"w": [a, b, zero]}, Rules(alpha=0.01))["w"]["b"]
+    assert alone.verdict == beside.verdict == "worse"

@@ -6,9 +6,10 @@ import random
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts import sequential
+from rmwbench.analysis.verdicts import sequential, statements
 from rmwbench.analysis.verdicts.best import judge
 from rmwbench.analysis.verdicts.failed_arms import counted, lost_by_its_arm, with_lost
+from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
 from rmwbench.bundle.bundle_reader import TrialLine
 
@@ -85,6 +86,19 @@ def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(met
     assert found == {**done, 2: (90, 90)}
 
 
+@pytest.mark.parametrize(
+    "metric", ["delivery", "sent_rate", "achieved_rate", "achieved_throughput"]
+)
+def test_a_failed_trial_is_the_worst_where_a_larger_value_is_better(metric):
+    entry = GLOSSARY[metric]
+    lower = dict.fromkeys(range(5), 10_000.0)
+    higher = with_lost(entry, dict.fromkeys(range(4), 11_000.0), {4}, primary=True)
+    assert higher[4] == 0.0
+    asked = Statement(left=higher, right=lower, metric=entry, paired=False)
+    (answer,) = statements.judge([asked], Rules())
+    assert answer.verdict == "undecided"
+
+
 def test_only_the_worker_loses_a_block_for_its_arm():
     assert lost_by_its_arm(line("failed", "worker"))
     assert lost_by_its_arm(line("failed"))
@@ -101,7 +115,7 @@ def test_where_no_arm_works_there_is_no_data():
 
 
 def test_looks_keep_what_does_not_work():
-    looks = sequential.looks(5, 10)
+    looks = sequential.planned_looks(5, 10)
     arms = {"w": [arm("dead", 1, 10, failed=range(10)), arm("steady", 1e6, 10)]}
     early = sequential.judge(arms, Rules(), looks, blocks=5)["w"]["dead"]
     assert early.by == By.FAILURE

@@ -17,12 +17,11 @@ from rmwbench.analysis.metrics.glossary import (
 
 DUMMY = """
 from rmwbench.analysis.metrics import glossary
-from rmwbench.analysis.metrics.glossary.losses import GROUP
-from rmwbench.analysis.metrics.glossary.link_traffic import GROUP as LINKS
+from rmwbench.analysis.metrics.glossary.metrics_table import ON_LINKS
 
 dummy = glossary.Metric(
     "dummy", "a dummy", "ns", "positive", "What it is.", better=glossary.Better.HIGHER,
-    of=glossary.MetricScope.MESSAGES, group=LINKS, heading="of dummies", use=glossary.Use.LIMIT,
+    of=glossary.MetricScope.MESSAGES, group=ON_LINKS, heading="of dummies", use=glossary.Use.LIMIT,
     measure=lambda messages, seconds: 7.0 * messages.readers,
 )
 glossary.METRICS += (dummy,)
@@ -35,7 +34,7 @@ from rich.console import Console
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.model import document
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from rmwbench.suite.limits import KEYS
 from tests.support import synthetic_bundle
 

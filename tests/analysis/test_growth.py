@@ -47,6 +47,20 @@ def test_an_interval_that_holds_1_and_much_else_decides_nothing(low, high):
     )
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (-1.2, -0.8, "falls as the number of nodes grows"),
+        (-0.1, 0.1, "hardly grows with the number of nodes"),
+        (1.9, 2.1, "grows with the square of the number of nodes, or nearly"),
+        (2.8, 3.2, "grows faster than the square of the number of nodes"),
+        (1.6, 4.0, "grows faster than the number of nodes"),
+    ],
+)
+def test_the_words_say_no_more_than_the_interval(low, high, text):
+    assert words(Growth((low + high) / 2, low, high, 5, SIZES)) == text
+
+
 def test_sizes_in_different_numbers_of_processes_have_no_line():
     """What pairs of processes cost, 1, 6 and 6, would be a growth of 0.61 with nodes."""
     mixed = {"a": (2, 2), "b": (10, 4), "c": (40, 4)}

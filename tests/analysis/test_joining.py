@@ -7,7 +7,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
-from rmwbench.analysis.records.joining import history, lives, passes
+from rmwbench.analysis.records.joining import ReaderLife, history, lives, passes
 from tests.analysis.test_latency import Records, message
 
 WINDOW = SteadyWindow(1000, 2000)
@@ -43,20 +43,20 @@ def test_what_a_late_joiner_missed_is_not_lost_and_what_it_lost_is():
     known = lives(rows(joins_ns=400), JOINED, WINDOW)
     m = measure(Records(SENT, received), ENDPOINTS, WINDOW, known)
     # 5 … 9 are its own, 7 never came
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost) == (15, 14, 1)
-    assert measure(Records(SENT, received), ENDPOINTS, WINDOW).ledger.lost == 6
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.vanished) == (15, 14, 1)
+    assert measure(Records(SENT, received), ENDPOINTS, WINDOW).ledger.vanished == 6
 
 
 def test_a_reader_that_never_matched_lost_everything_since_it_was_there():
     known = lives(rows(joins_ns=400), JOINED[:1], WINDOW)
     m = measure(Records(SENT, got(2, range(10))), ENDPOINTS, WINDOW, known)
-    assert m.ledger.lost == 5
+    assert m.ledger.vanished == 5
 
 
 def test_a_leaver_expects_nothing_after_it_left():
     known = lives(rows(leaves_ns=300), [], WINDOW)
     m = measure(Records(SENT, got(2, range(10)) + got(3, [0, 1, 2])), ENDPOINTS, WINDOW, known)
-    assert (m.ledger.wanted, m.ledger.lost) == (13, 0)
+    assert (m.ledger.wanted, m.ledger.vanished) == (13, 0)
     assert m.longest_stall_ns == 100  # and not the 700 ns in which one is gone
 
 
@@ -82,6 +82,16 @@ def test_the_history_is_counted_apart_and_is_not_a_latency():
     assert measure(records, ENDPOINTS, WINDOW, known).samples["response_latency"].values.max() == 50
     missing = history(Records(SENT, past[1:]), ENDPOINTS, known)
     assert (missing["history_delivered"], missing["history_time"]) == (2, np.inf)
+
+
+def test_a_history_is_no_longer_than_its_writer_keeps_and_goes_with_it():
+    known = lives(rows("transient_local", depth=10, joins_ns=400), JOINED, WINDOW)
+    newest = [{"endpoint": 3, "seq": 4, "taken_ns": 1500}]
+    keeps_one = [EndpointRow(1, "publisher", "t", kept=1), *ENDPOINTS[1:]]
+    found = history(Records(SENT, newest), keeps_one, known)
+    assert found == {"history_wanted": 1, "history_delivered": 1, "history_time": 80}
+    gone = known | {1: ReaderLife(end_ns=1300)}
+    assert history(Records(SENT[:3], []), ENDPOINTS, gone)["history_wanted"] == 0
 
 
 def test_what_is_sent_until_a_late_reader_is_matched_pushes_the_oldest_out_of_its_history():
@@ -135,7 +145,7 @@ def test_what_a_filter_holds_back_is_not_lost():
     passed = [s for s in range(10) if ((s * 2654435761) % 2**32) * 100 // 2**32 < 30]
     assert 0 < len(passed) < 10
     m = measure(Records(SENT, got(2, range(10)) + got(3, passed[1:])), ENDPOINTS, WINDOW, known)
-    assert (m.ledger.wanted, m.ledger.lost) == (10 + len(passed), 1)
+    assert (m.ledger.wanted, m.ledger.vanished) == (10 + len(passed), 1)
 
 
 def test_the_filter_passes_its_share_of_any_run_of_numbers():

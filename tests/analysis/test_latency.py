@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import latency
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.latency import longest_gap, measure, thin_series
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import Messages, longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import ABSENT, FAILED
+from rmwbench.analysis.records.joining import ReaderLife, passes
+from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.stats.quantile import rank
+from rmwbench.codes import FAILED
 
 PAIR = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 MS = 1_000_000
@@ -62,14 +65,19 @@ def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
     assert m.samples["consumed_latency"].values.tolist() == [70, np.inf, np.inf, np.inf]
     assert m.samples["publish_call"].values.tolist() == [20, 20, 20]
     assert m.samples["arrival_jitter"].values.tolist() == [40]
-    assert (m.ledger.lost, m.ledger.never_sent, m.calls_in_window, m.scheduled) == (1, 1, 3, 4)
+    assert (m.ledger.vanished, m.ledger.not_attempted, m.calls_in_window, m.scheduled) == (
+        1,
+        1,
+        3,
+        4,
+    )
 
 
 def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
     sent = [message(0, 0, flags=1, back=510), message(1, 100, back=ABSENT)]
     m = measure(Records(sent, []), PAIR, SteadyWindow(0, 200))
     assert m.samples["publish_call"].values.tolist() == [500, np.inf]
-    assert (m.ledger.failed, m.ledger.lost_start) == (1, 1)
+    assert (m.ledger.failed, m.ledger.vanished_start) == (1, 1)
 
 
 def test_latencies_stay_exact_on_a_machine_that_has_been_up_for_years():
@@ -101,7 +109,7 @@ def test_two_readers_double_the_deliveries_that_are_wanted():
     m = measure(
         Records([message(0, 0), message(1, 100)], received), endpoints, SteadyWindow(0, 200)
     )
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost_end, m.pairs, m.readers) == (
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.vanished_end, m.pairs, m.readers) == (
         4,
         3,
         1,
@@ -138,7 +146,7 @@ def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
         {"seq": 0, "writer": 0, "taken_ns": 60, "flags": 16},
     ]
     m = measure(Records(sent, received), endpoints, SteadyWindow(0, 200))
-    assert (m.ledger.delivered, m.ledger.lost, m.ledger.foreign) == (2, 1, 1)
+    assert (m.ledger.delivered, m.ledger.vanished, m.ledger.foreign) == (2, 1, 1)
     assert m.samples["response_latency"].values.tolist() == [15, 50, np.inf]
 
 
@@ -190,6 +198,29 @@ def test_the_longest_run_of_undelivered_messages_is_of_one_writer_and_one_reader
     assert (
         MeasuredTrial(1, 0, alone, 80).reasons["undelivered_in_a_row"] == "the trial has no reader"
     )
+
+
+def test_a_share_that_is_one_minus_another_has_its_interval():
+    """Nothing lost is a bound and no certainty, and no share is more than all."""
+    trials = [
+        MeasuredTrial(
+            n, n, Messages(ledger=Ledger(wanted=100, delivered=100 - lost, vanished_end=lost)), 1
+        )
+        for n, lost in enumerate((0, 0, 0, 0, 10))
+    ]
+    for some in (trials, trials[:4]):
+        delivered, rest = (aggregate(GLOSSARY[name], some) for name in ("delivery", "undelivered"))
+        assert delivered.value == 1 - rest.value
+        assert (delivered.low, delivered.high) == (1 - rest.high, 1 - rest.low)
+    assert delivered.value == delivered.high == 1 and delivered.low < 0.99
+
+
+def test_what_a_content_filter_withholds_ends_no_run():
+    """A reader that gets none of what passes does without all of that."""
+    sent = [message(i, i) for i in range(200)]
+    lives = {2: ReaderLife(percent=50)}
+    m = measure(Records(sent, []), PAIR, SteadyWindow(0, 200), lives)
+    assert m.undelivered_in_a_row == m.ledger.wanted == np.count_nonzero(passes(np.arange(200), 50))
 
 
 def test_messages_under_way_are_in_no_run():

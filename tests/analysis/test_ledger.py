@@ -8,9 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.analysis.records.ledger import (
-    CORRUPT,
-    FOREIGN,
-    LATE,
     Arrivals,
     Ledger,
     Pace,
@@ -22,6 +19,7 @@ from rmwbench.analysis.records.ledger import (
     reconcile,
     under_way,
 )
+from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 FIRST_SEQ = 3
 
@@ -81,24 +79,24 @@ def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
         if place in first:
             fates[place] = "delivered"
         elif not writer.attempted[place]:
-            fates[place] = "never_sent"
+            fates[place] = "not_attempted"
         elif writer.failed[place]:
             fates[place] = "failed"
         elif place in late:
-            fates[place] = "late"
+            fates[place] = "after_drain"
         elif place in corrupt:
             fates[place] = "corrupt"
         else:
-            fates[place] = "lost"
+            fates[place] = "vanished"
     delivered = [p for p, fate in fates.items() if fate == "delivered"]
     for place, fate in fates.items():
-        if fate == "lost":
+        if fate == "vanished":
             fate = (
-                "lost_start"
+                "vanished_start"
                 if not delivered or place < delivered[0]
-                else "lost_end"
+                else "vanished_end"
                 if place > delivered[-1]
-                else "lost_middle"
+                else "vanished_middle"
             )
         count[fate] += 1
     return count, [first.get(p, -1) for p in range(n)]
@@ -129,13 +127,13 @@ def test_every_wanted_message_has_exactly_one_fate(case):
     assert (
         ledger.wanted
         == ledger.delivered
-        + ledger.lost
-        + ledger.late
+        + ledger.vanished
+        + ledger.after_drain
         + ledger.corrupt
         + ledger.failed
-        + ledger.never_sent
+        + ledger.not_attempted
     )
-    assert ledger.undelivered == ledger.gone + ledger.late + ledger.unsent
+    assert ledger.undelivered == ledger.lost + ledger.after_drain + ledger.never_sent
 
 
 @settings(max_examples=300, deadline=None)
@@ -148,14 +146,14 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
     found = arranged(writer, arrivals)
     waiting = int(np.count_nonzero(under_way(writer, found, pace)))
     ledger = reconcile(writer, found)
-    most = ledger.late + (0 if pace is Pace.ENDED else ledger.lost_end)
-    assert ledger.late <= waiting <= most
+    most = ledger.after_drain + (0 if pace is Pace.ENDED else ledger.vanished_end)
+    assert ledger.after_drain <= waiting <= most
     if pace is Pace.MOVING or kept is None:
         assert waiting == most
     if pace is Pace.SILENT and kept is not None:
-        assert waiting - ledger.late <= kept
+        assert waiting - ledger.after_drain <= kept
     after = ledger.still_under_way(waiting)
-    assert (after.under_way, after.late, after.wanted) == (waiting, 0, ledger.wanted)
+    assert (after.under_way, after.after_drain, after.wanted) == (waiting, 0, ledger.wanted)
 
 
 @given(st.text("x.", max_size=20))
@@ -171,7 +169,7 @@ def test_total_loss_counts_at_the_start_and_is_not_zero():
         writer, Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
     )
     ledger, first = reconcile(writer, found), found.first
-    assert (ledger.lost_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
+    assert (ledger.vanished_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
     assert (first == -1).all()
 
 

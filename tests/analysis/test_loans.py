@@ -8,7 +8,8 @@ import pytest
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.codes import FAILED, LOANED
 from rmwbench.results.workload.workload_arm import taken_as
 from tests.support.columns import Columns
 
@@ -45,7 +46,7 @@ HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
 def test_a_refused_loan_is_a_failed_call_and_not_a_message_that_was_never_sent(refused_call_ns):
     call_ns = np.array([0] * 5 + [refused_call_ns] * 5)
     found = measured(call_ns, HALF_REFUSED, np.where(HALF_REFUSED & FAILED, ABSENT, 2 * MS))
-    assert (found.ledger.failed, found.ledger.never_sent, found.ledger.delivered) == (5, 0, 5)
+    assert (found.ledger.failed, found.ledger.not_attempted, found.ledger.delivered) == (5, 0, 5)
 
 
 def test_waiting_for_a_loan_is_publish_time_and_writing_into_it_is_not():

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.metrics.fates import FateCounts
+from rmwbench.analysis.verdicts import best, interim, sequential
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.interim import InterimCell, Looks, is_bound, leaving, rules
 from rmwbench.analysis.verdicts.verdict import Verdict
@@ -102,7 +103,7 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
     # nobody's.
     busy.update([t.trial for t in first if t.cell == 2][:4])
     busy.update(t.trial for t in first if t.cell == 4 and t.block == 3)
-    arms = {w: sequential.seen(a, 6) for w, a in Looks(Bundle(directory)).arms().items()}
+    arms = {w: sequential.arms_after(a, 6) for w, a in Looks(Bundle(directory)).arms().items()}
     by_name = {a.name: a for a in arms["range"]}
     assert (
         by_name["zenoh"].primary == {}
@@ -178,3 +179,11 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
     ]
     assert arms[0].busy == {0: True, 1: True}
     assert all(a.left_out == frozenset() and a.barred is None for a in unbound(arms))
+
+
+def test_a_primary_value_of_0_is_data_and_none_is_not():
+    facts = [(0, 0.0, (0, 9), 0.0, FateCounts()), (1, None, (0, 9), 0.0, FateCounts())]
+    made = interim.arm(
+        "a", {"definition": "{}", "middleware": "x", "layer": "native"}, facts, reliable=True
+    )
+    assert made.primary == {0: 0.0} and set(made.undelivered) == {0, 1}

@@ -28,7 +28,7 @@ def test_nothing_missing_has_no_place_even_where_something_was_dropped_and_repea
 
 
 def test_what_no_counter_explains_stays_not_located():
-    found = located(ledger(lost_middle=7), QUIET)
+    found = located(ledger(vanished_middle=7), QUIET)
     assert (found.missing, found.places, found.not_located) == (7, (), 7)
 
 
@@ -37,7 +37,7 @@ def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(
     dropped, explained, rest
 ):
     found = located(
-        ledger(lost_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0})
+        ledger(vanished_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0})
     )
     (place,) = found.places
     assert (place.messages, place.label, found.not_located) == (explained, "at most", rest)
@@ -45,7 +45,9 @@ def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(
 
 
 def test_the_readers_queue_counts_messages_and_is_believed_first():
-    found = located(ledger(lost_start=2, lost_end=8), replace(QUIET, reader_queue=6, reassembly=50))
+    found = located(
+        ledger(vanished_start=2, vanished_end=8), replace(QUIET, reader_queue=6, reassembly=50)
+    )
     assert [(p.place, p.messages, p.label) for p in found.places] == [
         ("IP reassembly", 4, "at most"),
         ("reader's queue", 6, "at most"),
@@ -55,31 +57,35 @@ def test_the_readers_queue_counts_messages_and_is_believed_first():
 
 def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was_reliable_and_keep_last():
     noticed = replace(QUIET, noticed=5)
-    found = located(ledger(lost_middle=7), noticed, reliable=True)
+    found = located(ledger(vanished_middle=7), noticed, reliable=True)
     assert [(p.place, p.label, p.messages) for p in found.places] == [
         ("writer's history", "inferred", 5),
         ("reader's history", "inferred", 2),
     ]
     assert found.not_located == 0
-    unknown = located(ledger(lost_middle=7), QUIET, reliable=True)
+    unknown = located(ledger(vanished_middle=7), QUIET, reliable=True)
     assert (unknown.places, unknown.not_located) == ((), 7)
-    silent = located(ledger(wanted=23, lost_start=23), replace(QUIET, noticed=0), reliable=True)
+    silent = located(ledger(wanted=23, vanished_start=23), replace(QUIET, noticed=0), reliable=True)
     assert (silent.places, silent.not_located) == ((), 23)
-    assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == ()
-    assert located(ledger(lost_middle=7), noticed).places == ()
-    (kernel,) = located(ledger(lost_middle=7), replace(noticed, reassembly=9), reliable=True).places
+    assert located(ledger(vanished_middle=7), noticed, reliable=True, keep_last=False).places == ()
+    assert located(ledger(vanished_middle=7), noticed).places == ()
+    (kernel,) = located(
+        ledger(vanished_middle=7), replace(noticed, reassembly=9), reliable=True
+    ).places
     assert kernel.place == "IP reassembly"
 
 
 def test_every_end_of_the_ledger_has_its_place_along_the_way():
-    found = located(ledger(never_sent=1, failed=2, lost_middle=3, corrupt=4, late=5), QUIET)
+    found = located(
+        ledger(not_attempted=1, failed=2, vanished_middle=3, corrupt=4, after_drain=5), QUIET
+    )
     assert [p.place for p in found.places] == ["schedule", "publish call", "content", "too late"]
     assert found.missing == 15 and found.not_located == 3
     assert sum(p.messages for p in found.places) + found.not_located == found.missing
 
 
 def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
-    found = located(ledger(lost_middle=1), Drops(reader_queue=0))
+    found = located(ledger(vanished_middle=1), Drops(reader_queue=0))
     assert found.uncounted == ("socket buffers", "IP reassembly", "interfaces")
     assert Drops(reassembly=1) + Drops() == Drops()
     total = replace(QUIET, sockets={"a": 1}) + replace(QUIET, sockets={"a": 2, "b": 5})
@@ -126,7 +132,7 @@ def test_counters_of_a_trial_become_drops_of_its_window():
 def test_what_links_lost_is_a_place_and_no_history_is_blamed():
     """A lossy network explains at most what it dropped; `nothing below dropped anything` would be
     wrong."""
-    ledger = Ledger(wanted=100, delivered=90, lost_middle=10)
+    ledger = Ledger(wanted=100, delivered=90, vanished_middle=10)
     quiet = locate(
         ledger,
         Drops(sockets={}, interfaces={}, reassembly=0, noticed=0),

@@ -10,8 +10,9 @@ from rmwbench.analysis.metrics.periods import STEMS
 from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, LATE
+from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.analysis.stats.estimate import NoData
+from rmwbench.codes import LATE
 from tests.support.columns import Columns
 
 MS = 1_000_000
@@ -82,6 +83,18 @@ def test_one_that_stops_halfway_has_no_short_period():
     found = trial({1: every(10, end_ms=500), 2: every(10)})
     assert found.messages.samples["publisher_period"].values[-1] == 510 * MS
     assert found.values["publisher_period_longest"] == (490 + 510) / 50 * MS
+
+
+def test_one_that_never_hears_its_writer_again_after_a_restart_has_no_short_period():
+    """The writer is away for 100 ms; nothing of the 700 ms after it arrives."""
+    lives = {1: ReaderLife(end_ns=SECOND.begin_ns + 200 * MS)}
+    again = EndpointRow(3, "publisher", "a")
+    lives[3] = ReaderLife(begin_ns=SECOND.begin_ns + 300 * MS)
+    before = every(10, end_ms=200)
+    calls = {1: before, 2: every(10), 3: every(10, begin_ms=300)}
+    got = {(11, 1): before, (12, 2): every(10)}
+    found = trial(calls, got, ends=[*ENDS, again], lives=lives)
+    assert found.values["subscription_period_longest"] == pytest.approx((190 + 700) / 20 * MS)
 
 
 def test_what_the_edge_cuts_off_an_ordinary_period_is_none():

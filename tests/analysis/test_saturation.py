@@ -61,6 +61,7 @@ def test_a_trial_without_a_rate_says_why():
         0, 0, found, 5_000_000_000, topics={"t": MeasuredTrial(0, 0, found, 5_000_000_000)}
     )
     assert trial.values["offered_rate"] == 0.2
+    trial.values |= {"sent_rate_variation": 1.05, "sent_rate_early": 2.0}
     without_rates(trial, "why")
     for one in (trial, trial.topics["t"]):
         assert not one.values.keys() & set(OF_THE_WINDOW)

@@ -35,15 +35,15 @@ def noisy(centre, sd, seed, blocks=20):
     ],
 )
 def test_looks_start_at_the_minimum_and_end_at_the_maximum(asked, looks):
-    assert sequential.looks(*asked) == looks
+    assert sequential.planned_looks(*asked) == looks
 
 
-@pytest.mark.parametrize("looks", [(5,), LOOKS, (5, 6, 7, 8), sequential.looks(5, 200)])
+@pytest.mark.parametrize("looks", [(5,), LOOKS, (5, 6, 7, 8), sequential.planned_looks(5, 200)])
 def test_shares_add_up_to_alpha_and_grow(looks):
     shares = [sequential.alpha_at(looks, n, alpha=0.04) for n in looks]
     assert math.fsum(shares) == pytest.approx(0.04)
     assert all(s > 0 for s in shares)
-    if looks == sequential.looks(looks[0], looks[-1]):
+    if looks == sequential.planned_looks(looks[0], looks[-1]):
         assert shares[-1] == max(shares)  # the last look is the one that promises
 
 

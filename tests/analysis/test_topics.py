@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from rmwbench.analysis.metrics.comparisons import is_reliable
-from rmwbench.analysis.metrics.topic_metrics import judged_topics
-from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Verdict
+from rmwbench.analysis.metrics.glossary import METRICS
+from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics
+from rmwbench.analysis.verdicts.failed_arms import undelivered_shares
+from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Verdict
 
 
 def endpoint(
@@ -167,3 +171,41 @@ def test_no_data_in_one_topic_is_open_and_in_all_no_data():
     )
     assert over_topics({"x": one, "y": none})["a"].verdict.verdict == "undecided"
     assert over_topics({"x": none, "y": none})["a"].verdict.verdict == "no data"
+
+
+@pytest.mark.parametrize(
+    "stem", ["response_latency", "service_latency", "request_leg", "reply_leg"]
+)
+def test_over_unlike_topics_together_there_is_no_latency(stem):
+    assert not [m.name for m in METRICS if m.source == stem and m.name not in POOLED]
+
+
+def test_an_arm_that_fails_in_every_trial_carries_no_topic():
+    """It left a topic that nobody carries decisive, and with it the arm that is best in the others
+    undecided."""
+    blocks = range(5)
+    lossy = [
+        JudgedArm(name, dict.fromkeys(blocks, 1e6), dict.fromkeys(blocks, (500, 1000)))
+        for name in "ab"
+    ]
+    lost = undelivered_shares([*lossy, JudgedArm("c", {}, failed=frozenset(blocks))])
+    assert lost == {"a": 0.5, "b": 0.5, "c": 1.0}
+    fails = verdict("worse", by="failure")
+    found = {
+        "imu": {"a": verdict("best"), "b": verdict("worse", 2.0, "latency"), "c": fails},
+        "camera": {"a": verdict("undecided"), "b": verdict("undecided"), "c": fails},
+    }
+    of_topics = {"imu": dict.fromkeys("ab", 0.0) | {"c": 1.0}, "camera": lost}
+    overall = over_topics(decisive(found, of_topics, "response_latency_p50"), of_topics)
+    assert {arm: one.verdict.verdict for arm, one in overall.items()} == {
+        "a": "best",
+        "b": "worse",
+        "c": "worse",
+    }
+
+
+def test_the_blocks_that_an_arm_lost_are_in_its_undelivered_share():
+    some = JudgedArm(
+        "some", {0: 1.0, 1: 1.0}, {0: (0, 90), 1: (0, 90)}, failed=frozenset({2, 3, 4})
+    )
+    assert undelivered_shares([some]) == {"some": 0.6}

@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import Ledger
+from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, Writer, arranged, under_way
 from tests.support.columns import Columns
 
 SECOND = 1_000_000_000
@@ -67,7 +67,7 @@ def test_a_reliable_stream_that_is_only_slow_loses_nothing():
     assert (
         ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30 and ledger.under_way == 7
     )
-    assert (ledger.lost, ledger.gone, ledger.undelivered) == (0, 0, 0)
+    assert (ledger.vanished, ledger.lost, ledger.undelivered) == (0, 0, 0)
     response = samples["response_latency"]
     assert response.exact[0.5] == pytest.approx(400e6) and math.isinf(response.values[-1])
     assert samples["response_latency"].count == 30
@@ -75,13 +75,13 @@ def test_a_reliable_stream_that_is_only_slow_loses_nothing():
 
 def test_a_best_effort_stream_loses_what_did_not_come():
     ledger, _ = trial(400, 0.15, reliable=False)
-    assert (ledger.under_way, ledger.lost_end, ledger.undelivered) == (0, 7, 7)
+    assert (ledger.under_way, ledger.vanished_end, ledger.undelivered) == (0, 7, 7)
 
 
 def test_a_reliable_stream_that_has_come_to_its_end_has_lost_what_is_missing():
     """Nothing came for 5 s, and the longest latency was 5 ms: what is missing will never come."""
     ledger, _ = trial(5, 5.0, lost=(20, 33, 34))
-    assert (ledger.under_way, ledger.lost_middle, ledger.lost_end) == (0, 1, 2)
+    assert (ledger.under_way, ledger.vanished_middle, ledger.vanished_end) == (0, 1, 2)
 
 
 def test_of_a_silent_stream_no_more_is_under_way_than_its_writer_keeps():
@@ -92,20 +92,30 @@ def test_of_a_silent_stream_no_more_is_under_way_than_its_writer_keeps():
     lost = range(WARMUP + 5, MESSAGES)
     ledger, _ = trial(latency_ms, 2.9, lost=lost, depth=10)
     assert (ledger.wanted, ledger.delivered, ledger.under_way) == (30, 5, 10)
-    assert (ledger.lost_end, ledger.undelivered) == (15, 15)
+    assert (ledger.vanished_end, ledger.undelivered) == (15, 15)
     for whole in (trial(latency_ms, 2.9, lost=lost), trial(latency_ms, 1.5, lost=lost, depth=10)):
         # Nobody knows what it keeps; it has been silent for less than a second.
         assert whole[0].under_way == 25
 
 
+def test_what_was_sent_after_a_reader_left_is_no_history_of_its():
+    """It left at half of the messages, silent since the twentieth: the ten before it left were
+    held for it."""
+    half = np.arange(100) < 50
+    sent = Writer(0, half, np.ones(100, bool), np.zeros(100, bool), kept=10)
+    came = Arrivals(np.arange(20).astype(np.uint64), np.arange(20) + 1, np.zeros(20, np.int64))
+    waiting = under_way(sent, arranged(sent, came), Pace.SILENT)
+    assert np.flatnonzero(waiting).tolist() == list(range(40, 50))
+
+
 def test_what_was_overtaken_is_lost_however_much_is_under_way():
     ledger, _ = trial(400, 0.15, lost=(10,))
-    assert (ledger.under_way, ledger.lost_middle, ledger.undelivered) == (7, 1, 1)
+    assert (ledger.under_way, ledger.vanished_middle, ledger.undelivered) == (7, 1, 1)
 
 
 def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
-    ledger = Ledger(wanted=10, delivered=7, late=1, lost_end=2)
-    assert ledger.still_under_way(1) == Ledger(wanted=10, delivered=7, under_way=1, lost_end=2)
+    ledger = Ledger(wanted=10, delivered=7, after_drain=1, vanished_end=2)
+    assert ledger.still_under_way(1) == Ledger(wanted=10, delivered=7, under_way=1, vanished_end=2)
     assert ledger.still_under_way(3) == Ledger(wanted=10, delivered=7, under_way=3)
 
 
@@ -150,7 +160,12 @@ def test_how_old_the_history_is_makes_no_stream_slow(history):
     """The oldest message of it was 5 s old: three times that is longer than any drain."""
     columns, window, lives = late_reader(history=history)
     ledger = measure(columns, ENDS, window, lives).ledger
-    assert (ledger.wanted, ledger.delivered, ledger.lost_end, ledger.under_way) == (50, 30, 20, 0)
+    assert (ledger.wanted, ledger.delivered, ledger.vanished_end, ledger.under_way) == (
+        50,
+        30,
+        20,
+        0,
+    )
 
 
 def test_the_history_of_a_late_reader_is_no_tail():
@@ -175,5 +190,5 @@ def test_what_was_on_its_way_to_a_reader_that_leaves_is_not_lost(latency_ms, und
     )
     life = ReaderLife(begin_ns=BEGIN_NS, end_ns=left_ns)
     ledger = measure(cut, ends, window, {2: life}).ledger
-    assert (ledger.lost, ledger.under_way) == (0, under_way)
+    assert (ledger.vanished, ledger.under_way) == (0, under_way)
     assert ledger.wanted == 15

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from rmwbench.analysis.verdicts.unlike import ArmFacts, between, flags, outdated
 
 TYPED = ArmFacts(
@@ -93,3 +95,14 @@ def test_a_version_without_its_vendors_support_says_so_beside_whatever_else():
     told = ["version 3.3.0, without its vendor's support since 2026-01"]
     assert flags([ended])["dds"] == told and outdated([ended]) == {"dds"}
     assert outdated([replace(ended, floor=True)]) == set()
+
+
+@pytest.mark.parametrize(
+    ("newest", "months"), [("2024-07-01", None), ("2024-07-02", 19), ("2024-07-31", 19)]
+)
+def test_more_than_18_months_are_counted_to_the_day(newest, months):
+    old = ArmFacts("old", release_date="2023-01-01")
+    new = ArmFacts("new", release_date=newest)
+    assert outdated([old, new]) == (set() if months is None else {"old"})
+    flag = [f"released {months} months apart: 2023-01-01 in A, {newest} in B"] if months else []
+    assert between(old, new) == flag

@@ -70,20 +70,32 @@ def test_a_call_that_never_returned_held_all_that_was_due_after_it():
     assert held_by(stuck, []) is UnsentBy.CALL
 
 
+def test_a_call_without_a_record_since_it_never_returned_holds_what_was_due_after_it():
+    recorded = in_time(100, 30)
+    assert held_by(recorded, []) is UnsentBy.MACHINE
+    assert held_by(recorded.with_open_call(), []) is UnsentBy.CALL
+    first = calls([], 1)
+    assert held_by(first.with_open_call(), []) is UnsentBy.CALL
+    beside = calls(np.arange(30) * 10 + 5, 0.1)
+    assert held_by(beside, [recorded.with_open_call()]) is UnsentBy.SIBLING
+    sent = in_time()
+    assert sent.with_open_call() is sent
+
+
 def test_a_publisher_that_never_called():
     assert held_by(calls([], 1), []) is UnsentBy.MACHINE
 
 
 LEDGER = Ledger(
-    wanted=1000, delivered=600, lost_middle=50, corrupt=10, late=5, under_way=55, failed=30,
-    never_sent=250, held_by_call=200, held_by_sibling=40,
+    wanted=1000, delivered=600, vanished_middle=50, corrupt=10, after_drain=5, under_way=55,
+    failed=30, not_attempted=250, held_by_call=200, held_by_sibling=40,
 )  # fmt: skip
 
 
 def test_the_three_fates_and_what_arrived_are_all_that_was_wanted():
-    assert LEDGER.gone + LEDGER.behind + LEDGER.unsent + LEDGER.delivered == LEDGER.wanted
+    assert LEDGER.lost + LEDGER.late + LEDGER.never_sent + LEDGER.delivered == LEDGER.wanted
     by = {UnsentBy.CALL: 200, UnsentBy.SIBLING: 40, UnsentBy.MACHINE: 10, UnsentBy.REFUSED: 30}
-    assert LEDGER.unsent_by == by and sum(by.values()) == LEDGER.unsent
+    assert LEDGER.unsent_by == by and sum(by.values()) == LEDGER.never_sent
     assert (LEDGER + LEDGER).unsent_by == {one: 2 * count for one, count in by.items()}
 
 
@@ -103,11 +115,22 @@ def test_each_fate_is_a_metric_of_its_own():
 
 
 def test_fates_say_what_most_of_it_was():
-    fates = FateCounts.of(replace(LEDGER, late=0)).fates(failed=1, trials=6)
+    fates = FateCounts.of(replace(LEDGER, after_drain=0)).fates(failed=1, trials=6)
     assert fates.main is Fate.NEVER_SENT and fates.held_by is UnsentBy.CALL
     assert fates.undelivered == pytest.approx((5 * 0.34 + 1) / 6)
     assert Fates().main is None and Fates(late=0.1).main is Fate.LATE
     assert Fates(lost=0.1, failed=1, trials=3).main is Fate.FAILED
+
+
+def test_what_came_too_late_to_a_best_effort_reader_is_undelivered():
+    """As verdicts count it: it was left out, and an arm was advised that they call undelivered."""
+    found = (FateCounts.of(LEDGER) + FateCounts.of(LEDGER)).fates(trials=2)
+    assert found.undelivered == pytest.approx(LEDGER.undelivered / LEDGER.wanted)
+    assert found.late == pytest.approx(60 / 720)
+    late = FateCounts.of(Ledger(wanted=100, delivered=80, after_drain=20)).fates(trials=1)
+    assert late.undelivered == pytest.approx(0.2) and late.main is Fate.LATE
+    slow = FateCounts.of(Ledger(wanted=100, delivered=80, under_way=20)).fates(trials=1)
+    assert slow.undelivered == 0
 
 
 @pytest.mark.parametrize(
@@ -167,9 +190,32 @@ def test_whom_a_publisher_waited_for_may_be_of_another_topic():
     ]
     window = SteadyWindow(0, 1000 * MS)
     ledger = measure(columns, control, window, beside=[*talker, *control]).ledger
-    assert ledger.never_sent == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
+    assert ledger.not_attempted == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
     alone = measure(columns, control, window).ledger
     assert alone.unsent_by == {UnsentBy.MACHINE: 80}
+
+
+def test_a_writer_whose_last_call_never_returned_is_held_by_it():
+    recorded = in_time(100, 30)
+    columns = Columns(
+        {
+            "endpoint": np.ones(100, np.int64),
+            "seq": np.arange(100),
+            "intended_ns": recorded.intended_ns,
+            "call_ns": recorded.called_ns,
+            "return_ns": recorded.returned_ns,
+            "bytes": np.full(100, 256),
+            "flags": np.zeros(100, np.int64),
+        },
+        dict.fromkeys(RECEIVED, np.empty(0, np.int64)),
+    )
+    ends = [
+        EndpointRow(1, "publisher", "t", process="talker"),
+        EndpointRow(2, "subscription", "t", process="listener"),
+    ]
+    window = SteadyWindow(0, 1000 * MS)
+    for stuck, by in (((), UnsentBy.MACHINE), ({1}, UnsentBy.CALL)):
+        assert measure(columns, ends, window, stuck=stuck).ledger.unsent_by == {by: 70}
 
 
 @pytest.mark.parametrize(

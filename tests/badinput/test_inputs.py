@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.cli.crash_report import crash_message
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from tests.badinput.conftest import SUITE
@@ -261,3 +262,17 @@ def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     )
     details = next((tmp_path / "rmwbench" / "mistakes").iterdir())
     assert second.endswith(str(details)) and "Traceback" in details.read_text()
+
+
+def test_a_mistake_of_ours_in_a_deleted_working_directory_is_reported_as_well(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert "ended this command: TypeError: nobody foresaw this" in crash_message(
+        TypeError("nobody foresaw this")
+    )
+    (details,) = (tmp_path / "rmwbench" / "mistakes").iterdir()
+    assert "in a working directory that cannot be read: No such file" in details.read_text()

@@ -1,5 +1,6 @@
 """A bundle is valid at every instant, and what is broken says so once, clearly."""
 
+import errno
 import json
 import shutil
 
@@ -184,6 +185,40 @@ def test_two_writers_at_once_are_refused(directory):
     ):
         BundleWriter.reopen(directory)
     BundleWriter.reopen(directory).close()
+
+
+@pytest.mark.parametrize("closes", [True, False])
+def test_a_campaign_that_began_in_the_same_directory_meanwhile_is_left_alone(
+    tmp_path, monkeypatch, closes
+):
+    """Its lock, campaign.json and journal were removed while it ran."""
+    place, refuse, first = tmp_path / "c", write._refuse_used, []
+
+    def then_the_other_begins(directory):
+        refuse(directory)
+        monkeypatch.undo()
+        first.append(BundleWriter.create(place, {"campaign": "first"}))
+        if closes:
+            first[0].close()
+
+    monkeypatch.setattr(write, "_refuse_used", then_the_other_begins)
+    with pytest.raises(UserError) as error:
+        BundleWriter.create(place, {"campaign": "second"})
+    assert ("holds a campaign already" if closes else "another rmwbench") in str(error.value)
+    finish(first[0], sent=sent())
+    first[0].close()
+    Bundle(place).check()
+    assert json.loads((place / "campaign.json").read_text())["campaign"] == "first"
+
+
+def test_a_file_system_without_locks_is_not_another_writer(directory, monkeypatch):
+    def refuse(file, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(write.fcntl, "flock", refuse)
+    with pytest.raises(UserError, match="cannot lock files") as error:
+        BundleWriter.reopen(directory)
+    assert error.value.actual == "No locks available"
 
 
 def test_what_another_writer_finished_until_it_gave_the_lock_is_kept(directory, monkeypatch):

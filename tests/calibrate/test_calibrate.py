@@ -21,7 +21,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.calibrate import aa, checks, grid, law, recovery, truths
+from rmwbench.campaign.calibrate import (
+    aa,
+    checks,
+    grid,
+    recovery,
+    synthetic_campaign,
+    truth_verdicts,
+)
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.lab.middleware import find_workers
 from tests.support.shown import show_document
@@ -119,7 +126,7 @@ def test_what_is_ours_grows_with_the_message_and_is_known_at_three_sizes(run):
 
 
 def outcomes(directory, document, worker, workloads=None):
-    found = truths.judge(
+    found = truth_verdicts.judge_truths(
         SyntheticCampaign(Bundle(directory), document, worker), workloads or grid.truths(quick=True)
     )
     return {(truth.arm, truth.truth): truth for truth in found}
@@ -295,8 +302,8 @@ def test_a_blocking_call_that_blocks_less_is_seen(judged, monkeypatch):
 
 
 def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
-    right = law.quantile_ns
-    monkeypatch.setattr(law, "quantile_ns", lambda found, q: 1.2 * right(found, q))
+    right = synthetic_campaign.quantile_ns
+    monkeypatch.setattr(synthetic_campaign, "quantile_ns", lambda found, q: 1.2 * right(found, q))
     after = outcomes(*judged, [only("stream", "constant", "bimodal")])
     assert after["constant", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)
     assert after["bimodal", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)

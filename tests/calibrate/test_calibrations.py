@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from rmwbench import whole_file
 from rmwbench.campaign import calibrations
+from rmwbench.errors import UserError
 
 MACHINE = {
     "hardware": {
@@ -79,8 +81,8 @@ def test_a_file_is_whole_or_not_there(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(calibrations.os, "fsync", full)
-    with pytest.raises(OSError):
+    monkeypatch.setattr(whole_file.os, "fsync", full)
+    with pytest.raises(UserError, match="No space left"):
         calibrations.save(calibration())
     assert not list(calibrations.directory().glob("*.json"))
     assert calibrations.newest(MACHINE) is None

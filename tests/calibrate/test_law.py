@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from rmwbench.campaign.calibrate import grid, law
+from rmwbench.campaign.calibrate import grid, synthetic_campaign
 from tests.lab import tools
 
 COUNT = 40_000
@@ -23,7 +23,9 @@ LAWS = [
 
 
 def truth(options, nonce="1"):
-    settings = json.dumps({key: law.structured(value) for key, value in options.items()})
+    settings = json.dumps(
+        {key: synthetic_campaign.structured(value) for key, value in options.items()}
+    )
     command = [tools.worker("synthetic").executable, "--truth", settings, "1", str(COUNT), nonce]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     return [json.loads(line) for line in done.stdout.splitlines()]
@@ -35,7 +37,7 @@ def test_draws_tend_to_the_law(text):
     drawn = np.array([fate["latency_ns"] for fate in truth({"latency": text})])
     for q in (0.5, 0.9):
         assert np.quantile(drawn, q, method="inverted_cdf") == pytest.approx(
-            law.quantile_ns(law.structured(text), q), rel=0.03
+            synthetic_campaign.quantile_ns(synthetic_campaign.structured(text), q), rel=0.03
         )
 
 
@@ -46,13 +48,21 @@ def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick)
     assert len(names) == len(set(names))
     for arm in (*workloads[0].arms, *workloads[1].arms):
         if "latency" in arm.options:
-            assert math.isfinite(law.quantile_ns(law.structured(arm.options["latency"]), 0.9))
+            assert math.isfinite(
+                synthetic_campaign.quantile_ns(
+                    synthetic_campaign.structured(arm.options["latency"]), 0.9
+                )
+            )
         if "loss" in arm.options:
-            assert 0 < law.loss_rate(law.structured(arm.options["loss"])) < 1
+            assert (
+                0
+                < synthetic_campaign.loss_rate(synthetic_campaign.structured(arm.options["loss"]))
+                < 1
+            )
 
 
 def test_an_unknown_law_has_no_formula():
     with pytest.raises(ValueError, match="gamma"):
-        law.quantile_ns({"kind": "gamma"}, 0.5)
+        synthetic_campaign.quantile_ns({"kind": "gamma"}, 0.5)
     with pytest.raises(ValueError, match="tidal"):
-        law.loss_rate({"kind": "tidal"})
+        synthetic_campaign.loss_rate({"kind": "tidal"})

@@ -1,8 +1,9 @@
-"""What `rmwbench show` advises, followed by `--with`, helps: three effects that people report, each
+"""What `rmwbench show` advises, followed by `--with`, helps: four effects that people report, each
 with the command of the answer's JSON. Needs the built workers.
 
 The margins are wide: what is mended takes thirty times as long, or loses most messages. A campaign
-of one block shows the symptom, one of five, which is what a verdict needs, what the advice is worth.
+of one block shows the symptom (of three where it is drawn by lot), one of five, which is what a
+verdict needs, what the advice is worth.
 """
 
 import json
@@ -13,6 +14,7 @@ import pytest
 
 from rmwbench.analysis.causes.symptoms import Symptom
 from tests.lab import tools
+from tests.network.laboratory import taps
 from tests.support.command import rmwbench
 
 pytestmark = [pytest.mark.timing, pytest.mark.own_host]
@@ -23,8 +25,9 @@ title: a test
 blocks: {{planned: {blocks}, minimum: {blocks}}}
 timeline: {{warmup_s: 0.2, steady_s: {steady_s}, drain_s: 0.3, match_s: {match_s}}}
 arms: [{arm}]
+networks: {{lossy: {{links: {{base: {{both: {{loss: 0.3}}}}}}}}}}
 workloads:
-  - {{name: data, message: Bytes({bytes}), rate_hz: {rate_hz}, qos: {{reliability: {reliability}, depth: 10}}}}
+  - {{name: data, message: Bytes({bytes}), rate_hz: {rate_hz}, qos: {{reliability: {reliability}, depth: 10}}{more}}}
 """
 RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
 
@@ -37,14 +40,16 @@ def answer(directory: Path) -> dict:
 
 def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dict]:
     """Metric -> what the advised arm gained, after the command of the answer was run."""
-    asked = {"match_s": 5, **suite}
+    asked = {"match_s": 5, "more": "", "seen_in": 1, **suite}
     file = tmp_path / f"{asked['name']}.yaml"
-    file.write_text(SUITE.format(**asked | {"blocks": 1}))
+    file.write_text(SUITE.format(**asked, blocks=asked["seen_in"]))
     first = rmwbench("run", f"./{asked['name']}.yaml", "-o", "first", "--no-report", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
-    advice = {one["symptom"]: one for one in answer(tmp_path / "first")["advice"]}
+    shown = answer(tmp_path / "first")
+    advice = {one["symptom"]: one for one in shown["advice"]}
+    assert symptom.value in advice, shown["workloads"][0]["arms"]
     command = shlex.split(advice[symptom.value]["command"])
-    file.write_text(SUITE.format(**asked | {"blocks": 5}))
+    file.write_text(SUITE.format(**asked, blocks=5))
     second = rmwbench(*command[1:], "-o", "second", "--no-report", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
     found = answer(tmp_path / "second")
@@ -91,3 +96,26 @@ def test_a_larger_receive_buffer_loses_less_of_a_point_cloud(tmp_path):
         arm="cyclonedds",
         bytes=5_000_000,
     )
+
+
+def test_a_faster_heartbeat_shortens_the_silence_over_a_lossy_link(tmp_path):
+    taps()
+    tools.built("link")
+    tools.worker("fastdds")
+    gained = followed(
+        tmp_path,
+        Symptom.LATE_REPAIR,
+        name="lossy",
+        arm="fastdds",
+        bytes=1_000,
+        rate_hz=5,
+        reliability="reliable",
+        steady_s=4.2,
+        match_s=20,
+        seen_in=3,
+        more=", hosts: [robot, base], network: lossy",
+    )
+    # The latency says less: where half of the messages never arrive as installed, it has no median.
+    stall = gained["longest_stall"]
+    assert stall["verdict"] == "better" and stall["effect"]["high"] < 0.5
+    assert gained["undelivered"]["verdict"] != "worse"

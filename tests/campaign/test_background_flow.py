@@ -97,7 +97,7 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
     rows = tables["counters"].to_pylist()
     names = [row["counter"] for row in rows if row["counter"].startswith("interface.")]
     assert {name.split(".")[1] for name in names} == {"lo"}
-    values, reasons = cost(
+    found = cost(
         rows,
         published=1000,
         heard=1000,
@@ -106,5 +106,5 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
         delivered_bytes=320_000,
         no_data=unread(tables["events"].to_pylist()),
     )
-    assert values["wire_bytes_per_payload_byte"] == 1.125
-    assert "other programs" in reasons["wire_bytes_per_payload_byte_eth0"]
+    assert found["wire_bytes_per_payload_byte"] == 1.125
+    assert "other programs" in found["wire_bytes_per_payload_byte_eth0"]

@@ -509,7 +509,7 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     code, text = bench.command("middlewares", "show", "fkae")
     assert code == 2 and "did you mean `fake`" in text
     code, text = bench.command("middlewares", "build", "zenho")
-    assert code == 2 and "did you mean 'zenoh'" in text
+    assert code == 2 and "did you mean `zenoh`" in text
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import SHARED, HostKind
+from rmwbench.lab.host.hosts import SHARED, HostKind
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools

@@ -2,6 +2,7 @@
 there, with whose fault it is and what becomes of its data."""
 
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def test_a_failed_worker_is_at_fault_as_the_table_says(kind):
 
 
 def test_who_was_killed_from_outside_has_lost_no_block():
-    failed = WorkerFailed("crashed", "talker", "x", signal_name="SIGKILL")
+    failed = WorkerFailed("crashed", "talker", "x", wait_status=signal.SIGKILL)
     assert of_worker(failed).by is FailedBy.HOST
     assert of_worker(WorkerFailed("crashed", "link", "x", role="network")).by is FailedBy.HOST
     assert "host" in table()[Code.CRASHED][1]

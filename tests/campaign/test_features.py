@@ -116,7 +116,7 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
         if row["counter"] in ("pss", "file_pss")
     ]
     window = SteadyWindow(trial["steady_begin_ns"], trial["steady_end_ns"])
-    values, _ = memory.growth(
+    values = memory.growth(
         found, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
     )
     # what malloc adds to 512 B and the list that keeps them is less than as much again

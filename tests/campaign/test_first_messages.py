@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.trial import first_messages
+from rmwbench.campaign.trial import barrier
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 
@@ -52,7 +52,7 @@ def test_behind_a_relay_as_many_are_heard_as_its_source_sent(tmp_path):
     cell = made(CHAIN, tmp_path)
     image, boxes = (e for e in cell.endpoints if e.kind == "publisher")
     readers = {e.topic: e.endpoint for e in cell.endpoints if e.kind == "subscription"}
-    probes, crew = first_messages._Probes(cell), Crew({str(image.endpoint): 3})
+    probes, crew = barrier._Probes(cell), Crew({str(image.endpoint): 3})
     probes.send(crew, [(readers["boxes"], boxes.endpoint)])
     assert crew.asked == [{image.process: {"endpoints": [image.endpoint]}}], "a relay sends none"
     for topic, writer in (("image", image), ("boxes", boxes)):
@@ -68,7 +68,7 @@ def test_a_client_counts_the_answers_to_its_own(tmp_path):
     service = next(e for e in cell.endpoints if e.kind == "service")
     clients = [e for e in cell.endpoints if e.kind == "client"]
     assert len(clients) == 2
-    probes = first_messages._Probes(cell, {e.endpoint: n for n, e in enumerate(clients, start=1)})
+    probes = barrier._Probes(cell, {e.endpoint: n for n, e in enumerate(clients, start=1)})
     for sent, client in enumerate(clients, start=1):
         assert probes.expected(client.endpoint, service.endpoint) == sent
         own = client.endpoint, client.endpoint
@@ -81,5 +81,5 @@ def test_a_client_counts_the_answers_to_its_own(tmp_path):
 
 def test_the_next_probe_waits_for_what_the_slowest_link_takes(tmp_path):
     cell = made(LINKS, tmp_path)
-    takes_s = first_messages._Probes(cell).send(Crew({"1": 1}), [(2, 1)])
+    takes_s = barrier._Probes(cell).send(Crew({"1": 1}), [(2, 1)])
     assert takes_s == pytest.approx(1.0), "1 MB at 8 Mbit/s"

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.suite_view import view
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
@@ -100,7 +100,7 @@ def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, 
     assert "fast" not in part and "long" not in part
     assert "RSS" in part and "wake-ups" in part and "response" not in part
     page = page_of(shown)
-    assert "Resident memory of an idle node" in page and "Processor time of an idle node" in page
+    assert "Memory (RSS)" in page and "wake-ups" in page
 
 
 def test_an_empty_node_beside_others_does_not_blur_their_sides(document):

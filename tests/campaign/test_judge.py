@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Failure, TrialOutcome
-from rmwbench.campaign.trial.spoilt import keeps_spoilt
+from rmwbench.campaign.trial.outcome import Failure, TrialOutcome, keeps_spoilt
 from rmwbench.campaign.trial.trial_life import judged
 from rmwbench.campaign.trial.void import is_machines_fault, kept, void_reasons
 from rmwbench.codes import Code, FailedBy, Reason

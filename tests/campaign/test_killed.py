@@ -11,17 +11,19 @@ from rmwbench.analysis.metrics.cost import cost
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import held, killed, spawn
+from rmwbench.campaign.trial import held_calls, record_flags, spawn, void
+from rmwbench.campaign.trial.changes import Changes
 from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.outcome import TrialWindow as Told
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.campaign.trial.window import _finish
+from rmwbench.codes import UNFINISHED
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.cells import section
+from tests.campaign.cells import outcome, section
 from tests.campaign.ended import well
 from tests.lab import tools
 
@@ -148,12 +150,16 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
         RecordSection(RECEIVED, planner, 9, 3, 0, rows),
         RecordSection(RECEIVED, planner + 5, 9, 3, 0, rows),
     ]
-    found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
-    killed.tell_held(found)
+    found.events = [
+        {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
+    ]
+    record_flags.tell_held(found)
     assert [e["text"] for e in found.events] == ["killed_s while holding 2 messages"]
-    found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
+    found.events = [
+        {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
+    ]
     found.sections = []
-    killed.tell_held(found)
+    record_flags.tell_held(found)
     assert found.events[0]["text"] == "killed_s while holding 0 messages"
     assert found.events[1]["event"] == "flag" and "held no message" in found.events[1]["text"]
 
@@ -170,9 +176,9 @@ def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it
         at = zip(("steady_begin", "steady_end"), edges, strict=True)
         found.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
     rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
-    both, _ = cost(rows, published=100, heard=100, delivered=100, window_ns=10 * second)
+    both = cost(rows, published=100, heard=100, delivered=100, window_ns=10 * second)
     alone = [row for row in rows if row["process"] == "planner again"]
-    one, _ = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
+    one = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
     assert one["cpu_cores"] == pytest.approx(0.025)
     assert both["cpu_cores"] == pytest.approx(0.125)
 
@@ -191,8 +197,8 @@ def begun(monkeypatch, sent, **life):
     found.sections = [
         section(1, *({"intended_ns": one, "return_ns": one + 5000} for one in due_ns))
     ]
-    monkeypatch.setattr(held, "_sent", lambda outcome, files: {1: found.sections[0].rows})
-    monkeypatch.setattr(held.time, "monotonic_ns", lambda: 3_000_000_000)
+    monkeypatch.setattr(held_calls, "_sent", lambda outcome, files: {1: found.sections[0].rows})
+    monkeypatch.setattr(held_calls.time, "monotonic_ns", lambda: 3_000_000_000)
     return found, SimpleNamespace(wait=stuck, workers={"driver": None})
 
 
@@ -202,7 +208,7 @@ def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monke
     _finish(found, crew, 0.2, {})
     assert found.endpoints.unfinished == {1: 4}
     told, flag = found.events
-    assert (told["event"], told["endpoint"]) == (held.UNFINISHED, 1)
+    assert (told["event"], told["endpoint"]) == (UNFINISHED, 1)
     assert told["value"] == 1_500_000_000, "since the sixth message was due"
     assert flag["code"] == "held" and "12 messages of its schedule" in flag["text"]
     sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
@@ -217,3 +223,21 @@ def test_a_schedule_that_sent_all_and_does_not_end_is_its_workers_fault(monkeypa
     with pytest.raises(WorkerFailed):
         _finish(found, crew, 0.2, {})
     assert not found.events and not found.endpoints.unfinished
+
+
+@pytest.mark.parametrize(("owed", "joined"), [("create", False), ("start", True)])
+def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothing(owed, joined):
+    found = outcome(cell(planner=", joins_s: 0.1, killed_s: 0.35"))
+    found.times.window = Told(0, 0, 2_000_000_000)
+    planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
+    if not joined:
+        del found.endpoints.granted[planner]
+    worker = SimpleNamespace(killed=False, pid=7)
+    crew = SimpleNamespace(workers={"planner": worker}, kill=lambda process: None)
+    changes = Changes(found, crew, None, found.times.window)
+    changes._posted = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
+    changes._kill(next(one for one in found.order.cell.changes if one.killed))
+    assert changes._posted == [] and planner in changes.gone
+    assert found.endpoints.not_joined == (set() if joined else {planner})
+    assert [e["event"] for e in found.events] == ["killed", *["not_joined"] * (not joined)]
+    assert not [one for one in void._granted(found) if f"endpoint {planner} " in one.text]

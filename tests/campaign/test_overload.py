@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.plan import overload
+from rmwbench.campaign.plan import plan_refusals
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
@@ -41,10 +41,10 @@ def cell_over(tmp_path, network: str):
 def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(tmp_path):
     links = "links: {robot: {both: {medium: air}}, base: {both: {medium: air}}}"
     made, _ = cell_over(tmp_path, f"{{media: {{air: {{rate_mbps: 54}}}}, {links}}}")
-    found = {one.what: one.asked_bps / 1e6 for one in overload.found(made[0])}
+    found = {one.what: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
     assert found == {"medium air": pytest.approx(2 * SENT_MBPS)}
     made, _ = cell_over(tmp_path, "{links: {robot: {up: {rate_mbps: 10}, down: {rate_mbps: 10}}}}")
-    found = {one.what: one.asked_bps / 1e6 for one in overload.found(made[0])}
+    found = {one.what: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
     assert found == {
         "the link up of host robot": pytest.approx(SENT_MBPS),
         "the link down of host robot": 0,
@@ -57,9 +57,9 @@ def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(t
 def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps, refused):
     made, places = cell_over(tmp_path, f"{{links: {{base: {{down: {{rate_mbps: {rate_mbps}}}}}}}}}")
     if not refused:
-        return overload.check(made, places)
+        return plan_refusals.check_overload(made, places)
     with pytest.raises(UserError) as error:
-        overload.check(made, places)
+        plan_refusals.check_overload(made, places)
     text = error.value.render()
     assert (
         "thin.yaml" in text
@@ -71,7 +71,7 @@ def test_more_than_five_times_what_a_link_carries_is_refused(tmp_path, rate_mbps
 def test_an_overload_on_purpose_is_not_refused_and_needs_a_network(tmp_path):
     thin = "{links: {base: {down: {rate_mbps: 1}}}}\n    overload: true"
     made, places = cell_over(tmp_path, thin)
-    overload.check(made, places)
+    plan_refusals.check_overload(made, places)
     text = SUITE.replace("    network: NETWORK", "    overload: true").replace(
         "host: base", "host: robot"
     )

@@ -3,10 +3,9 @@
 import pytest
 
 from rmwbench.campaign.plan.file_faults import FileFaultKind, faults, renaming_fix
-from rmwbench.campaign.plan.host_setups import file_domain, flags, setups
-from rmwbench.campaign.plan.profile import daemons, needed_daemons
+from rmwbench.campaign.plan.profile import daemons, file_domain, file_flags, needed_daemons, setups
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.host_choice import NAMESPACES, SHARED
+from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 
@@ -58,7 +57,7 @@ def test_an_interface_has_the_files_name_and_the_trial_its_domain():
     (setup,) = setups(made).values()
     assert (file_domain(made), setup.interfaces) == (17, ("wlp3s0",))
     assert setup.steps() == ["pair wlp3s0", "address wlp3s0 172.30.4.12/24"]
-    assert len(flags(made.sides["talker"])) == 1
+    assert len(file_flags(made.sides["talker"])) == 1
     assert file_domain(cell("trace.cyclonedds.xml")) is None
 
 

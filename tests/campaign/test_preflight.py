@@ -17,12 +17,14 @@ suite: mini
 title: a test
 {blocks}
 arms: [{{name: a, middleware: fake}}]
-workloads: [{{name: w, message: Bytes({size}), rate_hz: 100, qos: {{depth: {depth}}}, subscribers: 2}}]
+workloads:
+- {{name: w, message: Bytes({size}), rate_hz: 100, qos: {{depth: {depth}}}, subscribers: 2}}
+{more}
 """
 
 
-def plan(size=1000, depth=10, blocks="", budget_s=None):
-    text = SUITE.format(size=size, depth=depth, blocks=blocks)
+def plan(size=1000, depth=10, blocks="", budget_s=None, more=""):
+    text = SUITE.format(size=size, depth=depth, blocks=blocks, more=more)
     suite = parse(text, where="mini.yaml", middlewares=["fake"])
     return make_plan(suite, cells(suite), seed=0, budget_s=budget_s)
 
@@ -100,3 +102,15 @@ def test_too_little_shared_memory_is_its_own_message(monkeypatch):
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 << 30)
     with pytest.raises(UserError, match="do not fit into shared memory"):
         preflight.check_memory(made)
+
+
+def test_shared_memory_is_asked_for_the_workload_that_needs_most_of_it(monkeypatch):
+    """Only that with the most records was asked, and its queues are small."""
+    more = "- {name: records, message: Bytes(64), rate_hz: 20000, qos: {depth: 1}}"
+    made = plan(30_000_000, 40, more=more)
+    largest = {"w": 0, "records": 1}
+    monkeypatch.setattr(preflight, "memory_bytes", lambda cell: largest[cell.workload.name])
+    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 << 30)
+    with pytest.raises(UserError, match="do not fit into shared memory") as error:
+        preflight.check_memory(made)
+    assert error.value.where == "workload w"

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.unsupported import described
-from rmwbench.campaign.trial import real_time_check
+from rmwbench.campaign.trial import spawn
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
@@ -37,12 +37,12 @@ def cell(level: str, wait: str = "block") -> Cell:
 def test_processors_are_dealt_out_in_turn():
     usable = sorted(os.sched_getaffinity(0))
     made = cell("pinned")
-    found = [real_time_check.scheduling(made, process.name) for process in made.processes]
+    found = [spawn.scheduling(made, process.name) for process in made.processes]
     assert [one.processors for one in found] == [
         (usable[n % len(usable)],) for n in range(len(found))
     ]
-    assert real_time_check.scheduling(cell("none"), made.processes[0].name) is None
-    assert real_time_check.scheduling(cell("all"), made.processes[0].name) == Scheduling(
+    assert spawn.scheduling(cell("none"), made.processes[0].name) is None
+    assert spawn.scheduling(cell("all"), made.processes[0].name) == Scheduling(
         PRIORITY, (usable[0],), True
     )
 
@@ -72,19 +72,20 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
     if reason := described([cell(level)], {"floor": tools.worker("floor")}).get(1):
         pytest.skip(reason)
     seen: dict[str, list[tuple[int, set[int], int]]] = {}
-    collect = real_time_check.check
+    collect = spawn.check_scheduling
 
     def look(made, crew):
         collect(made, crew)
         for name, worker in crew.workers.items():
             threads = map(int, os.listdir(f"/proc/{worker.pid}/task"))
-            locked = real_time_check.locked_bytes(worker.pid)
+            locked = spawn.locked_bytes(worker.pid)
             seen[name] = [
                 (os.sched_getscheduler(tid), os.sched_getaffinity(tid), locked) for tid in threads
             ]
 
-    monkeypatch.setattr(real_time_check, "check", look)
+    monkeypatch.setattr(spawn, "check_scheduling", look)
     made, asked = cell(level), REAL_TIME[level]
+    own_limits = resource.getrlimit(resource.RLIMIT_MEMLOCK)
     result = run_trial(Order(1, made, 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
     assert result.status in ("done", "void"), result.reason
     assert set(seen) == {process.name for process in made.processes}
@@ -98,16 +99,13 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
             assert (locked > 0) == bool(asked and asked.locked)
     assert (
         os.sched_getscheduler(0) == os.SCHED_OTHER
-        and resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] >= 0
+        and resource.getrlimit(resource.RLIMIT_MEMLOCK) == own_limits
     )
 
 
 @pytest.mark.timing
 def test_what_the_kernel_refuses_is_not_supported_and_no_trial(monkeypatch):
-    monkeypatch.setattr(
-        real_time_check, "scheduling", lambda made, process: Scheduling(0, (4095,), False)
-    )
-    monkeypatch.setattr("rmwbench.campaign.trial.spawn.scheduling", real_time_check.scheduling)
+    monkeypatch.setattr(spawn, "scheduling", lambda made, process: Scheduling(0, (4095,), False))
     result = run_trial(Order(1, cell("pinned"), 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
     assert result.status == "unsupported"
     assert (

@@ -16,7 +16,7 @@ import pytest
 
 from rmwbench.campaign.plan import shared_host, unsupported
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import NAMESPACES, HostKind
+from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse

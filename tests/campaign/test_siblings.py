@@ -1,16 +1,21 @@
-"""A publisher that waits for the publish call of another one that shares its thread is flagged."""
+"""A publisher that waits for the publish call of another one that shares its thread is flagged, and
+owes only what it had to send."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rmwbench.campaign.trial import siblings
-from rmwbench.codes import Code
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.campaign.record.tables import trial_tables
+from rmwbench.campaign.trial import held_calls, record_flags
+from rmwbench.campaign.trial.outcome import TrialWindow
+from rmwbench.codes import UNFINISHED, WAITS, Code
 from rmwbench.lab.process.records import SENT
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.cells import outcome
+from tests.campaign.cells import outcome, section
 
 MS = 1_000_000
 
@@ -67,15 +72,99 @@ def camera_and_control():
 
 
 def test_a_long_call_makes_its_sibling_late_and_is_flagged(camera_and_control):
-    (flag,) = siblings.flags(camera_and_control(3 * MS))
+    (flag,) = record_flags.late_by_sibling(camera_and_control(3 * MS))
     assert flag.code is Code.LATE_BY_SIBLING and "endpoint 2" in flag.text and "2.5 ms" in flag.text
 
 
 def test_a_short_call_and_one_of_another_process_are_not(camera_and_control):
-    assert list(siblings.flags(camera_and_control(MS // 2))) == []
-    assert list(siblings.flags(camera_and_control(3 * MS, ("camera", "control")))) == []
+    assert list(record_flags.late_by_sibling(camera_and_control(MS // 2))) == []
+    assert (
+        list(record_flags.late_by_sibling(camera_and_control(3 * MS, ("camera", "control")))) == []
+    )
 
 
 def test_with_a_thread_each_nobody_waits_for_another(camera_and_control):
     """What looks so is the machine's, or a lock of the middleware's."""
-    assert list(siblings.flags(camera_and_control(3 * MS, schedule="own"))) == []
+    assert list(record_flags.late_by_sibling(camera_and_control(3 * MS, schedule="own"))) == []
+
+
+HELD_SUITE = """
+suite: mini
+title: a test
+arms: [{{name: a, middleware: fake}}]
+timeline: {{steady_s: 2}}
+workloads:
+  - name: w
+    message: Bytes(100)
+    primary_metric: cpu_cores
+    schedule: {schedule}
+    nodes:
+      - name: robot
+        publishers:
+          - {{topic: image, arrival: {{kind: periodic, rate_hz: 20, phase_ns: 0}}}}
+          - {{topic: status, arrival: {{kind: periodic, rate_hz: 1, phase_ns: {phase_ns}}}}}
+      - {{name: all, subscriptions: [{{topic: image}}, {{topic: status}}]}}
+"""
+
+
+@pytest.fixture
+def held_trial(monkeypatch):
+    """A trial of 2 s of which neither publisher told its end: each has sent so many messages, and
+    every call took 1 ms."""
+
+    def made(images, states, phase_ns=0, schedule="shared"):
+        text = HELD_SUITE.format(schedule=schedule, phase_ns=phase_ns)
+        suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
+        found = outcome(cells(suite)[0])
+        found.times.window = TrialWindow(0, 0, 2000 * MS)
+        found.times.windows = {p.name: found.times.window for p in found.order.cell.processes}
+        found.endpoints.started = {1, 2}
+        due = {1: 50 * MS * np.arange(images), 2: phase_ns + 1000 * MS * np.arange(states)}
+        found.sections = [
+            section(
+                number, *({"intended_ns": t, "call_ns": t + 1, "return_ns": t + MS} for t in times)
+            )
+            for number, times in due.items()
+        ]
+        rows = {one.endpoint: one.rows for one in found.sections}
+        monkeypatch.setattr(held_calls, "_sent", lambda outcome, files: rows)
+        monkeypatch.setattr(held_calls.time, "monotonic_ns", lambda: 2500 * MS)
+        return found
+
+    return made
+
+
+def test_who_has_sent_all_owes_nothing_behind_the_call_of_a_sibling(held_trial):
+    found = held_trial(images=39, states=2)
+    for one in held_calls.held(found, {}):
+        held_calls.tell_unfinished(found, one)
+    assert found.endpoints.unfinished == {1: 38, 2: 1}
+    unfinished, flag = found.events
+    assert (unfinished["endpoint"], unfinished["value"]) == (1, 550 * MS)
+    assert flag["code"] == Code.HELD and "endpoint 2" not in flag["text"]
+    rows = trial_tables(found, "done", None, [])["sent"].to_pylist()
+    never = [(row["endpoint"], row["seq"]) for row in rows if row["call_ns"] is None]
+    assert never == [(1, 39)]
+
+
+def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
+    found = held_trial(images=8, states=0, phase_ns=450 * MS)
+    caller, waiting = held_calls.held(found, {})
+    assert (caller.endpoint.endpoint, caller.since_ns, caller.behind) == (1, 400 * MS, None)
+    assert (waiting.since_ns, waiting.left, waiting.behind) == (450 * MS, 2, 1)
+    held_calls.tell_unfinished(found, waiting)
+    held_calls.tell_unfinished(found, caller)
+    told = [event for event in found.events if event["event"] == UNFINISHED]
+    context = Context(SimpleNamespace(events=told), clocks=None)
+    assert [event["code"] for event in told] == [WAITS, None] and context.stuck == {1}
+    assert found.events[0]["text"] == (
+        "a publish call of endpoint 1 had not returned after 2.05 s, and endpoint 2 waited for it on "
+        "the same thread, and 2 messages of its schedule had not been sent"
+    )
+
+
+@pytest.mark.parametrize(
+    ("images", "schedule"), [(40, "shared"), (39, "own")], ids=["shared", "own"]
+)
+def test_a_thread_that_sent_all_and_does_not_end_is_its_workers_fault(held_trial, images, schedule):
+    assert held_calls.held(held_trial(images, 2, schedule=schedule), {}) is None

@@ -4,9 +4,8 @@ from collections import deque
 from types import SimpleNamespace
 
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.trial.noting import take_events
-from rmwbench.campaign.trial.outcome import EndpointFacts
-from rmwbench.lab.process.messages import event_problem
+from rmwbench.campaign.trial.outcome import EndpointFacts, take_events
+from rmwbench.lab.process.worker_messages import event_model, message_problem
 
 STEP = {
     "event": "step",
@@ -35,8 +34,8 @@ def test_a_step_keeps_its_node_how_it_ended_and_both_times():
 
 
 def test_a_step_that_nobody_knows_is_the_workers_mistake():
-    assert event_problem(STEP) is None
-    assert "step" in event_problem({**STEP, "step": "shutdown"})
-    assert "asked_ns" in event_problem(
-        {name: value for name, value in STEP.items() if name != "asked_ns"}
-    )
+    model = event_model(STEP)
+    assert message_problem(model, STEP) is None
+    assert "step" in message_problem(model, {**STEP, "step": "shutdown"})
+    without = {name: value for name, value in STEP.items() if name != "asked_ns"}
+    assert "asked_ns" in message_problem(model, without)

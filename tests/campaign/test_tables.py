@@ -3,10 +3,10 @@
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.changes import Changes
 from rmwbench.campaign.trial.outcome import TrialWindow
+from rmwbench.codes import FAILED, LOANED
 from rmwbench.suite.cells import Change
 from tests.campaign.cells import cell, outcome, section
 
-FAILED, LOANED = 1, 2
 CALL, RETURN, FILL = 5_000_000, 8_000_000, 2_000_000
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.campaign.trial import barrier, first_messages, timeouts
+from rmwbench.campaign.trial import barrier, timeouts
 from tests.campaign.cells import cell, outcome
 
 
@@ -57,7 +57,7 @@ def test_each_of_many_processes_adds_its_share_to_the_limit_until_all_are_open(m
     assert len(many.processes) == 101
     for name in ("take_matched", "take_events"):
         monkeypatch.setattr(barrier, name, lambda *_: None)
-    monkeypatch.setattr(first_messages, "take_events", lambda *_: None)
+    monkeypatch.setattr(barrier, "take_events", lambda *_: None)
     monkeypatch.setattr(barrier, "fields_of", lambda *_: {})
     crew = Patient()
     with pytest.raises(Probed):

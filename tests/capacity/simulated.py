@@ -17,10 +17,10 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
-from rmwbench.campaign.capacity.cells import SearchCells
 from rmwbench.campaign.capacity.rounds import SearchSource
 from rmwbench.campaign.capacity.search_request import (
     Contestant,
+    SearchCells,
     SearchRequest,
     SearchSpace,
     nearest_level,

@@ -6,10 +6,14 @@ import itertools
 import pytest
 
 from rmwbench.analysis.capacity.arm_capacity import ArmSearch
-from rmwbench.campaign.capacity import cells as search_cells
-from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
-from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, SearchCells
-from rmwbench.campaign.capacity.search_request import parse_level, quantity
+from rmwbench.campaign.capacity import search_request as search_cells
+from rmwbench.campaign.capacity.axis import AXES, axis, levels
+from rmwbench.campaign.capacity.search_request import (
+    ENOUGH_MESSAGES,
+    SearchCells,
+    parse_level,
+    quantity,
+)
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import parse
 
@@ -54,6 +58,13 @@ def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion()
     assert along.at(WORKLOADS["random"], 333).arrival.rate_hz == 333
 
 
+def test_hosts_have_their_network_between_them():
+    text = SUITE.replace("{name: small,", "{name: small, hosts: [robot, base], network: wifi,")
+    suite = parse(text, where="mini.yaml")
+    found = SearchCells(suite, suite.workloads[0], axis("rate"), 1000).cell(suite.arms[0], 100.0)
+    assert found.links is not None and found.links.name == "wifi"
+
+
 def test_size_subscribers_and_topics_change_what_they_say():
     cell = cells("small", "size").cell(LOADED.arms[0], 4096.0)
     assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {
@@ -88,12 +99,6 @@ def test_a_workload_that_has_no_level_says_why(workload, along, part):
     with pytest.raises(UserError) as error:
         axis(along).own(WORKLOADS[workload])
     assert part in str(error.value)
-
-
-@pytest.mark.parametrize("name", NETWORK)
-def test_the_network_has_to_wait_for_its_emulator(name):
-    with pytest.raises(UserError, match="needs the network emulator"):
-        axis(name)
 
 
 def test_an_unknown_axis_gets_a_suggestion():
@@ -221,7 +226,7 @@ class TestArmSearch:
         assert search.capacity().state == "at least" and search.capacity().low <= 16.0
 
     def test_less_is_harder_where_levels_fall(self):
-        """The axis that the network emulator will bring: bandwidth."""
+        """As of a bandwidth, of which there is no axis."""
         falling = tuple(1000.0 / 1.1**k for k in range(60))
         search = ArmSearch(falling, falling[0])
         while not search.resolved and search.trials < 40:

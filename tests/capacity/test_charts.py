@@ -42,3 +42,8 @@ def test_an_interval_that_is_open_below_or_above_runs_off_the_picture():
         below, above = sorted(rows, key=lambda row: row["arm"])
         assert 0 < below["low"] < 40 and below["high"] == 80
         assert above["low"] == 40 and above["high"] > 80
+
+
+def test_a_point_of_a_curve_says_its_percentile_and_value():
+    points = capacity_charts.curve(searched((40.0, 50.0, 80.0)))["datasets"]["points"]
+    assert {row["shown"] for row in points} == {"median 100 µs", "p99 200 µs"}

@@ -1,10 +1,13 @@
 """The knee by its formula."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.capacity.arm_capacity import LoadPoint, knee
+from rmwbench.analysis.capacity.knee import LoadPoint, knee
+from rmwbench.analysis.stats.estimate import Measured
+from rmwbench.results.capacity.capacity_document import MEDIAN, _knee
 
 
 def curve(*points):
@@ -32,3 +35,17 @@ def test_a_growing_queue_is_a_knee():
 @pytest.mark.parametrize("points", [(), ((100, None),), ((100, 10.0),), ((100, 10.0), (200, 12.0))])
 def test_where_nothing_bends_there_is_none(points):
     assert knee(curve(*points)) is None
+
+
+def test_loads_whose_median_message_did_not_arrive_are_no_base():
+    assert knee([LoadPoint(100, math.inf), LoadPoint(200, math.inf)]) is None
+    found = knee([LoadPoint(100, math.inf), LoadPoint(200, 10.0), LoadPoint(400, math.inf)])
+    assert (found.load, found.base_load, found.by) == (400, 200, "latency")
+
+
+def test_no_median_at_any_load_is_a_reason_of_its_own():
+    infinite = Measured("ns", math.inf, 1.0, math.inf, 10, 3, "")
+    levels = [
+        SimpleNamespace(level=load, unstable=False, metrics={MEDIAN: infinite}) for load in (1, 2)
+    ]
+    assert _knee(levels, "hz").no_data == "the median message does not arrive at any level"

@@ -20,8 +20,8 @@ def trial(latencies_ns, *, never_sent=0, under_way=0):
     ledger = Ledger(
         wanted=len(latencies),
         delivered=int(np.isfinite(latencies).sum()),
-        lost_middle=lost,
-        never_sent=never_sent,
+        vanished_middle=lost,
+        not_attempted=never_sent,
         under_way=under_way,
     )
     messages = Messages(ledger=ledger, samples={"response_latency": make_sample([latencies])})
@@ -35,7 +35,7 @@ def trial(latencies_ns, *, never_sent=0, under_way=0):
         ("p99 response < 5 ms, loss < 0.1 %", "p99 response < 5 ms, loss < 0.1 %", 3000),
         ("p99 < 5ms", "p99 response < 5 ms", 1000),
         ("response p99.9 latency < 0.5 s", "p99.9 response < 500 ms", 10_000),
-        ("median < 300us and loss<=5%", "p50 response < 300 µs, loss < 5 %", 60),
+        ("median < 300us and loss<=5%", "p50 response < 300 µs, loss ≤ 5 %", 60),
         ("p90 service < 20 µs; stall < 1 s", "p90 service < 20 µs, longest stall < 1 s", 100),
         ("publish call p99 < 100ns", "p99 publish < 100 ns", 1000),
         ("undelivered < 0.02", "undelivered < 2 %", 150),
@@ -86,6 +86,12 @@ def test_a_trial_holds_or_says_how_not():
     lossy = np.where(np.arange(1000) < 970, 1e6, np.inf)
     found = judge(limit, trial(lossy), STEADY)
     assert found.kind == "lossy" and found.causes == ("loss 3 %", "p99 response never arrived")
+
+
+@pytest.mark.parametrize(("sign", "kind"), [("<", "lossy"), ("<=", "holds"), ("≤", "holds")])
+def test_a_trial_that_is_exactly_at_its_limit_holds_it_where_the_limit_is_at_most(sign, kind):
+    at_limit = np.where(np.arange(1000) < 993, 1e6, np.inf)
+    assert judge(parse_limit(f"loss {sign} 0.7 %"), trial(at_limit), STEADY).kind == kind
 
 
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():

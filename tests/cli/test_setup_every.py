@@ -53,6 +53,7 @@ def test_all_parts_run_and_the_last_lines_name_what_failed(tmp_path):
         "  tests/b.py",
         "make rust: failed",
         "  floor: order",
+        "    reader 2 lost 1",
         "  clock::tests::goes_on",
         "parts: 5, of which failed: style, python, rust",
         "34 passed, 3 failed, 3 skipped",

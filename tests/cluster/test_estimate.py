@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from rmwbench.cluster.batch_schedule import duration_s
-from rmwbench.cluster.duration import document, machine_budget_s, text
+from rmwbench.cluster.batch_schedule import duration_s, machine_budget_s, time_document, time_text
 from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
 from tests.support.command import exit_code
@@ -18,14 +17,14 @@ def make(machine_s):
 def test_machines_cost_as_long_as_they_are_held():
     made = make(None)
     # 12 blocks of two comparisons: 24 parts, five on four of the machines
-    found = document(made, 5)
+    found = time_document(made, 5)
     assert found["estimated_s"] == pytest.approx(duration_s(made, 5), abs=1e-3)
     assert found["machine_hours"] == pytest.approx(5 * found["estimated_s"] / 3600, abs=1e-4)
     assert found["busy"] == pytest.approx(made.estimated_s / (5 * found["estimated_s"]), abs=1e-3)
     assert found["useful_machines"] == 24
-    assert "machines beyond 24 have nothing to do" in text(
-        document(made, 30)
-    ) and "beyond" not in text(found)
+    assert "machines beyond 24 have nothing to do" in time_text(
+        time_document(made, 30)
+    ) and "beyond" not in time_text(found)
 
 
 @pytest.mark.parametrize("machines", [1, 3, 7])

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 
+from rmwbench.campaign.here import ResultsLost
 from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, Remote
 from rmwbench.errors import UserError
@@ -107,4 +108,18 @@ def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
 def test_where_no_machine_is_left_every_reason_is_told(fleet):
     with pytest.raises(UserError, match="no machine of this cluster") as raised:
         fleet._choose([remote("b")], remote("x", kernel="5.0").card["machine"])
-    assert "b: unlike the others: kernel" in raised.value.actual
+    assert "b: unlike the machines that this campaign began on: kernel" in raised.value.actual
+
+
+def test_a_machine_that_is_lost_while_it_rehearses_is_the_users_to_mend(fleet, monkeypatch):
+    """It was shown as a mistake in rmwbench."""
+    one = remote("a")
+    monkeypatch.setattr(Remote, "ask", lambda *_, **__: "a reference")
+
+    def lost(reference):
+        raise ResultsLost("its network was closed")
+
+    fleet.machines, fleet.get = [one], lost
+    with pytest.raises(UserError, match="machine a was lost") as raised:
+        fleet.rehearse([], {}, None)
+    assert raised.value.actual == "its network was closed"

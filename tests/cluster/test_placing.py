@@ -7,6 +7,7 @@ import pytest
 
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.trial import machines
+from rmwbench.cluster.fleet import NoAnswer
 from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
 from rmwbench.codes import Code
@@ -169,12 +170,12 @@ def test_gangs_take_all_machines_that_there_are_and_each_has_a_domain_of_its_own
 def test_a_gang_that_lost_a_machine_gets_one_that_is_spare(fleet):
     fleet.machines = [remote(name) for name in "abc"]
     fleet._form()
-    fleet.ports = {"b": "it died"}
+    fleet.ports = {"b": NoAnswer("it died")}
     told = fleet.lose(fleet.runners[0])
     assert [gang.name for gang in fleet.runners] == [
         "a + c"
     ] and "machine b is gone; a + c goes on" in told
-    fleet.ports["c"] = "it died, too"
+    fleet.ports["c"] = NoAnswer("it died, too")
     assert "machine c is gone" in fleet.lose(fleet.runners[0]) and fleet.runners == []
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import io
+import os
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,7 @@ import pytest
 
 from rmwbench.cluster.door import door_class
 from rmwbench.cluster.shipping import ShippedProgram, Store, package, programs
+from rmwbench.lab.middleware import Worker
 
 CODE = b"\x7fELF and what follows"
 
@@ -19,13 +21,20 @@ def program(name="rmwbench-x", content=CODE) -> ShippedProgram:
 
 
 def test_machine_code_is_shipped_and_what_is_bound_to_its_installation_is_not(tmp_path):
-    code, script = tmp_path / "rmwbench-code", tmp_path / "rmwbench-script"
-    of_ros = tmp_path / "install" / "lib" / "rmwbench_rclcpp" / "rmwbench-rclcpp"
-    of_ros.parent.mkdir(parents=True)
-    for path in (code, of_ros):
+    code, script, of_ros, tool = (tmp_path / f"rmwbench-{name}" for name in ("a", "b", "c", "d"))
+    for path in (code, of_ros, tool):
         path.write_bytes(CODE)
     script.write_text("#!/usr/bin/python3\n")
-    assert programs([code, script, of_ros, code]) == {program("rmwbench-code"): code}
+    workers = [
+        Worker(name, path, None, None)
+        for name, path in (
+            ("a", code),
+            ("b", script),
+            ("rclcpp/rmw_zenoh_cpp", of_ros),
+            ("a", code),
+        )
+    ]
+    assert programs(workers, [tool]) == {program("rmwbench-a"): code, program("rmwbench-d"): tool}
 
 
 def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):
@@ -38,6 +47,8 @@ def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):
         shelf / "rmwbench-x"
     ).read_bytes() == CODE
     assert (shelf / "rmwbench-x").stat().st_mode & 0o111
+    # what an earlier process of this id left behind
+    (shelf / f".rmwbench-x.{os.getpid()}").symlink_to("gone")
     assert store.shelf(wanted[:1]) == shelf  # a second campaign
     (tmp_path / wanted[0].sha256 / "rmwbench-x").write_bytes(CODE[:-1])
     assert store.lacks(wanted) == wanted
@@ -64,7 +75,9 @@ def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
 def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp_path, monkeypatch):
     """In a process of its own, as on a machine: what answers must come out of the cache."""
     code = (
-        "import sys; from pathlib import Path; source, archive = map(Path, sys.argv[1:]); "
+        "import os, sys; from pathlib import Path; source, archive = map(Path, sys.argv[1:]); "
+        "code = Path(os.environ['XDG_CACHE_HOME'], 'rmwbench/cluster/code'); "
+        "(code / f'abc.{os.getpid()}.partial').mkdir(parents=True); "  # an earlier process left it
         "space = {}; exec(source.read_text(), space); "
         "door = space['door_class']()('abc', archive.read_bytes()); import rmwbench; "
         "print(rmwbench.__file__); print(sorted(door.call('card')))"
@@ -81,4 +94,5 @@ def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp
             file.startswith(str(tmp_path))
             and card == "['boot', 'calibration', 'machine', 'problem']"
         )
-    assert [path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()] == ["abc"]
+    names = {path.name for path in (tmp_path / "rmwbench" / "cluster" / "code").iterdir()}
+    assert {name for name in names if not name.endswith(".partial")} == {"abc"}

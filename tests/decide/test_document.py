@@ -18,10 +18,11 @@ from rmwbench.results.decide.candidate_campaigns import (
     GatheredCase,
     Identity,
     MachineData,
+    blocks_of,
     candidate,
 )
 from rmwbench.results.decide.decide_document import summarise
-from rmwbench.results.show import summarise as show
+from rmwbench.results.suite_document import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench
@@ -204,6 +205,26 @@ def test_a_case_is_machine_bound_by_its_own_trials():
     machine = MachineData("here", ("c",), cases, {"x": arm}, seen, frozenset(), {})
     found, limits = candidate("x", cases, machine)
     assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "undelivered"),
+    [
+        ("undelivered", (5, 100)),
+        ("loss", (5, 100)),
+        ("late_share", (5,)),
+        ("never_sent_share", (5,)),
+        ("lost_after_first", (5,)),
+    ],
+)
+def test_a_failed_trial_is_wholly_undelivered_and_neither_late_nor_never_sent(metric, undelivered):
+    arm = Identity(
+        arm="x", identity="x", middleware="m", layer="native", version="1", profile="tuned"
+    )
+    asked = (None, metric)
+    seen = CandidateData(arm, values={asked: {(0, 0): (5, 100)}}, failed={(0, 1)})
+    found = blocks_of(seen, asked)
+    assert found.kind == "fraction" and found.values == undelivered
 
 
 def test_a_failing_arm_says_how_often(tmp_path):

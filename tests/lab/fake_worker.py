@@ -29,7 +29,7 @@ FAULTS = {
     "unknown_reply": "say(id=999, ok={})",
     "half_reply": "control.sendall(b'{\"id\": %d}\\n' % request['id'])",
     "bare_event": "say(event='finished')",
-    "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3})",
+    "empty_reply": "say(id=request['id'], ok={'endpoints': {'x': 1}, 'usage': 3, 'sent': 3})",
     "refuse": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'this', 'message': "
     "'not here'}); return",
     "cannot": "say(id=request['id'], error={'kind': 'unsupported', 'object': 'mode transport', "

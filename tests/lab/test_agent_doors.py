@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import HostBroken, RemoteHost, allocations, contents, permitted, secure
+from rmwbench.lab.host import HostBroken, RemoteHost, allocations, connection, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permitted import NotPermitted
 from rmwbench.lab.host.remote import Agent
@@ -321,14 +321,14 @@ def test_a_bomb_is_not_unpacked(agent):
     ended(caller)
     fd = os.memfd_create("test")
     for bomb in (
-        zlib.compress(bytes(contents.PIECE_BYTES + 1)),
+        zlib.compress(bytes(connection.PIECE_BYTES + 1)),
         zlib.compress(b"x") + b"more",
         zlib.compress(b"xy")[:-1],
     ):
         with pytest.raises(zlib.error):
-            contents.put(fd, 0, bomb)
-    contents.put(fd, 0, zlib.compress(b"z" * contents.PIECE_BYTES))
-    assert os.fstat(fd).st_size == contents.PIECE_BYTES
+            connection.put_piece(fd, 0, bomb)
+    connection.put_piece(fd, 0, zlib.compress(b"z" * connection.PIECE_BYTES))
+    assert os.fstat(fd).st_size == connection.PIECE_BYTES
     os.close(fd)
 
 

@@ -10,8 +10,8 @@ from subprocess import CompletedProcess as Done
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import brought, build, find, ros2, tool, workspace
-from rmwbench.lab.middleware.status import status
+from rmwbench.lab.middleware import build, catalogue, find, ros2, tool, workspace
+from rmwbench.lab.middleware.find import status
 from tests.lab import fake_worker
 
 
@@ -20,15 +20,15 @@ def wheel(tmp_path, monkeypatch):
     """An installation without a checkout, whose wheel brought a directory of workers."""
     directory = tmp_path / "workers"
     directory.mkdir()
-    monkeypatch.setattr(brought, "DIRECTORY", directory)
+    monkeypatch.setattr(catalogue, "BROUGHT", directory)
     monkeypatch.setattr(workspace, "root", lambda: None)
     monkeypatch.setattr(find, "python_programs", lambda: ())
     monkeypatch.delenv("RMWBENCH_WORKERS", raising=False)
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    brought._needs.cache_clear()
+    catalogue._needs.cache_clear()
     tool._places.cache_clear()
     yield directory
-    brought._needs.cache_clear()
+    catalogue._needs.cache_clear()
     tool._places.cache_clear()
 
 
@@ -39,7 +39,7 @@ def script(path: Path, text: str) -> None:
 
 def needs(wheel: Path, system: str) -> None:
     found = {"system": system, "packages": {"libfastrtps.so.2.9": "libfastrtps2.9"}}
-    (wheel / brought.NEEDS).write_text(json.dumps(found))
+    (wheel / catalogue.NEEDS).write_text(json.dumps(found))
 
 
 def test_workers_and_tools_of_a_wheel_are_found(wheel):
@@ -56,7 +56,7 @@ def test_workers_and_tools_of_a_wheel_are_found(wheel):
 def test_a_library_that_is_missing_is_named_with_its_package_where_that_exists(
     wheel, here, monkeypatch
 ):
-    monkeypatch.setattr(brought, "_system", lambda: "Debian 12" if here else "Debian 13")
+    monkeypatch.setattr(catalogue, "_system", lambda: "Debian 12" if here else "Debian 13")
     needs(wheel, "Debian 12")
     message = (
         "x: error while loading shared libraries: libfastrtps.so.2.9: cannot open shared "
@@ -104,15 +104,15 @@ def test_nothing_is_built_without_a_checkout_and_no_hint_says_so(wheel):
 
 
 def test_the_system_is_named_as_it_names_itself():
-    assert brought._system() == platform.freedesktop_os_release().get("PRETTY_NAME")
+    assert catalogue._system() == platform.freedesktop_os_release().get("PRETTY_NAME")
 
 
 def test_a_wheel_builds_the_worker_on_rclcpp_with_its_own_harness(wheel, tmp_path, monkeypatch):
     packages = tmp_path / "ros2"
-    monkeypatch.setattr(brought, "PACKAGES", packages)
+    monkeypatch.setattr(catalogue, "BROUGHT_PACKAGES", packages)
     assert ros2.recipes() == {}
     packages.mkdir()
-    (wheel / brought.LIBRARY).touch()
+    (wheel / catalogue.LIBRARY).touch()
     assert [recipe.middleware for recipe in build.choose(["rclcpp"])] == ["rclcpp"]
     manifest = tmp_path / "jazzy" / "share" / "rclcpp" / "package.xml"
     manifest.parent.mkdir(parents=True)
@@ -127,6 +127,6 @@ def test_a_wheel_builds_the_worker_on_rclcpp_with_its_own_harness(wheel, tmp_pat
     )
     assert build.build(build.choose(["rclcpp"]), print)[0].problem is None
     words = [word for command in commands for word in command]
-    assert "cargo" not in words and f"-DRMWBENCH_HARNESS={wheel / brought.LIBRARY}" in words
+    assert "cargo" not in words and f"-DRMWBENCH_HARNESS={wheel / catalogue.LIBRARY}" in words
     assert f"-DRMWBENCH_NATIVE={packages / 'native'}" in words
     assert tmp_path / "cache" in ros2.worker_directory().parents

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab import visible
-from rmwbench.lab.machine import processes, tries
+from rmwbench.lab.machine import machine_facts, processes
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench
 
@@ -197,17 +197,17 @@ def test_what_is_tried_leaves_nothing_behind():
 
     before = traces()
     results = [
-        tries.user_namespace(),
-        tries.tap_device(),
-        tries.control_group(),
-        tries.latency_device(),
+        machine_facts.user_namespace(),
+        machine_facts.tap_device(),
+        machine_facts.control_group(),
+        machine_facts.latency_device(),
     ]
     results += [
-        tries.real_time(),
-        tries.perf_events(),
-        tries.multicast_lo(),
-        tries.multicast_route(),
-        tries.multicast_host(),
+        machine_facts.real_time(),
+        machine_facts.perf_events(),
+        machine_facts.multicast_lo(),
+        machine_facts.multicast_route(),
+        machine_facts.multicast_host(),
     ]
     assert all(isinstance(result, str) for result in results)
     assert traces() == before

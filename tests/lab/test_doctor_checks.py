@@ -226,3 +226,26 @@ def test_leftovers_are_removed_by_name_and_not_by_guess():
 def test_the_facts_of_this_machine_satisfy_every_rule():
     """Whatever this machine is like: no rule trips over what is really found."""
     assert len(checks(machine_facts.quick(card.describe()))) > 15
+
+
+def test_a_better_clock_is_one_that_the_kernel_offers():
+    def finding(architecture, *available):
+        facts = changed("hardware/architecture", architecture)
+        facts["kernel"] |= {"clocksource": "slow", "clocksources_available": list(available)}
+        (only,) = [one for one in checks(facts) if one.check == "clock source"]
+        return only
+
+    assert finding("aarch64", "arch_sys_counter", "slow").fix.startswith("echo arch_sys_counter > ")
+    none = finding("aarch64", "slow")
+    assert (none.level, none.fix, none.permanent) == ("red", None, None)
+    assert "tsc=reliable" in finding("x86_64", "hpet", "slow").permanent
+
+
+def test_an_idle_state_of_unknown_latency_is_named_without_it():
+    unknown = [{"name": "C1", "latency_us": None, "disabled": None}]
+    (only,) = [
+        one
+        for one in checks(changed("hardware/idle_states", unknown))
+        if one.check == "idle states"
+    ]
+    assert only.found == "C1"

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rmwbench.cli.machine import fix as verb
+from rmwbench.cli.machine import doctor as verb
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes
 from rmwbench.lab.machine.checks import checks
@@ -166,9 +166,9 @@ def called(kernel, monkeypatch):
         monkeypatch.setattr(verb.sys.stderr, "isatty", lambda: answer is not None, raising=False)
         monkeypatch.setattr(verb.typer, "confirm", lambda *_, **__: answer)
         if what == "undo":
-            return verb.undo(yes=yes, as_json=as_json)
+            return verb.undo_fixes(yes=yes, as_json=as_json)
         found = [one for path, bad in facts for one in checks(changed(path, bad))]
-        return verb.fix(found, (), yes=yes, as_json=as_json)
+        return verb.fix_findings(found, (), yes=yes, as_json=as_json)
 
     return call
 

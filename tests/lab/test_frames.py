@@ -89,7 +89,7 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
         assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [
             ("frames 1", "source")
         ]
-        ring = os.dup(sources.given("talker")["more_files"][10])
+        ring = os.dup(sources.given("talker").files[10])
     assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
     slots = [
         slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)
@@ -131,8 +131,8 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
     with started() as sources:
         sources.wait()
         given = sources.given("talker")
-        assert given["more"] == ["--frames", "1=10"] and sources.given("listener")["more"] == []
-        ring = os.dup(given["more_files"][10])
+        assert [*given.words] == ["--frames", "1=10"] and not sources.given("listener").words
+        ring = os.dup(given.files[10])
         names = [(name, role) for name, pid, role, _ in sources.pids if pid]
         assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]
     with mmap.mmap(ring, RING_BYTES, prot=mmap.PROT_READ) as view:

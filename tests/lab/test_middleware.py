@@ -12,8 +12,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, catalogue, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
-from rmwbench.lab.middleware.status import status
-from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.lab.middleware.find import status, unlike
 from tests.lab import fake_worker
 
 

@@ -12,10 +12,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, find, workspace
 from rmwbench.lab.middleware.catalogue import Newest, Recipe
-from rmwbench.lab.middleware.newest import apt, offer, place
-from rmwbench.lab.middleware.newest import source_build as newest_build
-from rmwbench.lab.middleware.newest.apt import SourcePackage
-from rmwbench.lab.middleware.newest.plan import needs, plan
+from rmwbench.lab.middleware.newest import apt, source_build
+from rmwbench.lab.middleware.newest.apt import SourcePackage, package_needs, plan_build
 from tests.lab import fake_worker
 from tests.support.command import exit_code
 
@@ -70,7 +68,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(find, "python_programs", lambda: ())
     keyring = tmp_path / "keyring.gpg"
     keyring.touch()
-    for module in (apt, newest_build):
+    for module in (apt, source_build):
         monkeypatch.setattr(module, "KEYRING", keyring)
     return Machine(tmp_path)
 
@@ -135,7 +133,7 @@ def test_the_configuration_is_of_the_project_alone(tmp_path):
 
 def test_what_is_compiled_with_is_told_from_what_packages_and_tests(machine):
     [_, newer] = apt.paragraphs(SHOWSRC)
-    assert [str(need) for need in needs(newer["Build-Depends"])] == [
+    assert [str(need) for need in package_needs(newer["Build-Depends"])] == [
         "libasio-dev",
         "libcdr-dev >= 2.2",
         "json-dev",
@@ -151,7 +149,7 @@ class Archive:
 def test_what_the_system_has_too_old_is_built_first_and_what_it_lacks_is_installed():
     if shutil.which("dpkg") is None:
         pytest.skip("no dpkg here, which orders versions")
-    made = plan(NEWEST, Archive(), SYSTEM.__getitem__)
+    made = plan_build(NEWEST, Archive(), SYSTEM.__getitem__)
     assert [(one.name, one.version) for one, _ in made.build] == [
         ("cdr", "2.3.6-1"),
         ("dds", "3.10.0-1"),
@@ -161,23 +159,23 @@ def test_what_the_system_has_too_old_is_built_first_and_what_it_lacks_is_install
     assert made.missing == ["json-dev"]
     # a system that has them all builds nothing else
     newer = SYSTEM | {"libcdr-dev": ("2.3", "2.3"), "json-dev": ("3.11", "3.11")}
-    made = plan(NEWEST, Archive(), newer.__getitem__)
+    made = plan_build(NEWEST, Archive(), newer.__getitem__)
     assert len(made.build) == 1 and not made.missing
     # and one that could install a new one is asked to
     could = SYSTEM | {"libcdr-dev": ("1.0", "2.3")}
-    assert plan(NEWEST, Archive(), could.__getitem__).missing == ["libcdr-dev", "json-dev"]
+    assert plan_build(NEWEST, Archive(), could.__getitem__).missing == ["libcdr-dev", "json-dev"]
 
 
 def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
     said: list[str] = []
-    made = newest_build.prepare(recipe(), said.append)
+    made = source_build.prepare(recipe(), said.append)
     assert any("cdr 2.3.6-1: dds needs libcdr-dev >= 2.2" in line for line in said)
     assert "min on" in said[-1] and "1 GB" in said[-1]
-    assert place.installed(recipe()) is None
-    assert newest_build.build(recipe(), made, said.append).problem is None
-    at = place.installed(recipe())
-    assert at.version == "3.10.0-1" and at.prefix == place.prefix(recipe(), "3.10.0-1")
-    origin = (at.prefix / place.ORIGIN).read_text().splitlines()
+    assert source_build.installed(recipe()) is None
+    assert source_build.build(recipe(), made, said.append).problem is None
+    at = source_build.installed(recipe())
+    assert at.version == "3.10.0-1" and at.prefix == source_build.prefix_of(recipe(), "3.10.0-1")
+    origin = (at.prefix / source_build.ORIGIN).read_text().splitlines()
     assert origin == ["Debian 3.10.0-1 of unstable, built here", "cdr 2.3.6-1"]
     configured = [call for call in machine.calls("cmake") if " -S " in call]
     assert ["-DSECURITY=ON" in call for call in configured] == [False, True]
@@ -185,22 +183,22 @@ def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
     fetched = [call for call in machine.calls("apt-get") if " source " in call]
     assert [call.rsplit(" ", 1)[1] for call in fetched] == ["cdr=2.3.6-1", "dds=3.10.0-1"]
     # every call of apt that changes something has our configuration, never the machine's alone
-    conf = place.home(recipe()) / "apt" / "apt.conf"
+    conf = source_build.home_of(recipe()) / "apt" / "apt.conf"
     assert all(
         f"-c {conf} " in call for call in machine.calls("apt-get") if "indextargets" not in call
     )
-    assert not (place.home(recipe()) / "work").exists()
+    assert not (source_build.home_of(recipe()) / "work").exists()
     # asked again, nothing is compiled twice
-    assert newest_build.build(recipe(), made, said.append).problem is None
+    assert source_build.build(recipe(), made, said.append).problem is None
     assert len([call for call in machine.calls("cmake") if " -S " in call]) == 2
 
 
 def test_one_that_does_not_compile_is_told_and_is_not_there(machine):
-    made = newest_build.prepare(recipe(), lambda text: None)
+    made = source_build.prepare(recipe(), lambda text: None)
     machine.program("cmake", "exit 2")
-    built = newest_build.build(recipe(), made, lambda text: None)
+    built = source_build.build(recipe(), made, lambda text: None)
     assert "cdr: `cmake -S" in built.problem and "status 2" in built.problem
-    assert place.installed(recipe()) is None
+    assert source_build.installed(recipe()) is None
 
 
 def no_network(machine):
@@ -262,15 +260,15 @@ def test_what_keeps_it_from_being_built_is_one_error(machine, monkeypatch, capsy
 
 def test_only_what_has_a_newer_version_can_be_asked_for_it(machine, capsys):
     with pytest.raises(UserError, match="one of fastdds"):
-        newest_build.of([recipe(newest=None)])
-    assert newest_build.of([recipe(), recipe(newest=None)]) == [recipe()]
+        source_build.of([recipe(newest=None)])
+    assert source_build.of([recipe(), recipe(newest=None)]) == [recipe()]
 
 
-def installed(version: str) -> place.Installed:
-    prefix = place.prefix(recipe(), version)
-    (prefix / place.ORIGIN).parent.mkdir(parents=True)
-    (prefix / place.ORIGIN).write_text("Debian\n")
-    return place.Installed(prefix, version)
+def installed(version: str) -> source_build.Installed:
+    prefix = source_build.prefix_of(recipe(), version)
+    (prefix / source_build.ORIGIN).parent.mkdir(parents=True)
+    (prefix / source_build.ORIGIN).write_text("Debian\n")
+    return source_build.Installed(prefix, version)
 
 
 def worker_in(directory: Path, version: str) -> Path:
@@ -310,12 +308,12 @@ def test_once_there_its_worker_is_built_with_the_systems_in_a_place_of_its_own(m
 
 def test_what_a_newer_one_replaced_goes_when_that_has_a_worker(machine):
     old, new = installed("3.3.0-1"), installed("3.4.0-1")
-    os.utime(old.prefix / place.ORIGIN, ns=(1, 1))
+    os.utime(old.prefix / source_build.ORIGIN, ns=(1, 1))
     chosen = build.with_newest([recipe()])
     assert chosen[1].prefix == new.prefix
-    place.remove_replaced(chosen, {"fastdds"})
+    source_build.remove_replaced(chosen, {"fastdds"})
     assert old.prefix.exists()
-    place.remove_replaced(chosen, {"fastdds", "fastdds 3.4.0-1"})
+    source_build.remove_replaced(chosen, {"fastdds", "fastdds 3.4.0-1"})
     assert not old.prefix.exists() and new.prefix.exists()
 
 
@@ -346,12 +344,12 @@ def test_the_newest_has_the_name_and_the_systems_one_with_its_series(machine):
 def test_a_worker_whose_libraries_are_gone_no_longer_hides_the_systems(machine):
     program = worker_in(workspace.newest_directory() / "release", "3.3.0")
     worker_in(machine.directory / "target" / "release", "2.9.1")
-    assert place.remove_orphan(recipe(newest=None)) is None
-    assert place.remove_orphan(recipe()) == program
+    assert source_build.remove_orphan(recipe(newest=None)) is None
+    assert source_build.remove_orphan(recipe()) == program
     assert versions(find.find_workers()) == {"fastdds": "2.9.1"}
     installed("3.3.0-1")
     worker_in(workspace.newest_directory() / "release", "3.3.0")
-    assert place.remove_orphan(recipe()) is None
+    assert source_build.remove_orphan(recipe()) is None
 
 
 def test_it_is_offered_where_the_systems_is_old_and_only_there(machine):
@@ -359,15 +357,15 @@ def test_it_is_offered_where_the_systems_is_old_and_only_there(machine):
         described = fake_worker.DESCRIBE | {"version": version, "release_date": "2023-01-19"}
         return find.Worker("fastdds", Path("x"), described, None)
 
-    text = offer.offer(recipe(), worker("2.9.1"))
+    text = source_build.offer(recipe(), worker("2.9.1"))
     assert text.startswith("fastdds: this is 2.9.1 of 2023-01, which the system has.")
     for word in ("source package `dds`", " min on ", "1 GB", "build fastdds --newest"):
         assert word in text
-    assert offer.offer(recipe(), worker("3.1.2")) is None
-    assert offer.offer(recipe(newest=None), worker("2.9.1")) is None
-    assert offer.offer(recipe(), None) is None
+    assert source_build.offer(recipe(), worker("3.1.2")) is None
+    assert source_build.offer(recipe(newest=None), worker("2.9.1")) is None
+    assert source_build.offer(recipe(), None) is None
     installed("3.3.0-1")
-    assert offer.offer(recipe(), worker("2.9.1")) is None
+    assert source_build.offer(recipe(), worker("2.9.1")) is None
 
 
 def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):

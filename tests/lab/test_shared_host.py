@@ -18,10 +18,9 @@ from rmwbench.lab.host import (
     HostBroken,
     SharedHost,
     Spawned,
-    host_choice,
+    hosts,
     shared,
     shared_files,
-    sweep,
 )
 
 REPOSITORY = Path(__file__).parents[2]
@@ -146,9 +145,9 @@ def test_the_processes_of_a_killed_init_die_and_clean_removes_what_stays(owner):
     assert gone_in_time(pid)
     started.kill()
     started.wait()
-    assert directory in sweep.remove_directories(dry_run=True) and directory.exists()
-    sweep.remove_strays()
-    assert directory in sweep.remove_directories()
+    assert directory in hosts.remove_directories(dry_run=True) and directory.exists()
+    hosts.remove_strays()
+    assert directory in hosts.remove_directories()
     assert not directory.exists() and not named.exists()
     Path(f"/dev/shm/{directory.name}.held").unlink()  # nobody can know any more whose this was
 
@@ -253,18 +252,18 @@ def test_an_init_that_is_killed_is_noticed_and_its_directory_goes_with_the_host(
 
 def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     denied = HostBroken("unshare with a user namespace", 1)
-    monkeypatch.delenv(host_choice.VARIABLE, raising=False)
-    monkeypatch.setattr(host_choice, "why_not_own", lambda: denied)
-    assert host_choice.host_kind() == host_choice.HostKind("shared", str(denied))
-    assert "Operation not permitted" in host_choice.host_kind().told()
-    monkeypatch.setattr(host_choice, "why_not_own", lambda: None)
-    assert host_choice.host_kind() == host_choice.NAMESPACES
-    monkeypatch.setattr(host_choice, "why_not_own", lambda: HostBroken("the init did not answer"))
+    monkeypatch.delenv(hosts.VARIABLE, raising=False)
+    monkeypatch.setattr(hosts, "why_not_own", lambda: denied)
+    assert hosts.host_kind() == hosts.HostKind("shared", str(denied))
+    assert "Operation not permitted" in hosts.host_kind().told()
+    monkeypatch.setattr(hosts, "why_not_own", lambda: None)
+    assert hosts.host_kind() == hosts.NAMESPACES
+    monkeypatch.setattr(hosts, "why_not_own", lambda: HostBroken("the init did not answer"))
     # a fault that must be seen, not a place that forbids namespaces
-    assert host_choice.host_kind() == host_choice.NAMESPACES
-    monkeypatch.setenv(host_choice.VARIABLE, "shared")
-    with host_choice.make("x") as made:
-        assert host_choice.host_kind().shared and isinstance(made, SharedHost)
-    monkeypatch.setenv(host_choice.VARIABLE, "shard")
+    assert hosts.host_kind() == hosts.NAMESPACES
+    monkeypatch.setenv(hosts.VARIABLE, "shared")
+    with hosts.make("x") as made:
+        assert hosts.host_kind().shared and isinstance(made, SharedHost)
+    monkeypatch.setenv(hosts.VARIABLE, "shard")
     with pytest.raises(UserError, match="did you mean"):
-        host_choice.host_kind()
+        hosts.host_kind()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.middleware import together
+from rmwbench.lab.middleware import build
 
 
 def artifact(crate: str, kind: str, fresh: bool = False) -> str:
@@ -28,18 +28,18 @@ def artifact(crate: str, kind: str, fresh: bool = False) -> str:
     ],
 )
 def test_the_worker_itself_says_that_it_is_built(line, crate):
-    found = together.artifact_of(line)
+    found = build.artifact_of(line)
     assert found is not None and found.is_program and found.crate == crate
 
 
-def compiled(progress: together.CargoProgress, number: int, fresh: bool = False) -> None:
+def compiled(progress: build.CargoProgress, number: int, fresh: bool = False) -> None:
     for crate in range(number):
-        progress.see(together.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
+        progress.see(build.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
 
 
 def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
-    monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 0.5: 0.25, 1.0: 1.0})
-    progress = together.CargoProgress(expected_s=480, needed=100)
+    monkeypatch.setattr(build, "WORK_DONE", {0.0: 0.0, 0.5: 0.25, 1.0: 1.0})
+    progress = build.CargoProgress(expected_s=480, needed=100)
     compiled(progress, 19)
     assert progress.left_s(100) == 380  # too early: as expected
     compiled(progress, 50)
@@ -52,12 +52,12 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
 
 
 def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_longest(monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: together.CORES)
-    assert together.expected_minutes([4, 2, 4]) == pytest.approx(10 * together.SHARE)
-    assert together.expected_minutes([9, 0.5]) == 9
-    assert together.expected_minutes([]) == 0
-    monkeypatch.setattr(os, "cpu_count", lambda: 2 * together.CORES)
-    assert together.expected_minutes([9]) == 4.5
+    monkeypatch.setattr(os, "cpu_count", lambda: build.CORES)
+    assert build.expected_minutes([4, 2, 4]) == pytest.approx(10 * build.SHARE)
+    assert build.expected_minutes([9, 0.5]) == 9
+    assert build.expected_minutes([]) == 0
+    monkeypatch.setattr(os, "cpu_count", lambda: 2 * build.CORES)
+    assert build.expected_minutes([9]) == 4.5
 
 
 def with_cargo(place: Path, text: str) -> dict[str, str]:
@@ -73,28 +73,28 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
     good = artifact("good", "bin")
     environment = with_cargo(tmp_path, f"echo \"$@\" > {log}\necho '{good}'\nexit 101")
     programs = [
-        together.CrateProgram("bad", "rmwbench-bad", 5),
-        together.CrateProgram("good", "rmwbench-good", 1),
+        build.CrateProgram("bad", "rmwbench-bad", 5),
+        build.CrateProgram("good", "rmwbench-good", 1),
     ]
     said: list[str] = []
-    assert together.build(programs, tmp_path, environment, said.append) == {"rmwbench-good"}
+    assert build.compile_together(programs, tmp_path, environment, said.append) == {"rmwbench-good"}
     assert "--keep-going" in log.read_text()
     assert said[0].startswith("building bad, good; about ") and said[0].endswith(" min left")
     assert said[1].startswith("[1/2] good is built; about ")
 
 
 def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(together, "SAID_EVERY_S", 0)
+    monkeypatch.setattr(build, "SAID_EVERY_S", 0)
     lines = [artifact("part", "lib"), artifact("good", "bin")]
     printed = "\n".join(f"echo '{line}'" for line in lines)
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exec seq 100\n{printed}")
     said: list[str] = []
-    programs = [together.CrateProgram("good", "rmwbench-good", 5)]
-    together.build(programs, tmp_path, environment, said.append)
+    programs = [build.CrateProgram("good", "rmwbench-good", 5)]
+    build.compile_together(programs, tmp_path, environment, said.append)
     assert said[1].startswith("crates compiled: 1 of 100; about ")
     assert said[2] == "[1/1] good is built"
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exit 101\n{printed}")
-    together.build(programs, tmp_path, environment, said.append)
+    build.compile_together(programs, tmp_path, environment, said.append)
     assert said[4].startswith("crates compiled: 1; about ")
 
 
@@ -108,4 +108,4 @@ def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     ],
 )
 def test_other_lines_are_no_artifacts(line):
-    assert together.artifact_of(line) is None
+    assert build.artifact_of(line) is None

@@ -13,7 +13,7 @@ from rmwbench.lab.middleware import build, find, tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.sampler import Sampler
-from rmwbench.suite.sampling import Sampling
+from rmwbench.suite.timeline import Sampling
 from tests.lab import fake_worker, tools
 
 
@@ -48,7 +48,7 @@ def test_every_build_builds_the_tools():
     everything = [recipe.crate for recipe in build.choose([])]
     assert "rmwbench-sampler" in everything and "rmwbench-zenoh" in everything
     assert [recipe.crate for recipe in build.choose(["sampler"])].count("rmwbench-sampler") == 1
-    with pytest.raises(UserError, match=r"did you mean 'sampler'"):
+    with pytest.raises(UserError, match=r"did you mean `sampler`"):
         build.choose(["sampller"])
 
 

@@ -144,7 +144,7 @@ def test_a_host_that_is_not_as_asked_for_is_found():
         with pytest.raises(
             NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"
         ):
-            plumbing.check(HostDevices("robot", 2, place.device), made, done)
+            plumbing.check(HostDevices("robot", 2, place.eth0), made, done)
         hosts["robot"].configure("again", *plumbing.setup(HostDevices("robot", 1, 77), made))
         broken = hosts["robot"].receive(5)
         with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
@@ -168,11 +168,11 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
         done = hosts["robot"].receive(5)
         plumbing.check(place, wanted, done)
         spec = wanted.network.changes[0].spec("up")
-        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.device))
+        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.eth0))
         hosts["robot"].configure("then", [*plumbing.nic_changed(place, spec), read], [], [])
         done = hosts["robot"].receive(5)
         assert done.failed is None
-        assert netlink.fifo_limits_of(done.answers[-1])[place.device] == limit
+        assert netlink.fifo_limits_of(done.answers[-1])[place.eth0] == limit
 
 
 def test_what_the_queue_of_a_device_drops_is_counted():

@@ -1,5 +1,6 @@
 """What a probe and the frame log are held against: pure, on made-up observations."""
 
+import errno
 import json
 import marshal
 import re
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from rmwbench.campaign.record.tables import frames_columns
+from rmwbench.lab.host import Configured
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, judged
-from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
 from rmwbench.lab.network.switch import RECORD, Mark, Switch
@@ -197,6 +199,13 @@ def test_lateness_is_of_delivered_frames_of_the_window():
 def test_late_frames_are_the_machines(late, void):
     (found,) = kept(links(), document(), 0, late, {})
     assert (found.void, found.machine) == (void, True)
+
+
+def test_deliveries_are_as_far_apart_as_a_quantum_asks():
+    asked = links("{quantum_us: 1000}")
+    assert kept(asked, document(), 0, {"p50": 850_000, "p99": 1_100_000}, {}) == []
+    (found,) = kept(asked, document(), 0, {"p50": 1_600_000}, {})
+    assert found.void and "600 us late" in found.text
 
 
 def woke(late, every_ns=5_000_000, unkept=0):
@@ -390,6 +399,20 @@ def test_a_link_that_has_something_else_in_force_is_found(says):
     opened(network)
     with pytest.raises(NetworkBroken, match=re.escape(says)):
         opened(network, SPOILT[says])
+
+
+def test_only_an_unknown_scheduler_says_that_the_kernel_has_no_htb():
+    """A refusal of any kind at that step was told as a kernel without HTB."""
+
+    def failure(step, error_number):
+        done = Configured("setup", (step, error_number), [], {}, 0)
+        with pytest.raises(NetworkBroken) as broken:
+            plumbing.check(HostDevices("robot", 1, 2), links(), done)
+        return str(broken.value)
+
+    assert "no HTB" in failure(plumbing.HTB_STEP, errno.ENOENT)
+    assert "no HTB" not in failure(plumbing.HTB_STEP, errno.EPERM)
+    assert "no HTB" not in failure("queue at eth0", errno.ENOENT)
 
 
 def test_a_dump_that_says_something_else_is_found():

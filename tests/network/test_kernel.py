@@ -18,7 +18,7 @@ from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.machine.checks.network_rules import kernel_backend
-from rmwbench.lab.network import NetworkBroken, bpf, bridge, kernel_tries
+from rmwbench.lab.network import NetworkBroken, bridge, kernel
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
 from rmwbench.lab.network.network_probe import chance_bound
@@ -100,28 +100,28 @@ OTHERS = {
 def test_address_resolution_is_exempt_unless_it_is_not(name):
     frame = RESOLUTION[name]
     assert (
-        verdict(bpf.losing(0.5, exempt=True), frame)
-        == verdict(bpf.losing(1, exempt=True), frame)
+        verdict(bridge.losing(0.5, exempt=True), frame)
+        == verdict(bridge.losing(1, exempt=True), frame)
         == ACT_UNSPEC
     )
     assert (
-        verdict(bpf.losing(0.5, exempt=False), frame)
-        == verdict(bpf.losing(1, exempt=False), frame)
+        verdict(bridge.losing(0.5, exempt=False), frame)
+        == verdict(bridge.losing(1, exempt=False), frame)
         == ACT_SHOT
     )
-    assert verdict(bpf.dropping(), frame) == ACT_SHOT
+    assert verdict(bridge.dropping(), frame) == ACT_SHOT
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_everything_else_meets_the_draw(name):
     frame, limit = OTHERS[name], round(0.1 * 2**32)
     for exempt in (True, False):
-        lossy = partial(verdict, bpf.losing(0.1, exempt=exempt), frame)
+        lossy = partial(verdict, bridge.losing(0.1, exempt=exempt), frame)
         assert [lossy(draw) for draw in (0, limit - 1, limit, 2**32 - 1)] == [ACT_SHOT] * 2 + [
             ACT_UNSPEC
         ] * 2
-        assert verdict(bpf.losing(0, exempt=exempt), frame) == ACT_UNSPEC
-        assert verdict(bpf.losing(1, exempt=exempt), frame, 2**32 - 1) == ACT_SHOT
+        assert verdict(bridge.losing(0, exempt=exempt), frame) == ACT_UNSPEC
+        assert verdict(bridge.losing(1, exempt=exempt), frame, 2**32 - 1) == ACT_SHOT
 
 
 # --- what it cannot be asked for ---
@@ -155,7 +155,7 @@ def test_everything_else_meets_the_draw(name):
 def test_what_the_kernel_never_can_is_said_with_the_reason(network, words):
     found = list(lacking(links(network)))
     assert len(found) >= 1 and any(words in one for one in found), found
-    assert words in (kernel_tries.why_not(links(network)) or "")
+    assert words in (kernel.why_not(links(network)) or "")
     assert list(lacking(links(network.replace("backend: kernel", "backend: switch")))) == []
 
 
@@ -219,9 +219,9 @@ def test_the_doctor_says_what_works_and_why_the_rest_does_not():
 @pytest.fixture(scope="module")
 def joined():
     taps()
-    if problem := kernel_tries.works()[kernel_tries.JOINED]:
+    if problem := kernel.works()[kernel.JOINED]:
         pytest.skip(f"no kernel backend here: {problem}")
-    if problem := kernel_tries.works()[kernel_tries.RATE]:
+    if problem := kernel.works()[kernel.RATE]:
         pytest.skip(f"no rates of the kernel's here: {problem}")
 
 
@@ -395,15 +395,15 @@ def test_what_is_not_as_asked_for_is_found():
 @pytest.mark.usefixtures("joined")
 def test_an_effect_that_the_kernel_lacks_breaks_the_network_and_is_known_beforehand():
     wanted = links(KERNEL % "{robot: {up: {delay_ms: 3}}}")
-    if kernel_tries.works()[kernel_tries.DELAY] == "":
-        assert kernel_tries.why_not(wanted) is None
+    if kernel.works()[kernel.DELAY] == "":
+        assert kernel.why_not(wanted) is None
         with Lab(wanted) as lab:
             lab.network.probe()
             rows = {row["probe"]: row["value"] for row in lab.network.rows}
             assert rows["network.delay.robot.base"] >= 3e6
             assert [one for one in lab.network.findings if one.void] == []
         return
-    assert "not supported by the kernel backend here: delay" in kernel_tries.why_not(wanted)
+    assert "not supported by the kernel backend here: delay" in kernel.why_not(wanted)
     with pytest.raises(NetworkBroken, match="sch_netem"), Lab(wanted):
         pass
 

@@ -11,7 +11,7 @@ from rmwbench.analysis.records.frames import CLASSES, WHY
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.trial.beside import trial_network as beside_network
+from rmwbench.campaign.trial import trial_network
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.host import Hosts
@@ -34,7 +34,7 @@ def measured(tmp_path_factory):
 def flooded(tmp_path_factory):
     """The same with a log that has room for few of its frames, as in a flood."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beside_network, "_room", lambda outcome: 50)
+        patch.setattr(trial_network, "_log_room", lambda *_: 50)
         return run(tmp_path_factory.mktemp("flooded") / "c")
 
 

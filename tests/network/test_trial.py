@@ -19,7 +19,7 @@ from rmwbench.campaign.plan.profile import address_environment
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
-from rmwbench.lab.host import Host, Hosts, common, marker
+from rmwbench.lab.host import Host, Hosts, hosts, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps
 
@@ -287,9 +287,9 @@ def ours(orchestrator: int) -> list[int]:
 def directories_of(orchestrator: int) -> list[Path]:
     """That all hosts of a trial of its see."""
     found = []
-    for directory in common.PLACE.glob(f"{common.PREFIX}*"):
+    for directory in hosts.PLACE.glob(f"{hosts.COMMON_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if (directory / common.OWNER).read_text().startswith(f"{orchestrator}:"):
+            if (directory / hosts.COMMON_OWNER).read_text().startswith(f"{orchestrator}:"):
                 found.append(directory)
     return found
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.beside.bring_up.answer import active_after, brought_up, chart
-from rmwbench.report.chart import bring_up_chart
+from rmwbench.report.chart import charts
 from rmwbench.report.show import ros
 from rmwbench.results.model import document
 from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
@@ -28,9 +28,9 @@ class Trial(SimpleNamespace):
 
     def __init__(self, block, *up_s, stopped=None):
         found = TrialBringUp(4, tuple(s * S for s in up_s), stopped or {}, float(S))
-        values, fractions, reasons = metrics(found, {"pss": 4e6, "cpu_cores": 0.1}, 20 * S)
-        more = {"values": values, "fractions": fractions, "reasons": reasons, "clock_bounds": {}}
+        more = {"values": {}, "fractions": {}, "reasons": {}, "clock_bounds": {}}
         super().__init__(trial=block, block=block, bring_up=found, **more)
+        MeasuredTrial.take(self, metrics(found, {"pss": 4e6, "cpu_cores": 0.1}, 20 * S))
 
 
 WHOLE = [Trial(block, 1.0, 1.5, 2.0, 4.0 + block) for block in range(2)]
@@ -110,7 +110,7 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
     workload = typed(WorkloadAnswer, {"arms": arms})
     curves = (chart("good", WHOLE), chart("bad", HUNG))
     drawn = replace(workload, charts=replace(typed(Charts), up=curves))
-    points = bring_up_chart.up(drawn)["datasets"]["points"]
+    points = charts.up(drawn)["datasets"]["points"]
     assert {point["arm"] for point in points} == {"good", "bad"}
     assert max(point["y"] for point in points) == 4.0
-    assert bring_up_chart.up(workload) is None
+    assert charts.up(workload) is None

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.ordered_by import TIME
-from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.over_topics import MOST_LOST, decisive, over_topics
+from rmwbench.analysis.verdicts.ranking_words import TIME
 from rmwbench.analysis.verdicts.verdict import By, Family, JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
@@ -155,7 +155,9 @@ def robot(by_topic):
         part(found, verdicts[name]) | {"topic": name, "judged": True}
         for name, found in by_topic.items()
     ]
-    overall = over_topics(verdicts, families=families)
+    topics = [typed(TopicAnswer, one) for one in parts]
+    lost = {t.topic: {arm.arm: said.fates_of(arm, t).undelivered for arm in t.arms} for t in topics}
+    overall = over_topics(decisive(verdicts, lost, PRIMARY), families=families)
     arms = [
         arm
         | {
@@ -273,7 +275,8 @@ def check_over_topics(fact, part, verdict):
     in_topic = {topic.topic: {arm.arm: arm.verdict for arm in topic.arms} for topic in part.topics}
     match fact:
         case said.OverTopics(arm, open_in, _, least):
-            own = [a for topic in part.topics for a in topic.arms if a.arm == arm]
+            carried = [topic for topic in part.topics if not said.none_carries(topic)]
+            own = [a for topic in carried for a in topic.arms if a.arm == arm]
             lost = [fmt.finite(a.value("undelivered")) or 0.0 for a in own]
             assert (least is not None) >= any(lost)
             assert least is None or least[1].undelivered == pytest.approx(max(lost))
@@ -285,6 +288,11 @@ def check_over_topics(fact, part, verdict):
             assert all(
                 in_topic[topic][arm].verdict in ("undecided", "no data") for topic in open_in
             )
+        case said.NoneCarries(found, where):
+            (topic,) = [one for one in part.topics if where.endswith(f" {one.topic}")]
+            own = {a.arm: said.fates_of(a, topic) for a in topic.arms}
+            assert found and all(own[arm] == fates for arm, fates in found)
+            assert all(fates.undelivered > MOST_LOST for _, fates in found)
         case said.NoneInAll(best_in):
             assert all(v in ("worse", "no data") for v in verdict.values())
             assert all(
@@ -369,9 +377,11 @@ def test_every_sentence_over_topics_holds_in_their_tables(found):
     for part in whole.topics:
         if any(said.verdict_of(arm) != "no data" for arm in part.arms):
             read_back(part)
+    carried = [t for t in whole.topics if not said.none_carries(t)] or whole.topics
     for arm in whole.arms:
-        kinds = [said.verdict_of(a) for t in whole.topics for a in t.arms if a.arm == arm.arm]
-        assert ("worse" in kinds) == (said.verdict_of(arm) == "worse")
+        every = [said.verdict_of(a) for t in whole.topics for a in t.arms if a.arm == arm.arm]
+        kinds = [said.verdict_of(a) for t in carried for a in t.arms if a.arm == arm.arm]
+        assert ("worse" in every) == (said.verdict_of(arm) == "worse")
         assert "undecided" not in kinds or said.verdict_of(arm) in ("worse", "undecided")
 
 
@@ -415,6 +425,17 @@ def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     both = said.fates_of(typed(TopicArm, found), part)
     assert both == Fates(lost=0.02, failed=5, trials=10)
     assert both.undelivered == pytest.approx(0.51)
+
+
+@pytest.mark.parametrize(("undelivered", "carried"), [(0.2, False), (0.0, True)])
+def test_an_arm_whose_best_effort_messages_come_late_does_not_carry_them(undelivered, carried):
+    """As its verdict judges them; what a reliable stream had under way is not undelivered."""
+    shares = {"undelivered": undelivered, "loss": 0.0, "late_share": 0.2, "never_sent_share": 0.0}
+    metrics = {name: {"unit": "fraction", "value": value} for name, value in shares.items()}
+    arm = typed(TopicArm, {"trials": {"done": 5}, "metrics": metrics})
+    part = typed(TopicAnswer, {"primary_metric": PRIMARY})
+    assert said.fates_of(arm, part).undelivered == undelivered
+    assert said.carries(arm, part) is carried
 
 
 def test_of_a_chain_the_loss_along_it_is_told():

@@ -69,16 +69,16 @@ def shown(*arms):
     ("arms", "told"),
     [
         ((SOUND,), []),
-        ((SOUND, HELD), ["never_sent"]),
+        ((SOUND, HELD), ["never sent"]),
         ((SOUND, arm("slow", {}, late_share=0.1)), ["late"]),
-        ((HELD, arm("slow", {}, late_share=0.1)), ["never_sent", "late"]),
+        ((HELD, arm("slow", {}, late_share=0.1)), ["never sent", "late"]),
     ],
 )
 def test_a_fate_has_its_column_where_some_arm_has_it(arms, told):
-    keys = [column.key for column in table_columns.of(shown(*arms))]
-    at = keys.index("loss") + 1
-    assert keys[at : at + len(told)] == told
-    assert not {"never_sent", "late"} & {*keys} - {*told}
+    titles = [column.title for column in table_columns.of(shown(*arms))]
+    at = titles.index("lost") + 1
+    assert titles[at : at + len(told)] == told
+    assert not {"never sent", "late"} & {*titles} - {*told}
 
 
 def test_the_sentence_and_the_table_have_the_same_number():

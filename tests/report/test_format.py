@@ -8,6 +8,7 @@ from rmwbench.report import page
 from rmwbench.report.render import markdown
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import level_name
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 
@@ -193,3 +194,11 @@ def test_what_did_not_happen_is_not_explained_by_lost_messages():
     """Nobody recovered: `time to recover` read `lost messages reach this quantile`."""
     never = fmt.metric(Estimate(unit="ns", value=math.inf, count=3, trials=3))
     assert never.basis.startswith("in half of the trials or more it did not happen")
+
+
+def test_a_level_is_set_and_has_all_its_digits():
+    sizes = [level_name("message", f"Bytes({size})") for size in (1472, 1473, 1000, 65507)]
+    assert sizes == ["1.472 kB", "1.473 kB", "1 kB", "65.507 kB"]
+    assert level_name("rate_hz", 1004) == "1.004 kHz" and level_name("rate_hz", 10) == "10 Hz"
+    assert level_name("network.loss", 0.1) == "10 % loss"
+    assert level_name("network.loss", 0.0) == "0 % loss"

@@ -11,8 +11,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.show.matrices import conditions
 from rmwbench.results.explain.explain_model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
+from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload import outcomes
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
@@ -120,7 +120,7 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
     made = changed(shown, 1, "cyclonedds untouched", metrics=undelivered(0.0, 0.3, value=0.001))
     one = made.outcomes.conditions[1]
     assert (one.outcome, one.may) == ("open", ("meets", "misses"))
-    assert replace(one.arms[2], reason="", limit=None) == ArmInCondition(
+    assert replace(one.arms[2], reason="", limit=None, open_limits=None) == ArmInCondition(
         arm="cyclonedds untouched",
         outcome="open",
         why="interval",
@@ -130,6 +130,17 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
         brief="",
     )
     assert made.outcomes.summary == "Of 2 conditions: 1 misses, 1 open."
+
+
+def test_an_open_arm_has_each_limit_that_is_open(shown):
+    latency = {"unit": "ns", "value": 20e6, "low": 10e6, "high": 40e6, "trials": 5}
+    both = undelivered(0.0, 0.3) | {"service_latency_p50": latency}
+    one = changed(shown, 1, "zenoh tuned", metrics=both).outcomes.conditions[1]
+    arms = {arm.arm: arm for arm in one.arms}
+    limits = arms["zenoh tuned"].open_limits
+    assert [limit.metric for limit in limits] == ["undelivered", "service_latency_p50"]
+    assert arms["zenoh tuned"].metric == "undelivered"
+    assert arms["iceoryx2 event"].open_limits is None
 
 
 def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(shown):

@@ -1,12 +1,14 @@
 """What of a number is the instrument's, at the size of the workload: never that of a header under
 an image."""
 
+from dataclasses import replace
+
 import pytest
 
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import document
-from rmwbench.results.shown import SuiteAnswer, WorkloadArm
+from rmwbench.results.shown import SuiteAnswer, TopicAnswer, WorkloadArm
 from rmwbench.results.workload import arm_own_cost
 from tests.support.typed import typed
 
@@ -87,3 +89,28 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
         and "at most 2.5 % of the least latency or processor time of any arm, in w1" in small
     )
     assert [of for of, _ in cautions(64, 6_000_000)] == ["w1", None]
+
+
+def test_of_unlike_topics_the_share_is_that_of_each_message_at_its_own_size():
+    """An arm's processor time is a mean over all messages: that of the largest alone was 2.4 times
+    the mean of a robot whose small messages are many."""
+    arm = {"arm": "a", "role": "contender", "touch": "all"}
+    arms = [typed(WorkloadArm, arm | {"metrics": {"cpu_per_message": {"value": 1e-3}}})]
+    topics = [
+        typed(TopicAnswer, {"topic": name, "payload_bytes": size, "arms": [of_topic]})
+        for name, size, of_topic in (
+            ("imu", 64, {"arm": "a", "metrics": {"undelivered": {"count": 1000}}, "missing": 10}),
+            (
+                "camera",
+                6_000_000,
+                {"arm": "a", "metrics": {"undelivered": {"count": 20}}, "under_way": 10},
+            ),
+        )
+    ]
+    found = arm_own_cost.own_share(typed(OwnCosts, OWN), 6_000_000, arms, topics)
+    assert found.largest_share == pytest.approx((990 * 1e-6 + 10 * 24e-4) / 1000 / 1e-3)
+    assert "is 2.5 % of an arm's at most." in found.text
+    assert "2.40 ms of processor time: that is" in found.text
+    varies = [*topics, replace(topics[0], topic="bag", payload_bytes=None)]
+    unknown = arm_own_cost.own_share(typed(OwnCosts, OWN), 6_000_000, arms, varies)
+    assert unknown.largest_share is None

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.report.chart import bring_up_chart, charts, idle, style
+from rmwbench.report.chart import charts, frame, style
 from rmwbench.report.chart.workload_charts import figures
-from rmwbench.results.model import Estimate
+from rmwbench.results.model import Estimate, NoData
 from rmwbench.results.shown import WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
@@ -21,7 +21,7 @@ def shown():
 
 def test_every_specification_is_plain_json(shown):
     for workload in shown.workloads:
-        for figure in figures(workload, phone=True):
+        for figure in figures(workload):
             for spec in (figure.spec, figure.narrow):
                 if spec:
                     assert "NaN" not in json.dumps(spec, allow_nan=False)
@@ -45,7 +45,7 @@ def test_what_is_absent_is_not_drawn_at_zero(shown):
 
 @pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
 def test_ticks_are_few_and_inside(domain):
-    ticks = charts._ticks(domain, 9, 0.0)
+    ticks = frame.ticks_of(domain, 9, 0.0)
     assert 1 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
 
@@ -69,6 +69,12 @@ def test_every_arm_colour_can_be_read_on_both_pages():
             continue
         assert _contrast(light, surfaces[0]) >= 4.4, light
         assert _contrast(dark, surfaces[1]) >= 4.5, dark
+
+
+def test_no_two_colours_of_the_light_page_are_one():
+    """The dark page is made from them, so that one would lose its counterpart."""
+    pairs = [*style._KNOWN.values(), *style._OTHERS, *style.NEUTRAL.values(), *style.PARTS.values()]
+    assert len(style.to_dark()) == len(pairs)
 
 
 def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(shown):
@@ -169,11 +175,13 @@ def test_what_was_under_way_is_not_said_to_have_arrived(shown):
     assert [f.key for f in figures(workload) if f.spec and f.key in ("loss", "late")] == ["late"]
 
 
-@pytest.mark.parametrize("kind", [bring_up_chart, idle])
-def test_what_a_phone_has_is_a_specification_too(shown, kind):
+def test_what_a_phone_has_is_a_specification_too(shown):
     """A page and Markdown read it: what is none would end the report."""
-    workload = replace(shown.workloads[0], primary_metric="pss")
-    drawn = [*kind.figures(workload, phone=True)]
+    none = {
+        name: NoData("ns", no_data="none")
+        for name in ("response_latency_p50", "undelivered", "cpu_per_message")
+    }
+    arms = tuple(replace(arm, metrics=arm.metrics | none) for arm in shown.workloads[0].arms)
+    drawn = [*figures(replace(shown.workloads[0], arms=arms, primary_metric="pss"))]
     assert any(one.narrow for one in drawn)
     assert all(one.narrow is None or "datasets" in one.narrow for one in drawn)
-    assert all(one.narrow is None for one in kind.figures(workload, phone=False))

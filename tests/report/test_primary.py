@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.headline import headline
@@ -27,7 +27,10 @@ def part(metric, **arms):
     judged = [
         JudgedArm(
             name,
-            {block: order.cost(value * NOISE[(block + at) % BLOCKS]) for block in range(BLOCKS)},
+            {
+                block: order.as_lower_is_better(value * NOISE[(block + at) % BLOCKS])
+                for block in range(BLOCKS)
+            },
             {block: (lost, 1000) for block, lost in enumerate(missing)},
             reliable=False,
             order=order,
@@ -128,3 +131,10 @@ def test_a_workload_may_be_judged_by_what_gets_through_and_by_what_it_costs(metr
     assert Asked.model_validate(asked).primary_metric == metric
     with pytest.raises(ValueError, match="unknown primary_metric"):
         Asked.model_validate(asked | {"primary_metric": "offered_rate"})
+
+
+def test_a_metric_that_this_version_does_not_know_is_not_called_fast():
+    """It had the words of latency."""
+    order = words("jitter_of_another_version")
+    assert order.best == "is the best by jitter_of_another_version"
+    assert "jitter_of_another_version" in order.behind_of("a") and "fast" not in order.good

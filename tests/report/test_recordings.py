@@ -149,5 +149,5 @@ def test_its_view_has_a_table_and_the_reasons():
     doc = table(trials=4)
     (found,) = ros.sections(doc)
     (made,) = tables([found])
-    assert any("48 (12.0 %)" in row for row in cells(made))
+    assert any("48 (12 %)" in row for row in cells(made))
     assert any("fewer than 5 decide nothing" in text for text in texts([found]))

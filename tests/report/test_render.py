@@ -5,7 +5,6 @@ import pytest
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import (
-    Code,
     Facts,
     Html,
     Items,
@@ -17,6 +16,7 @@ from rmwbench.report.view import (
     TableColumn,
     TableRow,
     Text,
+    Verbatim,
     View,
 )
 from tests.support.views import printed
@@ -38,7 +38,7 @@ VIEW = View(
     answer=[Text("Take zenoh.", "strong")],
     sections=[
         Section("Results", [TABLE, Items([f"line {n}" for n in range(9)], mark="?", most=2)]),
-        Section("Evidence", [Facts([("path", "shm"), ("log", Code("\x1b[2J"))])], folded=True),
+        Section("Evidence", [Facts([("path", "shm"), ("log", Verbatim("\x1b[2J"))])], folded=True),
         Section("Picture", [Picture("p", "Loss", "None was lost.", None)], on=On.DOCUMENT),
         Section("Markup", [Html("<i>ours</i>")]),
     ],

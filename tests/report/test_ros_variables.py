@@ -25,14 +25,20 @@ from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 
 
-def seen(*heard, wanted=50, lent=0, missed=()):
+def seen(*heard, wanted=50, lent=0, missed=(), at_all=None):
     return CaseCounts(
-        heard, (wanted,) * len(heard), (lent,) * len(heard), sum(map(bool, heard)), missed
+        heard=heard,
+        heard_at_all=at_all or tuple(map(bool, heard)),
+        wanted=(wanted,) * len(heard),
+        lent=(lent,) * len(heard),
+        matched=sum(map(bool, heard)),
+        missed=missed,
     )
 
 
 FAILED = TrialLine(4, 1, 0, "failed", "worker talker died of signal 11\nits log", ())
 GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAILED))
+ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
 
 
 @pytest.mark.parametrize(
@@ -41,11 +47,19 @@ GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAIL
         (HEARD, GOOD, GOOD, "obeyed", ""),
         (HEARD, SILENT, GOOD, "not obeyed", ""),
         (HEARD, SILENT, seen(50, 49, 50), "no data", "without variables heard 149 of 150"),
-        (HEARD, seen(50, 0, 50), GOOD, "no data", "heard in 2 of 3 trials alone"),
+        (HEARD, seen(50, 0, 50), GOOD, "no data", "heard in only 2 of 3 trials"),
         (NOT_HEARD, SILENT, GOOD, "obeyed", ""),
         (NOT_HEARD, GOOD, GOOD, "not obeyed", ""),
         (NOT_HEARD, GOOD, None, "not obeyed", ""),
-        (NOT_HEARD, seen(0, 3, 0), GOOD, "not obeyed", "heard in 1 of 3 trials alone"),
+        (NOT_HEARD, seen(0, 3, 0), GOOD, "not obeyed", "heard in only 1 of 3 trials"),
+        (NOT_HEARD, ONLY_WARM_UP, GOOD, "not obeyed", "heard in only 2 of 3 trials"),
+        (
+            NOT_HEARD,
+            seen(0, 0, at_all=(True, True)),
+            GOOD,
+            "not obeyed",
+            "heard only outside the steady state",
+        ),
         (NOT_HEARD, SILENT, None, "no data", "no case `none`"),
         (NOT_HEARD, SILENT, SILENT, "no data", "without variables heard 0 of 150"),
         (
@@ -105,7 +119,7 @@ def table(arms, unsupported=None, trials=5):
                 "definition": json.dumps(definition),
             }
             cells.append(row)
-            ledger = Ledger(wanted=50, delivered=count, lost_end=50 - count)
+            ledger = Ledger(wanted=50, delivered=count, vanished_end=50 - count)
             measured[number] = [
                 SimpleNamespace(trial=number, messages=SimpleNamespace(ledger=ledger))
             ] * trials
@@ -183,3 +197,10 @@ def test_its_view_says_what_was_heard_and_links_the_documentation():
     ):
         assert said in lines, said
     assert f"[not heard]({CASES['off'].source})" in lines
+
+
+def test_what_arrives_outside_the_steady_state_is_not_counted_against_it():
+    assert ONLY_WARM_UP.text == (
+        "heard 0 of 150, only outside the steady state in 2 of 3 trials, matched in 0 of 3 trials"
+    )
+    assert not seen(0, 0, wanted=1, at_all=(True, True)).everything

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import Levels, SuiteAnswer, WorkloadAnswer
+from rmwbench.results.suite_document import summarise
 from tests.support import kept
 
 RECORDED = Path(__file__).parent / "recorded"

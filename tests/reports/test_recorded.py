@@ -76,6 +76,9 @@ def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
     assert set(lost["planner"].values()) == {0.0}
     assert lost["viewer"] == pytest.approx({"cyclonedds": 1.0, "fastdds": 1.0, "zenoh": 0.89})
     assert not any(arm.trials.failures for arm in found.arms)
+    nobody, best = headline(found).facts[:2]
+    assert isinstance(nobody, facts.NoneCarries) and nobody.where == "for viewer"
+    assert best == facts.Equal(("cyclonedds",), (), ())
     assert along("thin-viewer", "fastdds", "planner").step(P50, "thin", "good").verdict == "better"
 
 
@@ -84,6 +87,9 @@ def test_the_slow_logger_has_a_row_of_its_own_and_harms_nobody():
     lost = {t.topic: {arm.arm: arm.value("loss") for arm in t.arms} for t in found.topics}
     assert set(lost["control"].values()) == {0.0}
     assert all(value == pytest.approx(0.76, abs=0.02) for value in lost["logger"].values())
+    nobody, best = headline(found).facts[:2]
+    assert isinstance(nobody, facts.NoneCarries) and nobody.where == "for logger"
+    assert best == facts.OverTopics("iceoryx2", what="reader")
     for arm in lost["control"]:
         step = along("slow-logger", arm, "control").step(P50, "one_slow", "both_quick")
         assert step.verdict != "worse"

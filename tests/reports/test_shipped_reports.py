@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -15,7 +14,7 @@ from rmwbench.published.reports.judged_report import judged, kept
 from rmwbench.published.reports.measure import measure
 from rmwbench.published.reports.public_report import shipped_reports
 from rmwbench.published.reports.reports_page import line
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.places import suite_file
 from tests.reports.recorded import answer, bundle
@@ -135,9 +134,3 @@ def test_suites_are_found_by_what_they_say(tmp_path):
     assert all(one["effect"] and one["source"] and one["here"] for one in reports)
     wrong = rmwbench("suites", "report")
     assert wrong.returncode == 2 and "did you mean `reports`?" in wrong.stderr
-
-
-def test_the_page_is_what_the_verb_prints():
-    page = Path(__file__).parents[2] / "docs" / "reports.md"
-    printed = rmwbench("suites", "reports", "--markdown").stdout
-    assert page.read_text() == printed, "rmwbench suites reports --markdown > docs/reports.md"

@@ -10,8 +10,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer import level_sentences as said
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import Levels, LevelStep
+from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 from tests.support.views import printed

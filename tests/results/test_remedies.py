@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
+from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.bundle import Bundle
-from rmwbench.results.answer.advice_sentences import TITLES, lines
+from rmwbench.results.answer.advice_sentences import TITLES, gain, lines
 from rmwbench.results.remedies.remedies_file import known_remedies
-from rmwbench.results.show import summarise
+from rmwbench.results.remedies.remedy_model import TriedRemedy
+from rmwbench.results.suite_document import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
 from tests.support.synthetic_bundle import Arm, write
 
@@ -145,3 +147,23 @@ def test_a_remedy_that_is_in_the_campaign_says_what_it_gained(tmp_path):
 
 def test_an_arm_without_harm_has_no_advice(tmp_path):
     assert not advised(tmp_path, TUNED, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ((-0.005, -0.02, 0.01), "0.5 percentage points less [−1.00–2.00] is missing (undecided)"),
+        ((0.005, -0.01, 0.02), "0.5 percentage points more [−1.00–2.00] is missing (undecided)"),
+        ((-0.5, -0.6, -0.4), "50 percentage points less [40.0–60.0] is missing (undecided)"),
+    ],
+)
+def test_an_end_on_the_other_side_of_what_a_remedy_gained_is_negative(change, text):
+    tried = TriedRemedy(
+        workload="w",
+        topic=None,
+        arm="a",
+        against="b",
+        metric="undelivered",
+        answer=StatementAnswer("undecided", FractionChange(*change, blocks=5), "few"),
+    )
+    assert gain(tried) == text

@@ -10,10 +10,10 @@ from rmwbench.analysis.stats.resolution import Threshold, comparisons, resolvabl
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness
 from rmwbench.analysis.verdicts.variances import NOTHING
-from rmwbench.results.show import _resolution
 from rmwbench.results.shown import JudgedAt
+from rmwbench.results.suite_document import _resolution
 
-LOOKS = sequential.looks(5, 10)
+LOOKS = sequential.planned_looks(5, 10)
 LAST = sequential.alpha_at(LOOKS, 10)
 JUDGED = JudgedAt(blocks=10, alpha=LAST, look=len(LOOKS), looks=LOOKS)
 

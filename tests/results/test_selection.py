@@ -8,7 +8,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer import done
 from rmwbench.results.selection import select
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 

@@ -8,8 +8,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import Ungranted, WorkloadArm
+from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 

@@ -3,10 +3,11 @@ code, and where checks are kept."""
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.verdicts.limit_outcomes import Outcome
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.default_arms import default_arms
 from rmwbench.cli.robot.check import CheckOptions
@@ -14,9 +15,10 @@ from rmwbench.errors import UserError
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.model import Estimate, document
-from rmwbench.results.shown import LimitedValue
+from rmwbench.results.shown import ArmInCondition, LimitedValue
 from rmwbench.robot.check import check_places
-from rmwbench.robot.check.check_document import blocks_needed, checked
+from rmwbench.robot.check.check_document import _candidate, _Place, blocks_needed, checked
+from rmwbench.robot.check.check_model import MoreTime
 from rmwbench.robot.check.check_view import view
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
@@ -123,9 +125,56 @@ def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path
     ],
 )
 def test_an_interval_is_as_wide_as_one_by_the_root_of_its_blocks(value, low, high, needed):
+    assert blocks_needed(limited(value, low, high), 5) == needed
+
+
+def judged_place(*open_limits, outcome=Outcome.OPEN, why=Why.INTERVAL):
+    arm = ArmInCondition(
+        arm="a",
+        outcome=outcome,
+        why=why,
+        metric=None,
+        topic=None,
+        reason="",
+        brief="",
+        limit=next(iter(open_limits), None),
+        open_limits=open_limits or None,
+    )
+    return _Place("w", arm)
+
+
+def limited(value, low, high):
     found = Estimate(unit="ns", value=value, low=low, high=high, count=800, trials=8)
-    limit = LimitedValue(metric="response_latency_p50", topic=None, at_most=100.0, value=found)
-    assert blocks_needed(limit, 5) == needed
+    return LimitedValue(metric="response_latency_p50", topic=None, at_most=100.0, value=found)
+
+
+@pytest.mark.parametrize(
+    ("places", "needed"),
+    [
+        ([judged_place(limited(110.0, 90.0, 140.0), limited(90.0, 70.0, 130.0))], 128),
+        (
+            [judged_place(limited(110.0, 90.0, 140.0)), judged_place(limited(90.0, 70.0, 130.0))],
+            128,
+        ),
+        (
+            [
+                judged_place(limited(110.0, 90.0, 140.0)),
+                judged_place(outcome=Outcome.MEETS, why=Why.LIMIT),
+            ],
+            32,
+        ),
+        ([judged_place(limited(110.0, 90.0, 140.0), limited(99.9, 50.0, 200.0))], None),
+    ],
+)
+def test_a_candidate_is_decided_when_the_last_of_its_open_limits_is(places, needed):
+    plan = SimpleNamespace(blocks=SimpleNamespace(minimum=5), block_s=None)
+    bundle = SimpleNamespace(campaign=SimpleNamespace(plan=plan))
+    assert _candidate(places, bundle).more_time == MoreTime(blocks=needed, minutes=None)
+
+
+def test_no_number_of_blocks_is_named_where_blocks_settle_only_a_part():
+    places = [judged_place(limited(110.0, 90.0, 140.0)), judged_place(why=Why.FAILED)]
+    assert _candidate(places, None).more_time is None
 
 
 def test_without_limits_only_change_is_judged(tmp_path, second):
@@ -181,7 +230,7 @@ def arms(text, choice):
 def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_path, monkeypatch):
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, named=False)
-    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.said
+    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.note
     assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, named=True) == found
     added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), named=False)
     assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))
@@ -192,11 +241,11 @@ def test_quick_compares_the_rmws_where_one_is_ready(monkeypatch):
     text = path.read_text()
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     without = default_arms(path, text, NO_CHOICE, named=False)
-    assert without.choice == NO_CHOICE and "setup.sh" in without.said
+    assert without.choice == NO_CHOICE and "setup.sh" in without.note
     monkeypatch.setattr("rmwbench.campaign.plan.default_arms._lacking", lambda: None)
     sourced = default_arms(path, text, NO_CHOICE, named=False)
     assert sourced.choice == Choice(candidates=("ros2",))
-    assert "--candidates quick" in sourced.said
+    assert "--candidates quick" in sourced.note
     names = arms(text, sourced.choice)
     assert "rclcpp/zenoh" in names and "floor futex" in names and "zenoh tuned" not in names
 
@@ -240,7 +289,7 @@ def test_check_takes_what_run_takes():
 SYNTHETIC = """\
 suite: planted
 title: a planted robot
-blocks: {planned: 5, minimum: 5}
+blocks: {minimum: 5, maximum: 20}
 timeline: {warmup_s: 0.05, drain_s: 0.6}
 arms:
   - {name: quick, middleware: synthetic, options: {latency: constant ns=1000000}}
@@ -254,13 +303,16 @@ outcomes: {acceptable: {response_latency_p50_ms: 150}}
 @pytest.mark.traffic
 @pytest.mark.own_host
 def test_two_checks_of_a_planted_robot(tmp_path, monkeypatch):
-    """The slow one is above the limit by its law alone, however busy the machine is."""
+    """The slow one is above the limit by its law alone, however busy the machine is. So both are
+    settled at the first look, though how they compare with others is not what it waits for."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     suite = tmp_path / "planted.yaml"
     suite.write_text(SYNTHETIC)
     first = command.rmwbench("check", suite, "--use", "slow", "--json")
     # open where the machine had no time left
     assert first.returncode in (1, 2) and not first.stderr.startswith("error"), first.stderr
+    look = Bundle(json.loads(first.stdout)["directory"]).last_look
+    assert (look.stop, look.blocks, look.open) == ("decided", 5, ())
     again = command.rmwbench("check", suite, "--use", "slow", "--json")
     found = json.loads(again.stdout)
     assert found["since"]["a"]["directory"] == json.loads(first.stdout)["directory"]

@@ -60,6 +60,25 @@ def described() -> Worker:
     return Worker("cyclonedds", None, fake_worker.DESCRIBE | {"profiles": [one]}, None)
 
 
+@pytest.mark.parametrize(
+    ("rmw", "form", "variable"),
+    [
+        ("rmw_fastrtps_cpp", "xml", "FASTRTPS_DEFAULT_PROFILES_FILE"),
+        ("rmw_fastrtps_cpp", "xml", "FASTDDS_DEFAULT_PROFILES_FILE"),
+        ("rmw_zenoh_cpp", "json5", "ZENOH_SESSION_CONFIG_URI"),
+    ],
+)
+def test_the_file_of_an_rmw_is_read_through_the_variable_that_its_worker_names(
+    tmp_path, rmw, form, variable
+):
+    """Jazzy's Fast DDS is 2.14, which no version of rclcpp says: the newer name does nothing."""
+    one = {"name": "tuned", "format": form, "text": "<a/>", "daemons": []}
+    told = {"version": f"28.1.21 {rmw} 8.4.3", "build": {"profile_variable": variable}}
+    described = fake_worker.DESCRIBE | told | {"profiles": [one]}
+    write(f"rclcpp/{rmw}", "tuned", Worker(f"rclcpp/{rmw}", None, described, None), tmp_path)
+    assert f'export {variable}="$here/tuned.{form}"' in (tmp_path / ENV).read_text()
+
+
 def test_what_it_asks_of_the_kernel_and_which_daemon_it_needs_are_written(tmp_path):
     write("cyclonedds", "tuned", described(), tmp_path)
     lines = (tmp_path / SYSCTL).read_text().splitlines()

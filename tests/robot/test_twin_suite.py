@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from rmwbench.robot.twin.graph import read_graph
+from rmwbench.robot.twin.likeness_view import view
 from rmwbench.robot.twin.message import message_for
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
 from rmwbench.robot.twin.traffic import read_traffic
+from rmwbench.robot.twin.twin_likeness import TopicDifference, TwinLikeness, TwinTopicLikeness
 from rmwbench.robot.twin.twin_model import anonymous, make_twin
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
@@ -88,7 +90,9 @@ def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):
     publishers = [p for node in workload.nodes for p in node.publishers if p.topic == "tf"]
     assert [one.rate_hz for one in publishers] == pytest.approx([50, 50], rel=0.01)
     assert set(workload.focus) == set(sent) - {"map", "battery"}
-    assert suite.outcomes.topics["scan"] == {"response_latency_p90_ms": 100}
+    limits = suite.outcomes.topics
+    assert limits["scan"] == {"response_latency_p90_ms": 100, "undelivered": 0.1}
+    assert limits["tf"]["undelivered"] == 0.01
     assert text.index("front/image_raw, message") < text.index("topic: scan, message")
 
 
@@ -107,6 +111,19 @@ def test_what_nobody_knows_is_marked_and_what_every_node_has_is_left_out(traffic
     )
 
 
+def test_sizes_that_vary_have_their_mean_and_say_how_far_that_is_from_them(tmp_path):
+    """One size stands for a little scatter, and not for a topic of which a tenth is far larger."""
+    little = np.linspace(900, 1100, 300).astype(int)
+    far = np.where(np.arange(300) % 10, 100, 9000)
+    topics = [Planted("/little", IMAGE, little), Planted("/far", IMAGE, far)]
+    bag = robot_bag.mcap(tmp_path / "run.mcap", topics)
+    suite, text = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    sent = {p.topic: p.message for node in suite.workloads[0].nodes for p in node.publishers}
+    assert sent == {"little": "Bytes(984)", "far": "Bytes(974)"}
+    assert "sizes from 100 B to 9.00 kB, median 100 B, 95 % below 9.00 kB" in text
+    assert "One size does not stand for those of far:" in text
+
+
 def test_a_graph_brings_nodes_and_readers_as_they_are(traffic, graph):
     twin = make_twin(traffic, read_graph(graph))
     suite, text = suite_of(twin)
@@ -121,6 +138,34 @@ def test_a_graph_brings_nodes_and_readers_as_they_are(traffic, graph):
     assert "/viewer never matches front/image_raw" in text
     assert {one.topic for one in nodes["others"].publishers} == {"tf", "map", "battery"}
     assert set(suite.workloads[0].focus) == {"front/image_raw", "scan"}
+
+
+def test_all_publishers_of_a_topic_have_its_recorded_rate_together(traffic, tmp_path):
+    """Also of a topic that the graph does not publish, and of one that a tool publishes too."""
+    path = tmp_path / "graph.yaml"
+    tool = "- name: /_ros2cli_4711\n  publishers:\n  - {name: /scan, qos: {history: 1, depth: 1}}\n"
+    path.write_text(GRAPH.replace("- name: /nav\n", f"{tool}- name: /nav\n"))
+    twin = make_twin(traffic, read_graph(path))
+    suite, _ = suite_of(twin)
+    rates = {"tf": [], "scan": []}
+    for node in suite.workloads[0].nodes:
+        for publisher in node.publishers:
+            rates.setdefault(publisher.topic, []).append(publisher.rate_hz)
+    assert rates["tf"] == pytest.approx([50, 50], rel=0.01)
+    assert rates["scan"] == pytest.approx([10], rel=0.01)
+    assert len(rates["tf"]) == twin.topic("tf").traffic.publishers
+
+
+@pytest.mark.parametrize("lengths", [(1, 2), (2, 3), (3, 3)])
+def test_bursts_of_a_whole_number_of_messages_have_the_recorded_rate(tmp_path, lengths):
+    bursts = [n * S / 2 + np.arange(lengths[n % 2]) * 2e5 for n in range(60)]
+    bag = robot_bag.mcap(tmp_path / "run.mcap", [Planted("/markers", np.concatenate(bursts))])
+    suite, _ = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    (publisher,) = [p for node in suite.workloads[0].nodes for p in node.publishers]
+    assert publisher.arrival.kind == "burst"
+    recorded_hz = sum(lengths)  # of two bursts, in one second
+    rate_hz = publisher.arrival.rate_hz * publisher.arrival.messages
+    assert rate_hz == pytest.approx(recorded_hz, rel=0.01)
 
 
 def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
@@ -188,3 +233,12 @@ def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
     path.write_text(text)
     said = rmwbench("twin", bag, "--graph", path)
     assert said.returncode == 2 and str(path) in said.stderr
+
+
+@pytest.mark.parametrize(("what", "told"), [("missing messages", True), ("95 % size", False)])
+def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, told):
+    part = TopicDifference(what=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
+    found = TwinLikeness((TwinTopicLikeness(topic="/front", compared=(part,)),))
+    shown = " ".join(one.text for one in view(found, "bag", "the twin", "rclcpp/fastrtps").answer)
+    assert "Not a twin" in shown
+    assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is told

@@ -59,6 +59,7 @@ def test_a_recorder_that_halted_and_then_wrote_a_batch_does_not_spoil_the_period
     assert arrivals.kind == "periodic"
     assert arrivals.rate_hz == pytest.approx(100, rel=0.005)
     assert arrivals.gaps.longest_ns > 0.25 * S
+    assert arrivals.missing_share < 0.005  # what came late is not missing
 
 
 def test_bursts_are_their_period_and_their_length(tmp_path):
@@ -67,6 +68,17 @@ def test_bursts_are_their_period_and_their_length(tmp_path):
     assert arrivals.kind == "burst"
     assert arrivals.per_burst == pytest.approx(7, rel=0.01)
     assert arrivals.period_ns == pytest.approx(0.5 * S, rel=0.01)
+
+
+@pytest.mark.parametrize("times_driven", [2, 12])
+def test_a_pause_does_not_make_bursts_of_what_has_a_period(tmp_path, times_driven):
+    """A joystick: 20 Hz for 5 s, and then nothing for two minutes."""
+    once = np.arange(100) * S / 20
+    times = np.concatenate([once + start * 125 * S for start in range(times_driven)])
+    arrivals = one_topic(tmp_path, Planted("/cmd_vel", times)).arrivals
+    assert arrivals.kind == "periodic" and arrivals.jitter_ns < 0.001 * S / 20
+    assert arrivals.rate_hz == pytest.approx(20, rel=0.005)
+    assert arrivals.gaps.longest_ns == pytest.approx(120.05 * S) and arrivals.missing_share > 0.9
 
 
 def test_what_is_sent_on_change_has_a_mean_rate(tmp_path):

@@ -59,8 +59,10 @@ def test_every_word_is_handed_on(bench, monkeypatch, words):
     assert os.environ["RMWBENCH_COMMAND"] == "ros2 bench"
 
 
-def test_a_program_on_the_path_will_do(bench, monkeypatch):
-    monkeypatch.setattr(bench, "find_spec", lambda name: None)
+@pytest.mark.parametrize("there", [(), ("rmwbench",)])
+def test_a_program_on_the_path_will_do(bench, monkeypatch, there):
+    """Also where this Python sees a checkout and nothing that it imports."""
+    monkeypatch.setattr(bench, "find_spec", lambda name: name in there or None)
     monkeypatch.setattr(bench.shutil, "which", lambda name: "/venv/bin/rmwbench")
     executed, _ = called(bench, monkeypatch, ["doctor"])
     assert executed == [["/venv/bin/rmwbench", "doctor"]]

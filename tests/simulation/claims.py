@@ -246,10 +246,10 @@ def power_after_pilots(scale: float = 1.0, enough: Enough = all_of_them) -> Iter
 
 
 SCHEDULES = (
-    (sequential.looks(5, 10), "normal"),
-    (sequential.looks(5, 20), "normal"),
-    (sequential.looks(5, 20), "t2"),
-    (sequential.looks(5, 30, every=5), "normal"),
+    (sequential.planned_looks(5, 10), "normal"),
+    (sequential.planned_looks(5, 20), "normal"),
+    (sequential.planned_looks(5, 20), "t2"),
+    (sequential.planned_looks(5, 30, every=5), "normal"),
     ((6, 7, 8, 9, 10), "normal"),
 )
 
@@ -293,7 +293,7 @@ def false_claims_of_naive_looks(
 def false_claims_of_budgets(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
     """Equal arms; the time ends the campaign between two looks, where the rest of alpha is
     spent."""
-    looks = sequential.looks(5, 20)
+    looks = sequential.planned_looks(5, 20)
     for seed, blocks in enumerate((7, 12, 16)):
         report = Report("", [1] * 3, 1, blocks)
         rng = np.random.default_rng(3500 + seed)
@@ -365,7 +365,7 @@ class Saved:
 def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
     """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and
     A/A."""
-    looks = sequential.looks(5, 20)
+    looks = sequential.planned_looks(5, 20)
     last = resolvable_ratio(
         20, comparisons(2, 2), 0.2, Threshold(alpha=sequential.alpha_at(looks, 20))
     )

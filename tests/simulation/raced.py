@@ -33,7 +33,7 @@ class Design:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        return sequential.looks(self.minimum, self.maximum)
+        return sequential.planned_looks(self.minimum, self.maximum)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.load import added, parse, plain
-from rmwbench.suite.file.places import find, read
-from rmwbench.suite.file.shipped import shipped_middlewares
+from rmwbench.suite.file.places import find, read, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
 
 SUITE = """\
@@ -265,16 +264,22 @@ def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch
     Path("written/tuned.json5").write_text("{}")
     text = "suite: s\ntitle: t\narms: [{name: a, middleware: zenoh}]\n"
     text += "workloads: [{name: w, message: Array1k, rate_hz: 100}]\n"
-    choice = Choice(profiles=("cyclonedds=./mine.xml", "zenoh=written"))
+    words = "cyclonedds=./mine.xml", "zenoh=written", "fastdds=mine.xml", "fastdds async=mine.xml"
+    choice = Choice(profiles=words)
     arms = parse(text, where="s.yaml", choice=choice).arms
     assert [(arm.name, arm.middleware, arm.profile.name) for arm in arms] == [
         ("a", "zenoh", "untouched"),
         ("cyclonedds mine.xml", "cyclonedds", "mine"),
         ("zenoh tuned.json5", "zenoh", "tuned"),
+        ("fastdds mine.xml", "fastdds", "mine"),
+        ("fastdds async mine.xml", "fastdds", "mine"),
     ]
+    assert [arm.publish_mode for arm in arms[-2:]] == ["default", "async"]  # of a candidate its own
     assert added(text, where="s.yaml", choice=choice) == (
         "cyclonedds mine.xml",
         "zenoh tuned.json5",
+        "fastdds mine.xml",
+        "fastdds async mine.xml",
     )
     for word in ("mine.xml", "cyclonedds=", "cyclonedds=./none.xml", "cyclonedds=written/none"):
         with pytest.raises(UserError) as refused:

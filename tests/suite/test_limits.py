@@ -106,6 +106,7 @@ def test_a_search_takes_the_same_file_where_it_can_judge_it(tmp_path):
         "loss": 0.00125,
         "response_latency_p99": 5.125e6,
     }
+    assert limit.text == "loss ≤ 0.125 %, p99 response ≤ 5.125 ms"
     assert parse_limit(limit.text) == limit
     with pytest.raises(UserError, match="does not judge `pss`"):
         of_limits(

@@ -234,3 +234,27 @@ def test_a_wrong_value_that_came_by_a_merge_is_told_at_the_entry_that_merges_it(
     wrong = more.replace("rate_hz: 100", "rate_hz: -1")
     caught = error(more=wrong + "  - {<<: *w, name: u}\n")
     assert caught.where == "f.yaml:16" and "18" in caught.fix
+
+
+def test_a_circle_is_shown_whole():
+    relay = (
+        "{name: %s, subscriptions: [{topic: %s}],"
+        " publishers: [{topic: %s, arrival: {kind: relay, from: %s}}]}"
+    )
+    hops = [("x", "t", "u"), ("y", "u", "v"), ("z", "v", "t")]
+    found = error(
+        nodes(
+            "{name: talker, publishers: [{topic: t}]}",
+            *(relay % (name, source, topic, source) for name, source, topic in hops),
+        )
+    )
+    assert found.actual.count("→") == 3 and {"`t`", "`u`", "`v`"} <= set(found.actual.split())
+
+
+def test_a_topic_that_nobody_publishes_suggests_the_nearest():
+    found = error(
+        nodes(
+            "{name: x, publishers: [{topic: camera}]}", "{name: y, subscriptions: [{topic: camra}]}"
+        )
+    )
+    assert found.expected == "one of camera" and "`camera`" in found.fix

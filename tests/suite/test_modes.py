@@ -75,7 +75,9 @@ def test_a_level_that_does_not_exist_is_told_at_the_factor():
 def test_the_page_lists_the_vocabulary():
     page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
     page = page.partition("\n## Modes\n")[2].partition("\n## ")[0]
-    rows = [line.split("|")[1:3] for line in page.splitlines() if line.startswith("| `")]
+    listing = page.partition("\n- ")[2].partition("\n\n")[0]
+    rows = [item.split("`: ", 1) for item in listing.split("\n- ")]
+    rows = [(f"{names}`", levels) for names, levels in rows]
     listed = {name: levels for names, levels in rows for name in re.findall(r"`(\w+)`", names)}
     assert set(listed) == set(NAMES)
     for name, levels in WORDS.items():

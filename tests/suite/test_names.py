@@ -4,11 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file import places
-from rmwbench.suite.file.places import (
-    find,
-    shipped_suites,
-    suite_file,
-)
+from rmwbench.suite.file.places import find, shipped_suites, suite_file
 
 
 @pytest.fixture

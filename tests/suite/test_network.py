@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.link_trace import parsed
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 
 SUITE = """\
@@ -188,7 +188,7 @@ def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own(
 
 def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
     found = network("{beside: {wlan0: {links: {all: {both: {loss: 0.2}}, base: {}}}}}")
-    assert list(found["beside"]) == ["robot wlan0", "base wlan0"]
+    assert found["name"] == "thin" and list(found["beside"]) == ["robot wlan0", "base wlan0"]
     assert found["beside"]["robot wlan0"]["up"]["loss"] == {"kind": "bernoulli", "p": 0.2}
     assert found["beside"]["base wlan0"] == {"up": {}, "down": {}}
     assert "beside" not in network("{}")
@@ -410,81 +410,16 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
 
 
 def test_the_page_lists_the_vocabulary():
-    page = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
-    section = page.partition("\n## Several hosts and the network between them\n")[2].partition(
-        "\n## "
-    )[0]
+    page = (Path(__file__).parents[2] / "docs" / "network.md").read_text(encoding="utf-8")
     spec, whole = (
-        re.findall(r"`(\w+)`", " ".join(part.split("|")[1] for part in table))
-        for table in tables(section)[:2]
+        set(
+            re.findall(
+                r"`(\w+)`", " ".join(re.findall(r"^- ((?:`\w+`(?:, | with )?)+)", part, re.M))
+            )
+        )
+        for part in page.split("Of the network, the default first:")
     )
-    told = set(spec) | {"jitter_correlation_ms"}  # with its jitter
-    assert (
-        told - {"path", "nic"} == (set(Spec.model_fields) - {"bottleneck"})
-        and "`bottleneck: path`" in section
-    )
-    assert set(whole) == set(Network.model_fields) - {"links"}
-    assert all(f"`{PREFIX}{name}`" in section for name in LINK_FACTORS)
-
-
-def tables(text: str) -> list[list[str]]:
-    """Rows of each table, without its head."""
-    found: list[list[str]] = [[]]
-    for line in text.splitlines():
-        if line.startswith("| `"):
-            found[-1].append(line)
-        elif found[-1]:
-            found.append([])
-    return [table for table in found if table]
-
-
-def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
-    links = "networks:\n  thin:\n    links: {robot: {down: {rate_mbps: 5, bottleneck: nic}}}"
-    assert "does not pass its own device" in refused(f"{TWO}\n    network: thin", links).what
-    found = in_network("changes: [{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic}}]")
-    assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
-
-
-def test_a_level_that_does_not_fit_is_told_at_the_level():
-    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\n"
-    more += "factors:\n  network.rate_mbps:\n    - 5"
-    error = refused(f"{TWO}\n    network: n", more)
-    assert "no `rate_mbps` of its own" in error.what and error.where == "net.yaml:14"
-
-
-def test_a_link_that_becomes_fast_delivers_in_batches_too():
-    becomes = "{at_s: 0.2, host: robot, up: {rate_mbps: 1000}}"
-    assert network(f"{{changes: [{becomes}]}}")["quantum_ns"] == 100_000
-
-
-def test_a_device_of_a_host_knows_no_priority():
-    nic = "links: {all: {both: {rate_mbps: 5, bottleneck: nic}}}"
-    text = f"networks:\n  thin:\n    {nic}\n    priority: [{{dscp: 46}}]"
-    found = refused(f"{TWO}\n    network: thin", text)
-    assert "knows no `priority`" in found.what and found.where == "net.yaml:14"
-    path = text.replace("bottleneck: nic", "bottleneck: path")
-    assert made(f"{TWO}\n    network: thin", path)
-
-
-def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
-    first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
-    change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"
-    text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
-    found = refused(f"{TWO}\n    network: thin", text)
-    assert "cannot count something else" in found.what and found.actual == "bytes"
-
-
-@pytest.mark.parametrize(
-    ("text", "rate_bps", "quantum_ns"),
-    [
-        ("t_s,rate_mbps\n0,5\n1,300\n2,20\n", 300_000_000, 100_000),
-        ("t_s,delay_ms\n0,5\n", 0, 0),
-        ("\n".join(str(ms) for ms in range(1, 101)), 12_032_000, 0),
-        ("\n".join(str(1 + k // 20) for k in range(200)), 240_640_000, 100_000),
-    ],
-)
-def test_a_trace_that_is_fast_delivers_in_batches_too(text, rate_bps, quantum_ns):
-    trace = parsed("t", text)
-    both = {"robot": {"both": {"trace": trace}}}
-    links = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
-    assert (trace.largest_rate_bps, links.quantum_ns) == (rate_bps, quantum_ns)
+    assert spec | {"jitter_correlation_ms"} == set(Spec.model_fields) - {"bottleneck"}
+    assert whole >= set(Network.model_fields) - {"links"}
+    assert "`bottleneck:\n  path`" in page
+    assert all(f"`{PREFIX}{name}`" in page for name in LINK_FACTORS)

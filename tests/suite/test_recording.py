@@ -6,9 +6,8 @@ import re
 import pytest
 
 from rmwbench.beside.recorder import bag
-from rmwbench.beside.recorder.account import Recording
+from rmwbench.beside.recorder.account import Recording, parse_log
 from rmwbench.beside.recorder.bag import Kept, Metadata, identity
-from rmwbench.beside.recorder.log import parse
 from rmwbench.beside.recorder.process import variables, version_of
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
@@ -76,17 +75,21 @@ def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path)
 
 
 def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():
-    assert parse(SUBSCRIBED + STOPPED, JAZZY).cache_lost == {}
-    assert parse(SUBSCRIBED + STOPPED, JAZZY).transport_lost == 0
-    assert parse(SUBSCRIBED, JAZZY).cache_lost is parse(SUBSCRIBED, JAZZY).transport_lost is None
-    assert parse(SUBSCRIBED + STOPPED, (0, 26, 9)).transport_lost is None, (
+    assert parse_log(SUBSCRIBED + STOPPED, JAZZY).cache_lost == {}
+    assert parse_log(SUBSCRIBED + STOPPED, JAZZY).transport_lost == 0
+    assert (
+        parse_log(SUBSCRIBED, JAZZY).cache_lost
+        is parse_log(SUBSCRIBED, JAZZY).transport_lost
+        is None
+    )
+    assert parse_log(SUBSCRIBED + STOPPED, (0, 26, 9)).transport_lost is None, (
         "that version does not count them"
     )
-    assert parse(SUBSCRIBED + STOPPED).transport_lost is None
+    assert parse_log(SUBSCRIBED + STOPPED).transport_lost is None
 
 
 def recording(text, metadata, exit_code=0, kept=None):
-    said = parse(text, JAZZY)
+    said = parse_log(text, JAZZY)
     kept = kept or Kept(messages={1: [0, 1]}, file_bytes=9)
     return Recording(
         recorded=(),

@@ -82,8 +82,8 @@ def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
         ("of", "subscribers: 1", "(?s)unknown ros_variables `of`.*did you mean `off`"),
         ("static_peers", "subscribers: 1", "says nothing of one host"),
         ("loans", ON_TWO, "says nothing of several hosts"),
-        ("off", "relays: 1", "a process is neither"),
-        ("off", "processes: one", "a process is neither"),
+        ("off", "relays: 1", "must only publish or only subscribe"),
+        ("off", "processes: one", "must only publish or only subscribe"),
     ],
 )
 def test_what_cannot_be_tried_is_refused(case, more, says):

@@ -4,8 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.places import shipped_suites
-from rmwbench.suite.file.shipped import shipped_middlewares
+from rmwbench.suite.file.places import shipped_middlewares, shipped_suites
 
 from .suite_text import edited
 

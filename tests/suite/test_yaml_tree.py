@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.suite.file import yaml_tree
+from rmwbench.suite.file import yaml_reader
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted(
@@ -55,7 +55,7 @@ def told(node):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_is_the_same_tree(path):
     text = path.read_text(encoding="utf-8")
-    assert told(yaml_tree.read(text)) == told(by_ruamel(text))
+    assert told(yaml_reader.read_yaml(text)) == told(by_ruamel(text))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_every_shipped_file_is_the_same_tree(path):
     ],
 )
 def test_what_is_taken_is_the_same_tree(text):
-    assert told(yaml_tree.read(text)) == told(by_ruamel(text))
+    assert told(yaml_reader.read_yaml(text)) == told(by_ruamel(text))
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_what_is_taken_is_the_same_tree(text):
     ],
 )
 def test_what_is_unusual_or_wrong_is_left_to_ruamel(text):
-    with pytest.raises(yaml_tree.NotTaken):
-        yaml_tree.read(text)
+    with pytest.raises(yaml_reader.NotTaken):
+        yaml_reader.read_yaml(text)
 
 
 def test_without_libyaml_ruamel_reads_everything(monkeypatch):
-    monkeypatch.setattr(yaml_tree.yaml, "__with_libyaml__", False)
-    with pytest.raises(yaml_tree.NotTaken):
-        yaml_tree.read("a: 1\n")
+    monkeypatch.setattr(yaml_reader.yaml, "__with_libyaml__", False)
+    with pytest.raises(yaml_reader.NotTaken):
+        yaml_reader.read_yaml("a: 1\n")

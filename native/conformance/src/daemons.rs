@@ -7,6 +7,7 @@ use rmwbench_harness::middleware::{Middleware, Profile};
 use rmwbench_harness::protocol::{Command, Open};
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::process::Worker;
 use crate::Context;
 
@@ -37,15 +38,15 @@ impl Daemons {
             of_modes(middleware, modes)
                 .filter(|name| !middleware.daemons(&profile.name).contains(name)),
         );
-        Daemons::serve(worker, &names, profile, options, modes)
+        Ok(Daemons::serve(worker, &names, profile, options, modes)?)
     }
 
     /// Starts what the level of a mode needs besides the profile's, which serve already.
-    pub fn start_for_mode(
+    pub(crate) fn start_for_mode(
         context: &Context<'_>,
         name: &str,
         level: &Value,
-    ) -> Result<Daemons, String> {
+    ) -> Result<Daemons, Failure> {
         let modes = BTreeMap::from([(name.to_string(), level.clone())]);
         let serving = context.middleware.daemons(&context.profile.name);
         let names: Vec<&str> =
@@ -59,7 +60,7 @@ impl Daemons {
         profile: &Profile,
         options: &BTreeMap<String, Value>,
         modes: &BTreeMap<String, Value>,
-    ) -> Result<Daemons, String> {
+    ) -> Result<Daemons, Failure> {
         let mut daemons = Daemons(Vec::new());
         for name in names {
             let open = Open {

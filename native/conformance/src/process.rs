@@ -13,6 +13,8 @@ use rmwbench_harness::protocol::{Command as Verb, Event, FromWorker, Open, Reply
 use rmwbench_harness::records::{layout, memfd, Kind, SLOT_BYTES};
 use serde_json::Value;
 
+use crate::failure::Failure;
+
 /// Nothing in the suite takes longer; a worker that needs more hangs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -42,9 +44,9 @@ impl Worker {
     }
 
     /// The worker's program as one of its daemons, serving.
-    pub fn daemon(path: &str, name: &str, open: Open) -> Result<Worker, String> {
+    pub fn daemon(path: &str, name: &str, open: Open) -> Result<Worker, Failure> {
         let mut daemon = Worker::launch(path, &["--daemon", name, "--control-fd", "200"], 0, &[])?;
-        daemon.request(Verb::Open(open)).map_err(|e| format!("daemon {name}: {e}"))?;
+        daemon.request(Verb::Open(open)).map_err(|e| e.about(format!("daemon {name}")))?;
         Ok(daemon)
     }
 
@@ -119,20 +121,20 @@ impl Worker {
         }
     }
 
-    pub fn request(&mut self, command: Verb) -> Result<Value, String> {
+    pub fn request(&mut self, command: Verb) -> Result<Value, Failure> {
         let id = self.post(command)?;
         self.expect_ok(id)
     }
 
-    pub fn expect_ok(&mut self, id: u64) -> Result<Value, String> {
+    pub fn expect_ok(&mut self, id: u64) -> Result<Value, Failure> {
         self.expect_ok_within(id, PATIENCE)
     }
 
     /// Of a command that the worker itself may take its time for.
-    pub fn expect_ok_within(&mut self, id: u64, patience: Duration) -> Result<Value, String> {
+    pub fn expect_ok_within(&mut self, id: u64, patience: Duration) -> Result<Value, Failure> {
         match self.answer_within(id, patience)? {
             Reply::Ok(value) => Ok(value),
-            Reply::Error(error) => Err(format!("{:?}: {error}", error.kind)),
+            Reply::Error(error) => Err(error.into()),
         }
     }
 

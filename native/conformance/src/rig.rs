@@ -17,6 +17,7 @@ use rmwbench_harness::qos::{Qos, Reliability};
 use rmwbench_harness::records::{received_flag, sent_flag, Kind};
 use serde_json::Value;
 
+use crate::failure::Failure;
 use crate::process::{Slot, Worker, PATIENCE};
 use crate::{Context, MATCH};
 
@@ -106,7 +107,7 @@ impl<'a> Rig<'a> {
     pub fn ready(
         context: &'a Context<'a>,
         processes: Vec<Vec<NodeSpec>>,
-    ) -> Result<Rig<'a>, String> {
+    ) -> Result<Rig<'a>, Failure> {
         Rig::ready_exactly(
             context,
             processes.into_iter().map(|nodes| granted_reliability(context, nodes)).collect(),
@@ -120,7 +121,7 @@ impl<'a> Rig<'a> {
     pub fn ready_exactly(
         context: &'a Context<'a>,
         mut processes: Vec<Vec<NodeSpec>>,
-    ) -> Result<Rig<'a>, String> {
+    ) -> Result<Rig<'a>, Failure> {
         if context.lacks("inter_process").is_some() {
             processes = vec![processes.into_iter().flatten().collect()];
         }
@@ -150,7 +151,7 @@ impl<'a> Rig<'a> {
 
     /// Starts a process whose records have room for the endpoints of all `nodes`, now or later;
     /// returns its place.
-    pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, String> {
+    pub fn open(&mut self, nodes: &[&[NodeSpec]]) -> Result<usize, Failure> {
         Ok(self.open_with_modes(nodes, BTreeMap::new())?.0)
     }
 
@@ -159,7 +160,7 @@ impl<'a> Rig<'a> {
         &mut self,
         nodes: &[&[NodeSpec]],
         modes: BTreeMap<String, Value>,
-    ) -> Result<(usize, Value), String> {
+    ) -> Result<(usize, Value), Failure> {
         let endpoints: Vec<EndpointSpec> =
             nodes.iter().flat_map(|n| n.iter()).flat_map(|n| n.endpoints.clone()).collect();
         let sent =
@@ -184,24 +185,27 @@ impl<'a> Rig<'a> {
         }
     }
 
-    pub fn create(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, String> {
+    pub fn create(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, Failure> {
         self.create_exactly(place, granted_reliability(self.context, nodes))
     }
 
-    pub fn create_exactly(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, String> {
+    pub fn create_exactly(&mut self, place: usize, nodes: Vec<NodeSpec>) -> Result<Value, Failure> {
         self.workers[place].request(Command::Create { nodes, at_ns: None })
     }
 
     /// Destroys a node of one reader in order.
     pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), String> {
         self.gone.insert(reader);
-        self.workers[place]
-            .request(Command::Destroy { nodes: vec![name.into()], endpoints: vec![], at_ns: None })
-            .map(|_| ())
+        self.workers[place].request(Command::Destroy {
+            nodes: vec![name.into()],
+            endpoints: vec![],
+            at_ns: None,
+        })?;
+        Ok(())
     }
 
     /// Match on all sides, then probes until every reader heard each of its writers.
-    pub fn barrier(&mut self) -> Result<(), String> {
+    pub fn barrier(&mut self) -> Result<(), Failure> {
         let ids: Vec<u64> = self
             .workers
             .iter_mut()
@@ -215,7 +219,7 @@ impl<'a> Rig<'a> {
         for (worker, id) in self.workers.iter_mut().zip(ids) {
             if let Err(error) = worker.expect_ok(id) {
                 self.context.shows(MATCH);
-                return Err(format!("match: {error}"));
+                return Err(error.about("match"));
             }
         }
         let expected: Vec<usize> = self
@@ -228,7 +232,7 @@ impl<'a> Rig<'a> {
             for worker in &mut self.workers {
                 worker
                     .request(Command::Probe { endpoints: None })
-                    .map_err(|e| format!("probe: {e}"))?;
+                    .map_err(|error| error.about("probe"))?;
             }
             let round = Instant::now() + Duration::from_millis(100);
             let mut missing = Vec::new();
@@ -249,13 +253,14 @@ impl<'a> Rig<'a> {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(format!("not every reader heard its writers: {}", missing.join("; ")));
+                let missing = missing.join("; ");
+                return Err(format!("not every reader heard its writers: {missing}").into());
             }
         }
     }
 
     /// Starts every schedule together: no warm-up, `length_ms` of steady state. Returns the start.
-    pub fn start(&mut self, length_ms: i64, grace_ms: i64) -> Result<i64, String> {
+    pub fn start(&mut self, length_ms: i64, grace_ms: i64) -> Result<i64, Failure> {
         let at_ns = now_ns() + 10 * MS;
         for worker in &mut self.workers {
             let end_ns = at_ns + length_ms * MS;
@@ -270,7 +275,8 @@ impl<'a> Rig<'a> {
             let told: Started = serde_json::from_value(started)
                 .map_err(|e| format!("the answer to start does not tell the schedule: {e}"))?;
             if told.schedule != self.schedule {
-                return Err(format!("asked for {:?}, told {:?}", self.schedule, told.schedule));
+                let schedule = self.schedule;
+                return Err(format!("asked for {schedule:?}, told {:?}", told.schedule).into());
             }
         }
         Ok(at_ns)
@@ -287,7 +293,8 @@ impl<'a> Rig<'a> {
             endpoints: None,
             schedule: self.schedule,
         };
-        self.workers[place].request(Command::Start(start)).map(|_| ())
+        self.workers[place].request(Command::Start(start))?;
+        Ok(())
     }
 
     /// Waits until everything in the living workers that sends by a schedule or as a relay has
@@ -383,7 +390,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Start, finish and drain in one: what most checks do.
-    pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, String> {
+    pub fn play(&mut self, length_ms: i64) -> Result<BTreeMap<u32, Finished>, Failure> {
         self.start(length_ms, 5_000)?;
         let mut finished = self.finished()?;
         self.drain(&finished, self.repairs_within())?;

@@ -118,10 +118,11 @@ fn run(
     let (mut begin_ns, mut worked, mut more) = (now_ns(), false, true);
     network.watch.begin(begin_ns, waiting.quantum_ns);
     loop {
-        let sleep_ns = if worked && waiting.quantum_ns > 0 {
-            sleep_until(begin_ns + waiting.quantum_ns);
+        // Whatever has gathered is handled before a quantum is waited for: a batch is no rate.
+        let sleep_ns = if more {
             0
-        } else if more {
+        } else if worked && waiting.quantum_ns > 0 {
+            sleep_until(begin_ns + waiting.quantum_ns);
             0
         } else {
             let now_ns = now_ns();

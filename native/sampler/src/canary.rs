@@ -23,7 +23,7 @@ const STALLED_NS: i64 = 10_000_000;
 const BEYOND: f64 = 10.0;
 
 /// More threads than this would cost more to start than they tell.
-const MAX_PROCESSORS: usize = 32;
+const MAX_PROCESSORS: usize = 256;
 
 type Wakes = Vec<(i64, i64)>;
 

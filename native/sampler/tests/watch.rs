@@ -452,8 +452,13 @@ fn the_end_of_the_socket_ends_it_in_the_midst_of_a_window() {
     });
 }
 
-/// The promise is 0.2 % of a core at 10 Hz for 20 processes; five times as much still passes here,
-/// on a machine that does other things.
+/// What the sampler reads of each process at each sample.
+const FILES: [&str; 2] = ["stat", "statm"];
+const MOST_TIMES: f64 = 2.5;
+
+/// The promise is 0.2 % of a core at 10 Hz for 20 processes (docs/benchmarks.md). What a read of
+/// `/proc` takes on a processor that has slept is the machine's of the day, so the test holds it
+/// against plain reads of the same files at the same pace.
 #[test]
 fn a_series_of_twenty_processes_costs_next_to_nothing() {
     isolated("a_series_of_twenty_processes_costs_next_to_nothing", || {
@@ -472,13 +477,16 @@ fn a_series_of_twenty_processes_costs_next_to_nothing() {
             20
         );
         assert!(document.series.as_ref().unwrap().len() >= 20);
-        let share = document.own.window_cpu_ns as f64 / (end_ns - steady_ns) as f64;
-        eprintln!(
-            "{:.3} % of a core, {} µs at an edge",
-            100.0 * share,
-            document.snapshots[0].took_ns / 1000
-        );
-        assert!(share <= 0.01, "{:.3} % of a core", 100.0 * share);
+        let (began_ns, begin_ns) = (process_cpu_ns(), now_ns());
+        for sample in 0..document.series.as_ref().unwrap().len() {
+            sleep_until(begin_ns + sample as i64 * 100 * MS);
+            for (child, file) in players.iter().flat_map(|child| FILES.map(|file| (child, file))) {
+                std::fs::read(format!("/proc/{}/{file}", child.id())).unwrap();
+            }
+        }
+        let plain_ns = process_cpu_ns() - began_ns;
+        let times = document.own.window_cpu_ns as f64 / plain_ns as f64;
+        assert!(times <= MOST_TIMES, "{times:.2} times as much as plain reads");
         end(players);
     });
 }

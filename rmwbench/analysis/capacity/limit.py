@@ -40,10 +40,12 @@ WHERE = "--limit"
 
 @dataclass(frozen=True)
 class Condition:
-    """`metric` (of the glossary) is below `below`, in the metric's unit (ns, or a fraction)."""
+    """`metric` (of the glossary) is below `below`, in the metric's unit (ns, or a fraction), or at
+    it where the condition is `inclusive`."""
 
     metric: str
     below: float
+    inclusive: bool = False
 
     @property
     def name(self) -> str:
@@ -55,7 +57,8 @@ class Condition:
 
     @property
     def text(self) -> str:
-        return f"{self.name} < {self.shown(self.below, digits=6)}"
+        sign = "≤" if self.inclusive else "<"
+        return f"{self.name} {sign} {self.shown(self.below, digits=6)}"
 
     @property
     def messages(self) -> int:
@@ -81,7 +84,12 @@ class Condition:
         """Open where messages that were still under way when the trial ended decide it."""
         waiting, of = under_way_of(self.metric, trial)
         share = waiting / of if waiting else 0.0
-        return limit_outcomes.judge(OneTrial(value), self.below, level=0.0, under_way=share).outcome
+        one = OneTrial(value, self.inclusive)
+        return limit_outcomes.judge(one, self.below, level=0.0, under_way=share).outcome
+
+    def document(self) -> dict[str, Any]:
+        found = {"metric": self.metric, "name": self.name, "below": self.below}
+        return found | ({"inclusive": True} if self.inclusive else {})
 
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""
@@ -116,9 +124,7 @@ class Limit:
     def document(self) -> dict[str, Any]:
         return {
             "text": self.text,
-            "conditions": [
-                {"metric": c.metric, "name": c.name, "below": c.below} for c in self.conditions
-            ],
+            "conditions": [condition.document() for condition in self.conditions],
         }
 
 
@@ -210,7 +216,9 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
             "never_sent_share, undelivered, longest_stall",
             actual=", ".join(unknown),
         )
-    return Limit(tuple(Condition(metric, at_most) for metric, at_most in found.items()))
+    return Limit(
+        tuple(Condition(metric, at_most, inclusive=True) for metric, at_most in found.items())
+    )
 
 
 def parse_limit(text: str) -> Limit:
@@ -257,7 +265,8 @@ def _condition(part: str) -> Condition:
         value = float(number)
     except ValueError:
         raise UserError(f"`{number}` is not a number", where=WHERE, actual=part) from None
-    below = value * _factor(metric, unit, part)
+    # 0.7 % is 0.007, and not the float below it that the product is
+    below = float(f"{value * _factor(metric, unit, part):.12g}")
     if not (below > 0 and math.isfinite(below)):
         raise UserError(
             f"`{part}`: nothing is below this",
@@ -272,7 +281,7 @@ def _condition(part: str) -> Condition:
             expected="at most 100 %",
             actual=f"{number} {unit}",
         )
-    return Condition(metric, below)
+    return Condition(metric, below, inclusive=sign in ("<=", "≤"))
 
 
 def _metric(what: str, part: str) -> str:

@@ -125,8 +125,8 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     """Explains the ledger's missing messages by what was counted. `reliable`, `keep_last`: as
     granted."""
     places = _before_the_wire(ledger)
-    queue = min(ledger.lost, drops.reader_queue or 0)
-    rest = ledger.lost - queue
+    queue = min(ledger.vanished, drops.reader_queue or 0)
+    rest = ledger.vanished - queue
     below = _below(drops, rest)
     places += below
     if drops.reader_queue:
@@ -228,9 +228,11 @@ def _after_the_wire(ledger: Ledger) -> list[LossPlace]:
     out = []
     if ledger.corrupt:
         out.append(_exact("content", ledger.corrupt, "they arrived, and only with changed content"))
-    if ledger.late:
+    if ledger.after_drain:
         out.append(
-            _exact("too late", ledger.late, "they arrived after the trial had stopped waiting")
+            _exact(
+                "too late", ledger.after_drain, "they arrived after the trial had stopped waiting"
+            )
         )
     return out
 

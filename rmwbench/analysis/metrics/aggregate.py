@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import AtLeast, Estimate, Measured, NoData
+from rmwbench.analysis.stats.missing import Measures
 from rmwbench.analysis.stats.quantile import BEYOND, allowed, needed
 
 NOTHING_SENT = "nothing is sent in this workload"
@@ -54,6 +55,16 @@ class MeasuredTrial:
     """Topic -> the same trial measured of that topic alone; empty where all topics are alike
     (`topics.judged_topics`).
     """
+
+    def take(self, found: Measures) -> None:
+        """What was measured of it."""
+        for name, one in found.items():
+            if isinstance(one, str):
+                self.reasons[name] = one
+            elif isinstance(one, tuple):
+                self.fractions[name] = one
+            else:
+                self.values[name] = one
 
     @property
     def rises(self) -> bool:
@@ -201,6 +212,11 @@ def widened(found: Estimate, bound_ns: float) -> Estimate:
 def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     if not trials:
         return NoData(entry.unit, no_data="no trial of this arm was completed")
+    if entry.complement:
+        rest = _aggregate(GLOSSARY[entry.complement], trials)
+        if not isinstance(rest, Measured):
+            return rest
+        return replace(rest, value=1 - rest.value, low=1 - rest.high, high=1 - rest.low)
     if entry.kind == "quantile":
         return _quantile(entry, trials)
     if entry.kind == "fraction":
@@ -236,7 +252,7 @@ def _no_arrivals(entry: Metric, trials: Sequence[MeasuredTrial]) -> Measured:
     (value, low, high), method = intervals.clustered_count(np.zeros(len(windows_s)))
     high /= float(np.mean(windows_s))
     if entry.unit == "bytes/s":
-        high *= max(t.messages.longest_bytes for t in trials)
+        high *= max(t.messages.longest_bytes for t in trials) or math.inf
     return Measured(entry.unit, value, low, high, len(windows_s), len(windows_s), method)
 
 

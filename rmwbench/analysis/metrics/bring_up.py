@@ -9,11 +9,12 @@ that was asked for then was `active`.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.stats.missing import Measures
 
 Row = Mapping[str, Any]
 
@@ -45,6 +46,9 @@ FRACTIONS = {"never_active": (SESSION, *STEPS)} | {
 }
 """Metric → the steps at which the nodes stopped that it counts."""
 NONE = "nothing is brought up in this workload"
+NO_CHANGE = "the manager asked no node to change its state"
+NO_PSS = "the counter pss was not read"
+NO_CPU = "the processor time was not read at both ends of the window"
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,10 @@ class TrialBringUp:
     def whole(self) -> bool:
         """Whether all are active, as Nav2's manager demands."""
         return len(self.up_ns) == self.nodes
+
+    def stopped_at(self, steps: Collection[str]) -> int:
+        """How many nodes never were active, and stopped at one of these."""
+        return sum(n for place, n in self.stopped.items() if place.partition(".")[0] in steps)
 
     def until_ns(self, share: float) -> float:
         """Until this share of the nodes was active; infinite where it never was."""
@@ -124,33 +132,18 @@ def _after(step: str) -> str:
 
 def metrics(
     found: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
-) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """One trial's values, its fractions (nodes, of all), and reasons for what is missing. `costs`
-    has `pss` and `cpu_cores` where they were read; they are of all processes, the manager's and
-    daemons included."""
+) -> Measures:
+    """Of one trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` where they were
+    read; they are of all processes, the manager's and daemons included."""
     if found is None:
-        return {}, {}, dict.fromkeys(names_of(MetricScope.NODES), NONE)
-    values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
-    reasons: dict[str, str] = {}
-    if found.longest_change_ns is not None:
-        values["longest_change"] = found.longest_change_ns
-    else:
-        reasons["longest_change"] = "the manager asked no node to change its state"
-    if "pss" in costs:
-        values["pss_per_node"] = costs["pss"] / found.nodes
-    else:
-        reasons["pss_per_node"] = "the counter pss was not read"
-    if "cpu_cores" in costs and window_ns:
-        values["cpu_per_node"] = costs["cpu_cores"] * window_ns / found.nodes
-    else:
-        reasons["cpu_per_node"] = "the processor time was not read at both ends of the window"
-    fractions = {
-        name: (
-            sum(
-                count for place, count in found.stopped.items() if place.partition(".")[0] in steps
-            ),
-            found.nodes,
-        )
-        for name, steps in FRACTIONS.items()
-    }
-    return values, fractions, reasons
+        return dict.fromkeys(names_of(MetricScope.NODES), NONE)
+    longest_ns, pss, cores = found.longest_change_ns, costs.get("pss"), costs.get("cpu_cores")
+    return {
+        "bring_up_time": found.until_ns(1.0),
+        "half_up_time": found.until_ns(0.5),
+        "longest_change": NO_CHANGE if longest_ns is None else longest_ns,
+        "pss_per_node": NO_PSS if pss is None else pss / found.nodes,
+        "cpu_per_node": NO_CPU
+        if cores is None or not window_ns
+        else cores * window_ns / found.nodes,
+    } | {name: (found.stopped_at(steps), found.nodes) for name, steps in FRACTIONS.items()}

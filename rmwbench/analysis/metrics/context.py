@@ -17,6 +17,7 @@ from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.frames import FrameCounts, Frames, counts_of, frames_of
 from rmwbench.analysis.records.joining import ReaderLife, lives
+from rmwbench.codes import UNFINISHED, WAITS
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
@@ -96,6 +97,19 @@ class Context:
     def lives(self) -> Mapping[int, ReaderLife]:
         """Endpoint -> when it was there, of those that were not all the time."""
         return lives(self.evidence.endpoints, self.evidence.events, self.window)
+
+    @cached_property
+    def stuck(self) -> frozenset[int]:
+        """The writers whose last publish call never returned."""
+        unfinished, finished = (
+            {
+                event["endpoint"]
+                for event in self.evidence.events
+                if event["event"] == name and event.get("code") != WAITS
+            }
+            for name in (UNFINISHED, "finished")
+        )
+        return frozenset(unfinished - finished)
 
     @cached_property
     def definition(self) -> Mapping[str, Any]:

@@ -10,13 +10,14 @@ processes (`harness`) stand apart and are in no other figure.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from rmwbench.analysis.metrics.discovery import DAEMON_STEP, never_matched, times
 from rmwbench.analysis.metrics.glossary import METRICS
-from rmwbench.analysis.stats.missing import complete, total
+from rmwbench.analysis.stats.missing import Measures, complete, total
+from rmwbench.codes import FLAG, Code
 
-Values = dict[str, float]
 Reasons = dict[str, str]
 Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 """(role, process) -> (counter, at) -> value"""
@@ -37,7 +38,7 @@ def cost(
     window_ns: int | None,
     delivered_bytes: int | None = None,
     no_data: Mapping[str, str] | None = None,
-) -> tuple[Values, Reasons]:
+) -> Measures:
     """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
     value).
 
@@ -54,7 +55,7 @@ def cost(
     spent.memory()
     spent.wire()
     spent.energy()
-    return spent.values, spent.reasons
+    return spent.found
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class _Readings:
 
 
 class _Spent:
-    """Values of the costs of one trial, and reasons for those that it has not."""
+    """The costs of one trial."""
 
     def __init__(self, readings: _Readings, messages: Divisors, window_ns: int | None):
         self.readings, self.table, self.why = readings, readings.table, readings.why
@@ -143,18 +144,15 @@ class _Spent:
         self.apart = not _share_a_process(readings.table)
         self.sampled = readings.sampler is not None
         self.unsampled, self.missing = readings.unsampled, readings.missing
-        self.values: Values = {}
-        self.reasons: Reasons = {}
+        self.found: Measures = {}
 
     def put(self, name: str, amount: float | None, per: float | None, reason: str) -> None:
         if amount is None:
-            self.reasons[name] = reason
-        elif per == 0 or per is None:
-            self.reasons[name] = (
-                "no message to divide by" if per == 0 else "the trial recorded no steady window"
-            )
+            self.found[name] = reason
+        elif per is None:
+            self.found[name] = "the trial recorded no steady window"
         else:
-            self.values[name] = amount / per
+            self.found[name] = amount / per if per else "no message to divide by"
 
     def steady(self, roles: tuple[str, ...], counter: str) -> float | None:
         return _steady(self.table, roles, counter)
@@ -354,9 +352,10 @@ def _joules(
     return amount, unread or (PARTS_ALONE.format(parts) if joules else None)
 
 
-def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
+def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
     """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted
-    from the last `created`; the former only where every endpoint that was created has matched.
+    from the last `created`; the former only where every endpoint that was created has matched, the
+    latter +inf where a reader heard nothing in the time of the barrier.
     """
     rows = list(events)
     last: dict[str, int] = {}
@@ -364,19 +363,20 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
         if row["time_ns"] is not None:
             last[row["event"]] = max(last.get(row["event"], row["time_ns"]), row["time_ns"])
     lack = never_matched(times(rows, "created"), times(rows, "matched"))
-    values: Values = {}
-    reasons: Reasons = {}
+    deaf = any(row["event"] == FLAG and row.get("code") == Code.NOT_HEARD for row in rows)
+    found: Measures = {}
     for metric, event in (("match_time", "matched"), ("first_message_time", "first_message")):
-        if "created" not in last or event not in last:
-            reasons[metric] = (
-                f"the trial has no event {'created' if 'created' not in last else event}"
-            )
+        absent = next((name for name in ("created", event) if name not in last), None)
+        if metric == "first_message_time" and deaf:
+            found[metric] = inf
+        elif absent:
+            found[metric] = f"the trial has no event {absent}"
         elif metric == "match_time" and lack:
-            reasons[metric] = lack
+            found[metric] = lack
         else:
             # Discovery may finish while the last endpoint's creation is still being answered.
-            values[metric] = float(max(last[event] - last["created"], 0))
-    return values, reasons
+            found[metric] = float(max(last[event] - last["created"], 0))
+    return found
 
 
 def _steady(
@@ -397,7 +397,15 @@ def _steady(
 
 SNAPSHOT, WINDOW = "snapshot_time", "window_length"
 OWN_COUNTERS = frozenset(
-    ("cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
+    (
+        "cpu",
+        "voluntary_switches",
+        "involuntary_switches",
+        "minor_faults",
+        "major_faults",
+        "allocations",
+        "allocated",
+    )
 )
 OF_INTERFACES = "interface."
 """What a worker counts itself, and what a host's interfaces count, are read at two moments beside

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.stats.missing import Measures
+
 Row = Mapping[str, Any]
 BEFORE, COMPLETE = "before_open", "complete"
 STEPS = frozenset({"step.open", "step.create", "step.match"})
 DAEMON_STEP = "step.daemon."
 NO_DAEMON = "no daemon ran"
+NOT_TIMED = "the trial did not time its opening, creation and match"
 NOT_READ = (
     "the interfaces' counters were not read before the first session opened and after the "
     "graph was complete"
@@ -32,7 +35,7 @@ def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
     return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
 
 
-def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> dict[str, float]:
+def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
     """`late_match_time` in ns: the longest time from the command that lets it join to `matched` of
     the readers that joined within the window, +inf where one never matched or never came up; empty
     without such a reader. `events` are those of the window; `joined`: reader -> its node."""
@@ -57,40 +60,29 @@ def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
     return found
 
 
-def graph(
-    events: Iterable[Row], counters: Iterable[Row]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """`graph_time`, `ready_time` and `daemon_time` in ns, `discovery_bytes`, `discovery_packets`:
-    values, and reasons for what is missing. `events` are those before the window."""
-    values: dict[str, float] = {}
-    reasons: dict[str, str] = {}
+def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
+    """`graph_time`, `ready_time` and `daemon_time` in ns, `discovery_bytes`, `discovery_packets`.
+    `events` are those before the window."""
     rows, counters = list(events), list(counters)
     steps = {row["counter"]: row["value"] for row in counters if row["counter"] in STEPS}
     created, matched = times(rows, "created"), times(rows, "matched")
-    lack = never_matched(created, matched)
-    if created and lack is None:
+    lack = never_matched(created, matched) if created else "the trial created no endpoint"
+    took_ns = 0.0
+    if lack is None:
         # The step ended with the last answer. Bundles without it begin with the first answer.
         told = max(created.values()) - steps.get("step.create", 0.0)
-        begin = min(told, *created.values())
-        values["graph_time"] = max(max(matched.values()) - begin, 0.0)
-    else:
-        reasons["graph_time"] = lack or "the trial created no endpoint"
-    if steps.keys() == STEPS and "graph_time" in values:
-        values["ready_time"] = sum(steps.values())
-    else:
-        reasons["ready_time"] = "the trial did not time its opening, creation and match"
+        took_ns = max(max(matched.values()) - min(told, *created.values()), 0.0)
     daemons = [row["value"] for row in counters if row["counter"].startswith(DAEMON_STEP)]
-    if daemons:
-        values["daemon_time"] = sum(daemons)
-    else:
-        reasons["daemon_time"] = NO_DAEMON if steps else "the trial did not time its steps"
+    why_none = NO_DAEMON if steps else "the trial did not time its steps"
+    timed = lack is None and steps.keys() == STEPS
     grown = _grown(counters)
-    for metric, what in (("discovery_bytes", "tx_bytes"), ("discovery_packets", "tx_packets")):
-        if what in grown:
-            values[metric] = grown[what]
-        else:
-            reasons[metric] = NOT_READ
-    return values, reasons
+    return {
+        "graph_time": lack or took_ns,
+        "ready_time": sum(steps.values()) if timed else NOT_TIMED,
+        "daemon_time": sum(daemons) if daemons else why_none,
+        "discovery_bytes": grown.get("tx_bytes", NOT_READ),
+        "discovery_packets": grown.get("tx_packets", NOT_READ),
+    }
 
 
 def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:

@@ -26,13 +26,15 @@ HELD: Mapping[UnsentBy, str] = {
 @dataclass(frozen=True)
 class FateCounts:
     """In messages, once per reader; of a chain once per way. `unsent_by`: the never sent, by what
-    kept them."""
+    kept them. `overdue`: the late ones of best-effort streams, which are undelivered; whether the
+    other late ones would have arrived is not known."""
 
     wanted: int = 0
     lost: int = 0
     late: int = 0
     never_sent: int = 0
     unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
+    overdue: int = 0
 
     def __add__(self, other: "FateCounts") -> "FateCounts":
         return FateCounts(
@@ -41,11 +43,19 @@ class FateCounts:
             self.late + other.late,
             self.never_sent + other.never_sent,
             Counter(self.unsent_by) + Counter(other.unsent_by),
+            self.overdue + other.overdue,
         )
 
     @classmethod
     def of(cls, ledger: Ledger) -> "FateCounts":
-        return cls(ledger.wanted, ledger.gone, ledger.behind, ledger.unsent, ledger.unsent_by)
+        return cls(
+            ledger.wanted,
+            ledger.lost,
+            ledger.late,
+            ledger.never_sent,
+            ledger.unsent_by,
+            ledger.after_drain,
+        )
 
     @property
     def sent(self) -> int:
@@ -57,6 +67,7 @@ class FateCounts:
             lost=self.lost / self.sent if self.sent else 0.0,
             late=self.late / self.sent if self.sent else 0.0,
             never_sent=self.never_sent / self.wanted if self.wanted else 0.0,
+            overdue=self.overdue / self.sent if self.sent else 0.0,
             held_by=main_cause(self.unsent_by),
             failed=failed,
             trials=trials,
@@ -71,21 +82,23 @@ def main_cause(unsent_by: Mapping[UnsentBy, int]) -> UnsentBy | None:
 @dataclass(frozen=True, kw_only=True)
 class Fates:
     """As fractions: `lost` and `late` of what was sent, `never_sent` of what was due, as tables
-    have them. `held_by`: what kept the most of the never sent; None where that is not known, or
-    all were sent. `failed` of the `trials` ended by the arm's own fault, and are in no fraction."""
+    have them; `overdue` of what was sent is the part of `late` that is undelivered. `held_by`: what
+    kept the most of the never sent; None where that is not known, or all were sent. `failed` of the
+    `trials` ended by the arm's own fault, and are in no fraction."""
 
     lost: float = 0.0
     late: float = 0.0
     never_sent: float = 0.0
+    overdue: float = 0.0
     held_by: UnsentBy | None = None
     failed: int = 0
     trials: int = 0
 
     @property
     def undelivered(self) -> float:
-        """The share of what was due, with nothing delivered of a failed trial: what verdicts judge first.
-        What was late is not in it."""
-        done = self.never_sent + (1 - self.never_sent) * self.lost
+        """The share of what was due, with nothing delivered of a failed trial: what verdicts judge
+        first. What was late of a reliable stream is not in it."""
+        done = self.never_sent + (1 - self.never_sent) * (self.lost + self.overdue)
         return (done * (self.trials - self.failed) + self.failed) / (self.trials or 1)
 
     @property
@@ -94,6 +107,7 @@ class Fates:
         done = 1 - (self.failed / self.trials if self.trials else 0.0)
         shares = {
             Fate.LOST: self.lost * (1 - self.never_sent) * done,
+            Fate.LATE: self.overdue * (1 - self.never_sent) * done,
             Fate.NEVER_SENT: self.never_sent * done,
             Fate.FAILED: 1 - done,
         }

@@ -5,7 +5,7 @@ Every message that the schedule wanted is in every latency sample, once per read
 arrive sound and in time is +inf (rule 4). Latencies of several readers are pooled within the trial.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 from functools import cache, cached_property
 
@@ -19,9 +19,6 @@ from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
-    FAILED,
-    FOREIGN,
-    LOANED,
     Arranged,
     Arrivals,
     Ledger,
@@ -38,6 +35,7 @@ from rmwbench.analysis.records.ledger import (
 )
 from rmwbench.analysis.records.unsent import Calls, held_by
 from rmwbench.analysis.stats.quantile import allowed, rank
+from rmwbench.codes import FAILED, FOREIGN, LOANED
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Points of a longer series, of which so many of the points are its slowest messages."""
@@ -75,15 +73,15 @@ class Messages:
     longest_period_ns: dict[str, float] = field(default_factory=dict)
     """By stem: the mean period of the publisher, or the subscription, in which it is longest."""
     undelivered_in_a_row: int | None = None
-    """The drift of the pair in which it is largest; None without a pair."""
+    """Of the pair in which they are most; None without a pair."""
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
+    """Publish calls made while the steady window lasted, whenever their messages were due."""
     published_in_window: int = 0
     """Those of them that are the publishers' own; the others are requests."""
     heard_in_window: int = 0
     """The arrivals at subscriptions; the others are replies."""
-    """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
     failed_calls: int = 0
@@ -91,7 +89,7 @@ class Messages:
     never_sent: int = 0
     """Those of them without a publish call."""
     longest_bytes: int = 0
-    """All messages published, whether or not they arrived."""
+    """The size of the largest message that was published, whether or not it arrived."""
     pairs: int = 0
     readers: int = 0
     taken: int = 0
@@ -100,7 +98,8 @@ class Messages:
     by_reader: dict[int, Heard] = field(default_factory=dict)
     """Endpoint of a subscription -> what it heard; empty where there are fewer than two."""
     drift: Drift | None = None
-    """How the response latency rose or fell within the window; None where it did neither."""
+    """The pair's whose response latency changed by the largest factor within the window; None where
+    no latency rose or fell."""
     series: tuple[np.ndarray, np.ndarray] | None = None
     """(seconds since the steady window began, latency in ns with +inf where lost), thinned to
     SERIES_POINTS, of the first pair.
@@ -113,14 +112,17 @@ def measure(
     window: SteadyWindow | None,
     lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
     beside: Sequence[EndpointRow] = (),
+    stuck: Container[int] = (),
 ) -> Messages:
     """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
-    late or leave early, `beside` all endpoints of the trial where these are some of them. Raises
-    ValueError where the records contradict their own format.
+    late or leave early, `beside` all endpoints of the trial where these are some of them, `stuck`
+    the writers whose last publish call never returned. Raises ValueError where the records
+    contradict their own format.
     """
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
-    writers, pairs = _pairs(columns, endpoints, window, lives, out, beside or endpoints)
+    held = _held_by(columns, beside or endpoints, stuck)
+    writers, pairs = _pairs(columns, endpoints, window, lives, out, held)
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         _periods(writers, pairs, window, lives, out)
@@ -183,9 +185,7 @@ def _count(
     out.never_sent = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
     out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes = columns.sent("bytes")
-    out.longest_bytes = max(
-        (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
-    )
+    out.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)
 
 
 def _called(writer: "_Writer") -> np.ndarray:
@@ -252,28 +252,27 @@ def _pairs(
     window: SteadyWindow | None,
     lives: Mapping[int, ReaderLife],
     out: Messages,
-    beside: Sequence[EndpointRow],
+    held: "Callable[[_Writer], UnsentBy]",
 ) -> "tuple[list[_Writer], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
-    the window. `beside`: as `measure`."""
+    the window. `held`: what kept a writer from sending."""
     heard, size = _heard(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
-    held = _held_by(columns, beside)
     for p, found in _each(columns, heard, lives, out):
         pairs.append(p)
         if p.reader.kind == "subscription":
             out.taken += len(found.arrivals.flags)
             out.lent += int(np.count_nonzero(found.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
-        if p.writer.reliable and p.reader.reliable and (ledger.late or missing.any()):
+        if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
             pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window)
             waiting = under_way(p.places, found, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
-        if ledger.never_sent:
+        if ledger.not_attempted:
             ledger = ledger.held(held(p.writer))
-        runs.append(longest_run(missing))
+        runs.append(longest_run(missing[p.places.steady]))
         out.ledger += ledger
         if window is None:
             continue
@@ -288,15 +287,18 @@ def _pairs(
     return [w for w, _ in heard], pairs
 
 
-def _held_by(columns: Columns, endpoints: Sequence[EndpointRow]) -> "Callable[[_Writer], UnsentBy]":
+def _held_by(
+    columns: Columns, endpoints: Sequence[EndpointRow], stuck: Container[int]
+) -> "Callable[[_Writer], UnsentBy]":
     """What kept a writer from sending, found once for each that is asked for. `endpoints`: those of
-    the trial, since whom it waited for may be of another topic."""
+    the trial, since whom it waited for may be of another topic. `stuck`: as `measure`."""
 
     def calls(endpoint: int) -> Calls:
         rows = _selector(columns.sent("endpoint"))(endpoint)
         order = place_order(columns.sent("seq")[rows])
         named = ("intended_ns", "call_ns", "return_ns")
-        return Calls(*(_ordered(columns.sent(name), rows, order) for name in named))
+        recorded = Calls(*(_ordered(columns.sent(name), rows, order) for name in named))
+        return recorded.with_open_call() if endpoint in stuck else recorded
 
     @cache
     def held(endpoint: int, process: str | None) -> UnsentBy:

@@ -15,7 +15,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.cost import MIDDLEWARE, SHARED
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.analysis.stats.missing import total
+from rmwbench.analysis.stats.missing import Measures, total
 
 Row = Mapping[str, Any]
 Reading = tuple[int, str, str, float]
@@ -36,18 +36,16 @@ def growth(
     published: int,
     heard: int,
     delivered: int,
-) -> tuple[dict[str, float], dict[str, str]]:
-    """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial:
-    values, and reasons for what is missing. `counters` tell the processes' roles; a daemon's growth
-    is for each message delivered, the others' for each that publishers published and that
-    subscriptions heard."""
+) -> Measures:
+    """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial.
+    `counters` tell the processes' roles; a daemon's growth is for each message delivered, the
+    others' for each that publishers published and that subscriptions heard."""
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
     if not readings or window is None or not window.length_ns:
-        return {}, dict.fromkeys(names, NOT_READ)
-    values: dict[str, float] = {}
-    reasons: dict[str, str] = {}
+        return dict.fromkeys(names, NOT_READ)
+    found: Measures = {}
     role_of = {row["process"]: row["role"] for row in counters if row["role"] in MIDDLEWARE}
     series = {
         name: _series(readings, name, window)
@@ -58,22 +56,20 @@ def growth(
         own = [series[name] for name in series if role_of[name] == side]
         growth = total(_slope(*points) for points in own)
         if not own:
-            reasons[metric] = _why_none(side, role_of.values())
+            found[metric] = _why_none(side, role_of.values())
         elif growth is None:
-            reasons[metric] = (
+            found[metric] = (
                 f"fewer than {FEWEST} readings of memory in the second half of the window"
             )
-        elif not messages:
-            reasons[metric] = "no message to divide by"
         else:
-            values[metric] = growth / messages
+            found[metric] = growth / messages if messages else "no message to divide by"
     for place, begin, end in PLACES:
-        found = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
-        if found and all(map(len, found)):
-            values[f"pss_at_{place}"] = float(sum(np.median(part) for part in found))
+        parts = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
+        if parts and all(map(len, parts)):
+            found[f"pss_at_{place}"] = float(sum(np.median(part) for part in parts))
         else:
-            reasons[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
-    return values, reasons
+            found[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
+    return found
 
 
 def _why_none(side: str, roles: Collection[str]) -> str:

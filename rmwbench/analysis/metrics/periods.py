@@ -35,10 +35,16 @@ def periods(times_ns: np.ndarray, there: SteadyWindow) -> np.ndarray:
 
 def of_endpoint(times_ns: np.ndarray, there: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
     """The periods of one endpoint in the times when it was there, as `periods` has them, and how
-    long these are together, in ns. Nothing can happen between them, so no period spans it."""
+    long these are together, in ns. Nothing can happen between them, so no period spans it; one of
+    them without a period counts as what an edge cuts: an endpoint that hears nothing more has no
+    short period."""
     parts = _merged(there)
-    found = [periods(times_ns, part) for part in parts]
-    return np.concatenate(found or [np.empty(0)]), float(sum(part.length_ns for part in parts))
+    each = [periods(times_ns, part) for part in parts]
+    found = np.concatenate(each or [np.empty(0)])
+    silent_ns = [part.length_ns for part, own in zip(parts, each, strict=True) if not len(own)]
+    cut = np.array(silent_ns if len(found) else [], float)
+    found = np.concatenate([found, cut[cut > found.max(initial=0)]])
+    return found, float(sum(part.length_ns for part in parts))
 
 
 def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.ledger import FAILED, FOREIGN
+from rmwbench.codes import FAILED, FOREIGN
 
 ROLE = "recorder"
 PLACES = ("unheard", "before", "cache", "disk", "unplaced")

@@ -12,6 +12,7 @@ import numpy as np
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.stats.missing import Measures
 
 VARIATION, EARLY = "sent_rate_variation", "sent_rate_early"
 MULTICAST, OTHERS = "multicast_frames", "other_replies"
@@ -23,7 +24,6 @@ PUBLISHES = "publisher"
 _COUNTER = "own.other_clients_replies"
 
 Row = Mapping[str, Any]
-Found = tuple[dict[str, float], dict[str, str]]
 
 
 def sending(
@@ -32,55 +32,48 @@ def sending(
     counters: Iterable[Row],
     log: Mapping[str, Any] | None,
     window: SteadyWindow | None,
-) -> Found:
-    """Values of the four metrics, and reasons for what is missing. `log`: the bundle's `frames`."""
-    values: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    for found, why in (
-        _paces(columns, endpoints, window),
-        _to_everybody(log),
-        _to_others(columns, endpoints, counters),
-    ):
-        values |= found
-        reasons |= why
-    return values, reasons
+) -> Measures:
+    """`log`: the bundle's `frames`."""
+    return {
+        **_paces(columns, endpoints, window),
+        MULTICAST: _to_everybody(log),
+        OTHERS: _to_others(columns, endpoints, counters),
+    }
 
 
-def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | None) -> Found:
+def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | None) -> Measures:
     """Of the messages published in each whole second of the window: their standard deviation ÷ mean,
     and those of the second and third second ÷ those of as long in the last third."""
     publishers = [row["endpoint"] for row in endpoints if row["kind"] == PUBLISHES]
     seconds = 0 if window is None else int(window.length_ns // 1_000_000_000)
     if window is None or seconds < LEAST_S:
-        return {}, dict.fromkeys((VARIATION, EARLY), f"the window has no {LEAST_S} whole seconds")
+        return dict.fromkeys((VARIATION, EARLY), f"the window has no {LEAST_S} whole seconds")
     called = columns.sent("call_ns")
     mine = np.isin(columns.sent("endpoint"), publishers) & (called != ABSENT)
     at = (called[mine] - window.begin_ns) // 1_000_000_000
     each = np.bincount(at[(at >= 0) & (at < seconds)].astype(int), minlength=seconds)
     late = each[-(seconds // 3) :].mean()
     if not each.any() or not late:
-        return {}, dict.fromkeys((VARIATION, EARLY), "nothing was published in the window")
+        return dict.fromkeys((VARIATION, EARLY), "nothing was published in the window")
     return {
         VARIATION: float(each.std(ddof=1) / each.mean()),
         EARLY: float(each[1:3].mean() / late),
-    }, {}
+    }
 
 
-def _to_everybody(log: Mapping[str, Any] | None) -> Found:
+def _to_everybody(log: Mapping[str, Any] | None) -> float | str:
     if log is None:
-        return {}, {MULTICAST: "the trial has no whole log of frames"}
+        return "the trial has no whole log of frames"
     frames = frames_of(log)
     own = frames.entered & frames.kind.among(*OF_MIDDLEWARE)
-    return {MULTICAST: float(np.count_nonzero(own & np.asarray(log["multicast"], bool)))}, {}
+    return float(np.count_nonzero(own & np.asarray(log["multicast"], bool)))
 
 
-def _to_others(columns: Columns, endpoints: Sequence[Row], counters: Iterable[Row]) -> Found:
+def _to_others(columns: Columns, endpoints: Sequence[Row], counters: Iterable[Row]) -> float | str:
     """Over the whole trial, as the counter is."""
     told = [row["value"] for row in counters if row["counter"] == _COUNTER]
     if not told:
-        return {}, {OTHERS: "its worker does not count replies to clients that had not asked"}
+        return "its worker does not count replies to clients that had not asked"
     clients = [row["endpoint"] for row in endpoints if row["kind"] == "client"]
     own = int(np.count_nonzero(np.isin(columns.received("endpoint"), clients)))
-    if not own:
-        return {}, {OTHERS: "no client got a reply"}
-    return {OTHERS: float(sum(told)) / own}, {}
+    return float(sum(told)) / own if own else "no client got a reply"

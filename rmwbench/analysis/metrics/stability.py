@@ -20,7 +20,8 @@ import numpy as np
 
 from rmwbench.analysis.records.calls import answered, heard_by
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 INSTANTS = 11
 TREND = 0.6

@@ -3,7 +3,7 @@ they are done: both come through here, so that they cannot disagree.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -26,11 +26,9 @@ from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import heard_by
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import history
+from rmwbench.analysis.stats.missing import Measures
 from rmwbench.errors import UserError
 
-UNFINISHED = "unfinished"
-"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds
-it."""
 AWAITED = ("subscription", "service")
 """Late joiners whose match is asked for; of one that sends at once it cannot be."""
 LEFTOVERS = "leftovers"
@@ -50,22 +48,22 @@ def measure_trial(evidence: Evidence) -> MeasuredTrial:
             fix="the worker that wrote them has a bug; exclude its arm, or run again",
         ) from None
     trial = _trial(context, records)
-    for values, reasons in _parts(context, records):
-        trial.values |= values
-        trial.reasons |= reasons
+    for measures in _parts(context, records):
+        trial.take(measures)
     _second_by_second(trial, context)
     _bring_up(trial, context)
-    if _is_held(context.evidence.events):
+    if context.stuck:
         trial.values["publish_call_max"] = inf
     if reason := limit_reached(context.evidence.endpoints, context.evidence.events, context.window):
         without_rates(trial, reason)
     return trial
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Records:
     """What a trial's records say. `whole`: of all endpoints, where `messages` are of some; `topics`:
-    of each that is judged apart."""
+    of each that is judged apart; `no_shares`: why `layers` have no shares, should they have none.
+    """
 
     messages: Messages
     whole: Messages
@@ -73,6 +71,7 @@ class _Records:
     network: NetworkMetrics
     chains: Chains
     layers: chain_layers.Layers | None
+    no_shares: str
 
     @classmethod
     def of(cls, context: Context) -> "_Records":
@@ -80,31 +79,35 @@ class _Records:
         columns, window = context.evidence.records, context.window
 
         def measured(endpoints: Sequence[EndpointRow]) -> Messages:
-            return measure(columns, endpoints, window, context.lives, context.endpoints)
+            return measure(
+                columns, endpoints, window, context.lives, context.endpoints, context.stuck
+            )
 
         messages = measured(context.judged)
         chains = measure_chains(
             columns, context.evidence.endpoints, window, context.lives, context.focus
         )
+        layers, no_shares = layers_of(context, chains)
         return cls(
-            messages,
+            messages=messages,
             # What processes cost is for all that they carry.
-            measure(columns, context.endpoints, window, context.lives)
+            whole=measure(columns, context.endpoints, window, context.lives)
             if context.focus
             else messages,
-            {
+            topics={
                 topic.name: (own, measured(own))
                 for topic in judged_topics(context.evidence.endpoints, context.definition)
                 for own in [[e for e in context.judged if e.endpoint in topic.endpoints]]
             },
-            network(context),
-            chains,
-            layers_of(context, chains),
+            network=network(context),
+            chains=chains,
+            layers=layers,
+            no_shares=no_shares,
         )
 
 
 def _trial(context: Context, records: _Records) -> MeasuredTrial:
-    """With what follows from its records."""
+    """The trial with the metrics that its records alone give."""
     evidence, window, chains = context.evidence, context.window, records.chains
     window_ns = None if window is None else window.length_ns
     messages, layers = records.messages, records.layers
@@ -117,7 +120,7 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
         evidence.block,
         messages,
         window_ns,
-        fractions=records.network.fractions | chains.fractions,
+        fractions=chains.fractions,
         network=records.network.network,
         chain=chains.chain,
         layers=layers,
@@ -135,28 +138,26 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
         },
     )
     trial.values |= history(evidence.records, context.endpoints, context.lives)
-    trial.values |= records.network.values | chains.values
-    trial.reasons |= records.network.reasons
+    trial.values |= chains.values
+    trial.take(records.network.found)
     trial.values |= {} if layers is None else layers.shares
     trial.reasons |= dict.fromkeys(
-        set(names_of(MetricScope.LAYERS)) - trial.values.keys(), chain_layers.NOT_TRACED
+        set(names_of(MetricScope.LAYERS)) - trial.values.keys(), records.no_shares
     )
     if chains.reason is not None:
         trial.reasons |= dict.fromkeys(names_of(MetricScope.CHAIN), chains.reason)
     return trial
 
 
-def _parts(
-    context: Context, records: _Records
-) -> Iterator[tuple[Mapping[str, float], Mapping[str, str]]]:
-    """(values, reasons) of what counters and events say."""
+def _parts(context: Context, records: _Records) -> Iterator[Measures]:
+    """Metrics from counters and events, one group at a time."""
     evidence, whole, window = context.evidence, records.whole, context.window
     awaited = {
         e["endpoint"]: e["node"]
         for e in evidence.endpoints
         if e.get("joins_ns") is not None and e["kind"] in AWAITED
     }
-    yield discovery.late_match(context.within, awaited), {}
+    yield discovery.late_match(context.within, awaited)
     yield cost.cost(
         evidence.counters,
         published=whole.published_in_window,
@@ -188,23 +189,12 @@ def _parts(
     )
 
 
-def _is_held(events: Iterable[Row]) -> bool:
-    """Whether the last publish call of a writer had not returned when all was over."""
-    unfinished, finished = (
-        {e["endpoint"] for e in events if e["event"] == name} for name in (UNFINISHED, "finished")
-    )
-    return bool(unfinished - finished)
-
-
 def _bring_up(trial: MeasuredTrial, context: Context) -> None:
     """How its lifecycle nodes came up, and what each of them cost."""
     window = context.window
     end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
     trial.bring_up = bring_up.bring_up(context.evidence.events, context.definition, end_ns)
-    values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window_ns)
-    trial.values |= values
-    trial.fractions |= of_nodes
-    trial.reasons |= reasons
+    trial.take(bring_up.metrics(trial.bring_up, trial.values, window_ns))
 
 
 def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
@@ -258,41 +248,44 @@ def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
     }
 
 
-def layers_of(context: Context, found: Chains) -> chain_layers.Layers | None:
-    """The layers of chains, and where layers are traced also of single hops."""
+def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | None, str]:
+    """The layers of chains, and where layers are traced also of single hops; with them why they
+    have no shares, should they have none."""
     spans = context.evidence.spans()
     if spans is None:
-        return chain_layers.layers(found.traces, None) if found.traces else None
+        untraced = chain_layers.layers(chains.traces, None) if chains.traces else None
+        return untraced, chain_layers.NOT_TRACED
     try:
-        ways = () if found.traces else paths(context.evidence.endpoints, least=1)
-    except ValueError:  # more ways than anybody reads: no layers then
-        return None
-    return chain_layers.layers(
-        found.traces or list(traces(context.evidence.records, ways, context.window, context.lives)),
+        ways = () if chains.traces else paths(context.evidence.endpoints, least=1)
+    except ValueError as error:
+        return None, str(error)
+    layers = chain_layers.layers(
+        chains.traces
+        or list(traces(context.evidence.records, ways, context.window, context.lives)),
         spans,
     )
+    return layers, chain_layers.NOTHING_ARRIVED if layers is None else chain_layers.NOT_TRACED
 
 
 def chain_bounds(
-    known: one_clock.TrialClocks, found: Chains, window: SteadyWindow | None
+    known: one_clock.TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
-    """The same of what chains measure. From the first to the last it is the bound of these two
-    hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
-    on one clock."""
-    if known.one or not found.ends:
+    """As `clock_bounds`, for chains: an end-to-end time depends only on the clocks of the first and
+    the last host, because the errors between them cancel. What a relay takes is on one clock."""
+    if known.one or not chains.ends:
         return {}
-    ends = max(known.bound_ns(first, last, window) for first, last in found.ends)
-    links = max(known.bound_ns(writer, reader, window) for writer, reader in found.links)
+    ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)
+    links = max(known.bound_ns(writer, reader, window) for writer, reader in chains.links)
     return _bounds({Clocks.ENDS: ends, Clocks.HOP: links})
 
 
-def leftovers(events: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of one trial, all hosts together: files and sockets (a directory by itself
+def leftovers(events: Sequence[Row]) -> Measures:
+    """Of one trial, all hosts together: files and sockets (a directory by itself
     is not a leftover), and the bytes that all of it takes."""
-    found = [event for event in events if event["event"] == LEFTOVERS]
-    if not found:
-        return {}, dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
-    kinds = [json.loads(event["text"] or "{}") for event in found]
+    of_hosts = [event for event in events if event["event"] == LEFTOVERS]
+    if not of_hosts:
+        return dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
+    kinds = [json.loads(event["text"] or "{}") for event in of_hosts]
     files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
-    taken = sum(event["value"] or 0 for event in found)
-    return {"leftover_files": float(files), "leftover_bytes": float(taken)}, {}
+    size_bytes = sum(event["value"] or 0 for event in of_hosts)
+    return {"leftover_files": float(files), "leftover_bytes": float(size_bytes)}

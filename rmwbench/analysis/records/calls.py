@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, EndpointRow
-from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE, since_call_ns
+from rmwbench.analysis.records.ledger import ABSENT, since_call_ns
+from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 LEGS = ("request_leg", "reply_leg")
 

@@ -1,15 +1,13 @@
 """The frame log of a trial as analysis takes it: numbers by column, and each text column as codes
-into its few names.
+into its few names; and the counts that stand for it where it had no room for all frames.
 
 A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`.
 What hosts sent is therefore counted once per index, what was lost once per row.
 
-What a trial counted of its frames where the log had no room for all of them: over the steady
-window, by link, direction, class and verdict.
-
-A flood of frames is a result, so its counts stay right; what needs single frames has no data then.
-The counts are rows of the bundle's `counters`, role `machine`, at `window`, with the link's name as
-process (docs/formats/bundle.md); both ways of that are here.
+A flood of frames is a result, so its counts stay right, over the steady window, by link, direction,
+class and verdict; what needs single frames has no data then. The counts are rows of the bundle's
+`counters`, role `machine`, at `window`, with the link's name as process (docs/formats/bundle.md).
+They are written and read here.
 """
 
 from collections import defaultdict

@@ -3,8 +3,8 @@ were given.
 
 A volatile reader may expect what is due from the moment it is matched until it leaves; what it
 would have got before is not lost. A transient-local one may expect besides the last messages that
-its writers had sent when it was matched, as many as its history holds: that is its history, counted
-apart, for its latency is not the middleware's. What is sent between its creation and its match
+its writers had sent when it was matched, as many as its history and the writer's hold: that is its
+history, counted apart, for its latency is not the middleware's. What is sent between its creation and its match
 pushes the oldest out of the history, so they are not counted when it is created. A reader with a
 content filter expects what passes it: the rest is filtered, not lost.
 """
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import CORRUPT, FAILED, FOREIGN, LATE
+from rmwbench.codes import CORRUPT, FAILED, FOREIGN, LATE
 
 Row = Mapping[str, Any]
 
@@ -136,11 +136,12 @@ def history(
     sound = (flags & (CORRUPT | LATE | FOREIGN)) == 0
     for one in readers:
         life = late[one.endpoint]
-        for source in (e for e in endpoints if e.kind == "publisher" and e.topic == one.topic):
+        for source in _history_keepers(one, life, endpoints, known):
             before = np.sort(
                 sent_seq[(sent_by == source.endpoint) & published & (call < life.begin_ns)]
             )
-            kept = before if np.isinf(life.history) else before[-int(life.history) :]
+            depth = life.history if source.kept is None else min(life.history, source.kept)
+            kept = before if np.isinf(depth) else before[-int(depth) :]
             kept = kept[life.passes(kept)]
             mine = (
                 sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, kept)
@@ -156,3 +157,20 @@ def history(
                 slowest = max(slowest, float(first_ns.max() - life.created_ns) if whole else np.inf)
     out: dict[str, float] = {"history_wanted": wanted, "history_delivered": delivered}
     return out | ({"history_time": slowest} if wanted else {})
+
+
+def _history_keepers(
+    reader: EndpointRow,
+    life: ReaderLife,
+    endpoints: Iterable[EndpointRow],
+    known: Mapping[int, ReaderLife],
+) -> list[EndpointRow]:
+    """The publishers of its topic that were still there when the reader was matched: a history goes
+    with its writer."""
+    return [
+        one
+        for one in endpoints
+        if one.kind == "publisher"
+        and one.topic == reader.topic
+        and (one.endpoint not in known or known[one.endpoint].end_ns > life.begin_ns)
+    ]

@@ -1,8 +1,9 @@
 """The loss ledger: what became of every message that a schedule wanted, per writer and reader.
 
 Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array:
-the ledger is an index, not a join. Every wanted message ends in exactly one of: delivered, under
-way, lost, late, corrupt, failed, never sent.
+the ledger is an index, not a join. Every wanted message is counted in exactly one part of it:
+delivered, under way, vanished, after the drain, corrupt, failed, not attempted. Three fates sum up
+what did not arrive: lost, late, never sent.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum, StrEnum
 
 import numpy as np
+
+from rmwbench.codes import CORRUPT, FOREIGN, LATE, LOANED, WARMUP
 
 ABSENT = np.iinfo(np.int64).min
 """A stamp that was not taken (the bundle's null), in signed 64-bit arrays."""
@@ -26,39 +29,37 @@ class UnsentBy(StrEnum):
     REFUSED = "refused"
 
 
-FAILED, LOANED, WARMUP = 1, 2, 4  # SENT flags of docs/formats/records.md
-CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
-
-
 @dataclass(frozen=True)
 class Ledger:
     """Counts over the steady window, added over pairs of writer and reader. All are messages.
 
-    wanted = delivered + under_way + lost + late + corrupt + failed + never_sent, once per reader.
-    `under_way`: of a reliable stream that had not come to its end when the trial stopped waiting:
-    infinitely late, and not lost. `lost` = lost_start + lost_middle + lost_end. `corrupt`, of which
-    only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates` (further copies
-    that were sound and in time), `reordered` (first arrivals with a smaller sequence number than
-    one that the reader already had from that writer), `foreign` (not from this trial), `unrecorded`
-    (arrivals whose sending left no record). Of the never sent, `held_by_call` are kept back by
-    their writer's own publish call and `held_by_sibling` by another's of its thread (unsent.py);
-    neither call held the others.
+    wanted = delivered + under_way + vanished + after_drain + corrupt + failed + not_attempted, once
+    per reader. `under_way`: of a reliable stream that had not come to its end when the trial
+    stopped waiting. `vanished` (= vanished_start + vanished_middle + vanished_end): published, and
+    nothing came. `after_drain`: of a best-effort stream, came after the drain. `corrupt`: only
+    corrupt copies came. `failed`: the publish call returned an error. `not_attempted`: no publish
+    call was made; of these `held_by_call` are kept back by their writer's own publish call and
+    `held_by_sibling` by another's of its thread (unsent.py); neither call held the others.
 
-    Three words for what did not arrive: *lost* is `gone` (sent, and nothing sound came of it),
-    *late* is `behind` (sent, and on its way when the trial stopped waiting), *never sent* is
-    `unsent` (due, and not sent).
+    Beside that partition: `corrupt_copies`, `duplicates` (further copies that were sound and in
+    time), `reordered` (first arrivals with a smaller sequence number than one that the reader
+    already had from that writer), `foreign` (not from this trial), `unrecorded` (arrivals whose
+    sending left no record).
+
+    The three fates of what did not arrive are `lost` (sent, and nothing sound came of it), `late`
+    (sent, and on its way when the trial stopped waiting) and `never_sent` (due, and not sent).
     """
 
     wanted: int = 0
     delivered: int = 0
     under_way: int = 0
-    lost_start: int = 0
-    lost_middle: int = 0
-    lost_end: int = 0
-    late: int = 0
+    vanished_start: int = 0
+    vanished_middle: int = 0
+    vanished_end: int = 0
+    after_drain: int = 0
     corrupt: int = 0
     failed: int = 0
-    never_sent: int = 0
+    not_attempted: int = 0
     corrupt_copies: int = 0
     duplicates: int = 0
     reordered: int = 0
@@ -73,28 +74,28 @@ class Ledger:
         )
 
     @property
-    def lost(self) -> int:
-        return self.lost_start + self.lost_middle + self.lost_end
+    def vanished(self) -> int:
+        return self.vanished_start + self.vanished_middle + self.vanished_end
 
     @property
     def published(self) -> int:
         """Deliveries that a successful publish call promised: the denominator of loss."""
-        return self.wanted - self.failed - self.never_sent
+        return self.wanted - self.failed - self.not_attempted
 
     @property
-    def gone(self) -> int:
-        """Published messages that were lost, or of which only corrupt copies came."""
-        return self.lost + self.corrupt
+    def lost(self) -> int:
+        """Published messages that vanished, or of which only corrupt copies came."""
+        return self.vanished + self.corrupt
 
     @property
-    def behind(self) -> int:
-        """Published messages that were under way when the trial stopped waiting."""
-        return self.under_way + self.late
+    def late(self) -> int:
+        """Published messages that were on their way when the trial stopped waiting."""
+        return self.under_way + self.after_drain
 
     @property
-    def unsent(self) -> int:
+    def never_sent(self) -> int:
         """Wanted messages that were not sent, because no publish call was made or it failed."""
-        return self.never_sent + self.failed
+        return self.not_attempted + self.failed
 
     @property
     def undelivered(self) -> int:
@@ -106,14 +107,14 @@ class Ledger:
         """The same, with what kept its writer from sending."""
         return replace(
             self,
-            held_by_call=self.never_sent if by is UnsentBy.CALL else 0,
-            held_by_sibling=self.never_sent if by is UnsentBy.SIBLING else 0,
+            held_by_call=self.not_attempted if by is UnsentBy.CALL else 0,
+            held_by_sibling=self.not_attempted if by is UnsentBy.SIBLING else 0,
         )
 
     @property
     def unsent_by(self) -> dict[UnsentBy, int]:
-        """The unsent by their cause, those alone that there are."""
-        rest = self.never_sent - self.held_by_call - self.held_by_sibling
+        """The never sent by their cause, those alone that there are."""
+        rest = self.not_attempted - self.held_by_call - self.held_by_sibling
         counts = (
             (UnsentBy.CALL, self.held_by_call),
             (UnsentBy.SIBLING, self.held_by_sibling),
@@ -125,12 +126,12 @@ class Ledger:
     def still_under_way(self, waiting: int) -> "Ledger":
         """The same of a reliable stream: what came after the drain was under way when it ended, and
         so were others at its end. `waiting`: all of them, as `under_way` finds them."""
-        behind = waiting - self.late
+        behind = waiting - self.after_drain
         return replace(
             self,
             under_way=self.under_way + waiting,
-            late=0,
-            lost_end=self.lost_end - behind,
+            after_drain=0,
+            vanished_end=self.vanished_end - behind,
         )
 
 
@@ -276,8 +277,8 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
     in_time = (
         delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
     )
-    late, corrupt = np.zeros((2, n), bool)
-    late[found.late_places] = True
+    after_drain, corrupt = np.zeros((2, n), bool)
+    after_drain[found.late_places] = True
     bad = found.corrupt_places
     corrupt[bad] = True
     foreign = unrecorded = 0
@@ -285,23 +286,23 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
         foreign = int(np.count_nonzero(found.odd & FOREIGN))
         unrecorded = int(np.count_nonzero(~found.known)) - foreign
     missing = writer.steady & ~delivered
-    never_sent = missing & ~writer.attempted
-    failed = missing & writer.failed & ~never_sent
-    missing &= ~(never_sent | failed)
-    late &= missing
-    corrupt &= missing & ~late
-    missing &= ~(late | corrupt)
+    not_attempted = missing & ~writer.attempted
+    failed = missing & writer.failed & ~not_attempted
+    missing &= ~(not_attempted | failed)
+    after_drain &= missing
+    corrupt &= missing & ~after_drain
+    missing &= ~(after_drain | corrupt)
     start, middle, end = _thirds(missing, delivered & writer.steady)
     return Ledger(
         wanted=int(np.count_nonzero(writer.steady)),
         delivered=delivered_steady,
-        lost_start=start,
-        lost_middle=middle,
-        lost_end=end,
-        late=int(np.count_nonzero(late)),
+        vanished_start=start,
+        vanished_middle=middle,
+        vanished_end=end,
+        after_drain=int(np.count_nonzero(after_drain)),
         corrupt=int(np.count_nonzero(corrupt)),
         failed=int(np.count_nonzero(failed)),
-        never_sent=int(np.count_nonzero(never_sent)),
+        not_attempted=int(np.count_nonzero(not_attempted)),
         corrupt_copies=int(np.count_nonzero(writer.steady[bad])),
         duplicates=in_time - delivered_steady,
         reordered=_reordered(found, writer.steady, unique=arrived == len(places)),
@@ -320,7 +321,9 @@ def under_way(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
     if pace is not Pace.ENDED and len(delivered):
         behind = int(delivered[-1]) + 1
         if pace is Pace.SILENT and writer.kept is not None:
-            held = np.flatnonzero(writer.attempted & ~writer.failed)[-writer.kept :]
+            # What was sent after a reader left pushed nothing out that it still waited for.
+            until = int(np.flatnonzero(writer.steady)[-1]) + 1
+            held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.kept :]
             behind = max(behind, int(held[0])) if len(held) else behind
         which[behind:] = ~corrupt[behind:]
     which[found.late_places] = True

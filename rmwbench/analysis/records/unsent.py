@@ -11,7 +11,7 @@ overlap.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,17 @@ class Calls:
     intended_ns: np.ndarray
     called_ns: np.ndarray
     returned_ns: np.ndarray
+
+    def with_open_call(self) -> "Calls":
+        """With the call that had not returned when the trial was over, of which there is no record:
+        it began when its message was due, or when the call before it returned."""
+        called = np.flatnonzero(self.called_ns != ABSENT)
+        place = int(called[-1]) + 1 if len(called) else 0
+        if place == len(self.called_ns):
+            return self
+        with_open_ns = self.called_ns.copy()
+        with_open_ns[place] = self.returned_ns[:place].max(initial=self.intended_ns[place])
+        return replace(self, called_ns=with_open_ns)
 
     @property
     def spans(self) -> np.ndarray:

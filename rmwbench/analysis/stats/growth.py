@@ -15,9 +15,9 @@ import numpy as np
 from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
-LEAST_LINEAR, MOST_LINEAR = 0.5, 1.5
-"""The whole interval of what grows about as the number of nodes does: halfway to a constant, and to
-the square."""
+LEAST_LINEAR, MOST_LINEAR, MOST_SQUARE = 0.5, 1.5, 2.5
+"""The whole interval of what grows about as the number of nodes does ends halfway to a constant, and
+halfway to the square; that of the square ends halfway to the cube."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,21 @@ def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
     return Growth(value, low, high, len(blocks), sizes)
 
 
-def words(found: Growth) -> str:
+def words(line: Growth) -> str:
     """What the exponent means, no more than its interval allows."""
-    if found.high < 0.2:
+    if line.high < 0:
+        return "falls as the number of nodes grows"
+    if line.high < 0.2:
         return "hardly grows with the number of nodes"
-    if found.low > 1.5:
+    if line.low > 2.05:
+        return "grows faster than the square of the number of nodes"
+    if line.low > MOST_LINEAR and line.high <= MOST_SQUARE:
         return "grows with the square of the number of nodes, or nearly"
-    if found.low > 1.05:
+    if line.low > 1.05:
         return "grows faster than the number of nodes"
-    if found.high < 0.95:
+    if line.high < 0.95:
         return "grows more slowly than the number of nodes"
-    if found.low >= LEAST_LINEAR and found.high <= MOST_LINEAR:
+    if line.low >= LEAST_LINEAR and line.high <= MOST_LINEAR:
         return "grows about with the number of nodes"
     return "how it grows with the number of nodes is not decided"
 

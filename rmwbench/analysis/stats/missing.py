@@ -3,6 +3,9 @@ without it there is no whole."""
 
 from collections.abc import Iterable
 
+Measures = dict[str, float | tuple[int, int] | str]
+"""Of one trial: metric -> its value, (events, of) of a fraction, or in words why there is none."""
+
 
 def complete(values: Iterable[float | None]) -> list[float] | None:
     """All of them; None where one is missing."""

@@ -221,11 +221,10 @@ def _tests(
 def _judge_families(everything: list[TestedArm], alpha: float) -> None:
     """Holm over all arms of all workloads, once for `worse` and once for `equivalent`."""
     by = {(j.workload, j.arm.name): j for j in everything}
-    for key, (rejected, multiplier) in holm({k: j.p_worse for k, j in by.items()}, alpha).items():
-        by[key].worse, by[key].multiplier = rejected, multiplier
-    equivalent = holm({k: j.p_equivalent for k, j in by.items()}, alpha)
-    for key, (rejected, multiplier) in equivalent.items():
-        by[key].equivalent, by[key].multiplier_equivalent = rejected, multiplier
+    for key, slower in holm({k: j.p_worse for k, j in by.items()}, alpha).items():
+        by[key].worse, by[key].multiplier = slower.rejected, slower.multiplier
+    for key, equal in holm({k: j.p_equivalent for k, j in by.items()}, alpha).items():
+        by[key].equivalent, by[key].multiplier_equivalent = equal.rejected, equal.multiplier
 
 
 __all__ = [

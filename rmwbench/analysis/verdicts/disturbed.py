@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import JudgedArm
-from rmwbench.codes import Code
+from rmwbench.codes import FLAG, Code
 
 USUAL = {"background": "idle", "host_idle": "as_found"}
-EVENT = "flag"
 OF_THE_MIDDLEWARE = (
     Code.NOT_HEARD,
     Code.PROBES_OUTSTANDING,
@@ -46,7 +45,7 @@ def disturbances(
     flagged: dict[str, dict[int, str]] = {}
     for trial in trials:
         for row in events.get(trial, ()):
-            if row["event"] == EVENT and row["text"]:
+            if row["event"] == FLAG and row["text"]:
                 prefix, _, text = row["text"].partition(": ")
                 # A rule may flag a trial for several links: the last one is told.
                 flagged.setdefault(row.get("code") or prefix, {})[trial] = text

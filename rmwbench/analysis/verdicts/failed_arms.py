@@ -5,10 +5,11 @@ What the machine or the orchestrator broke says nothing about an arm and is in n
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from statistics import median_low
 from typing import Any, Protocol
 
-from rmwbench.analysis.metrics.glossary import Metric
+from rmwbench.analysis.metrics.glossary import Better, Metric
 from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import FailedBy
 
@@ -42,7 +43,7 @@ def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
         lost = sorted(arm.failed - arm.primary.keys())
         own = [wanted for _, wanted in arm.undelivered.values()] or everybody
         messages = {block: (median_low(own),) * 2 for block in lost} if own else {}
-        primary = dict(arm.primary) | dict.fromkeys(lost, float("inf"))
+        primary = dict(arm.primary) | dict.fromkeys(lost, inf)
         out.append(
             replace(arm, primary=primary, undelivered=dict(arm.undelivered) | messages)
             if lost
@@ -54,9 +55,10 @@ def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
 def with_lost(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
-    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in
-    its `primary` metric and its latencies, with nothing of as many messages as usual delivered.
-    What a lost block cost is not known."""
+    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost. These are
+    infinite in its latencies and in its `primary` metric, but 0 where a larger value is the better
+    one, and nothing of as many messages as usual is delivered in them. What a lost block cost is
+    not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
@@ -64,8 +66,21 @@ def with_lost(
         return dict(values) | dict.fromkeys(
             lost, (median_low(of for _, of in values.values()),) * 2
         )
-    endless = primary or entry.is_latency
-    return dict(values) | (dict.fromkeys(lost, float("inf")) if endless else {})
+    if not (primary or entry.is_latency):
+        return dict(values)
+    worst = 0.0 if entry.better is Better.HIGHER else inf
+    return dict(values) | dict.fromkeys(lost, worst)
+
+
+def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:
+    """Arm -> the fraction of its messages that it did not deliver, with those of the blocks that it
+    lost; 0 of an arm without messages. `arms` are of one workload or of one of its topics."""
+    shares = {}
+    for arm in counted(arms):
+        wanted = sum(of for _, of in arm.undelivered.values())
+        missing = sum(events for events, _ in arm.undelivered.values())
+        shares[arm.name] = missing / wanted if wanted else 0.0
+    return shares
 
 
 def works_never(arm: JudgedArm) -> bool:

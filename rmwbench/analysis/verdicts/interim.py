@@ -37,10 +37,9 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
 from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.disturbed import EVENT
 from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
-from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
-from rmwbench.codes import Code
+from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, words
+from rmwbench.codes import FLAG, Code
 from rmwbench.errors import UserError
 
 MARGIN = 0.05
@@ -74,7 +73,7 @@ class InterimBundle(Protocol):
 
     def trials(self, status: str | None = None) -> Sequence[InterimLine]: ...
 
-    def evidence(self, lines: Iterable[InterimLine]) -> Iterator[Evidence]: ...
+    def evidence(self, lines: Iterable[Any]) -> Iterator[Evidence]: ...
 
 
 class Looks:
@@ -117,7 +116,7 @@ class Looks:
     def arms(self) -> dict[str, list[best.JudgedArm]]:
         """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
         order of their cells, from all trials that the journal has by now: what a look sees of
-        them is `sequential.seen`."""
+        them is `sequential.arms_after`."""
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(
@@ -167,7 +166,7 @@ class InterimCell:
     drifts: dict[str | None, list[Drift | None]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
     busy: dict[int, bool] = field(default_factory=dict)
-    order: Words = TIME
+    order: RankingWords = TIME
 
     def add(
         self,
@@ -218,7 +217,7 @@ class InterimCell:
 def is_bound(events: Iterable[Row]) -> bool:
     """Whether a trial with these events was machine-bound: less than a tenth of the processors'
     time was idle."""
-    return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
+    return any(row["event"] == FLAG and row.get("code") == Code.MACHINE_BOUND for row in events)
 
 
 def topics_of(found: Iterable[InterimCell], primary: str) -> list[str | None]:
@@ -257,7 +256,7 @@ Facts = tuple[int, float | None, tuple[int, int], float, FateCounts]
 
 
 def facts(trial: MeasuredTrial, primary: str) -> Facts:
-    """(block, primary metric as what is better when it is smaller (`Words.cost`) or None where the
+    """(block, primary metric as what is better when it is smaller (`RankingWords.as_lower_is_better`) or None where the
     trial has none, (undelivered, wanted), the clocks' bound of the primary metric, what became of
     its messages): what a verdict takes of a trial.
     """
@@ -273,7 +272,7 @@ def facts(trial: MeasuredTrial, primary: str) -> Facts:
 
 def _cost(entry: Metric, trial: MeasuredTrial) -> float | None:
     value = trial_value(entry, trial)
-    return None if value is None else words(entry.name).cost(value)
+    return None if value is None else words(entry.name).as_lower_is_better(value)
 
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:
@@ -307,7 +306,7 @@ def arm(
     blocks = [] if untimed else list(blocks)
     return best.JudgedArm(
         name,
-        {block: value for block, value, *_ in blocks if value is not None and value > 0},
+        {block: value for block, value, *_ in blocks if value is not None and value >= 0},
         {block: fraction for block, _, fraction, *_ in blocks if fraction[1]},
         is_floor(cell),
         reliable,

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, Protocol
 
+from scipy import special
+
 from rmwbench.analysis.metrics.aggregate import is_of_chain
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.estimate import Estimate
@@ -65,6 +67,10 @@ class Why(StrEnum):
     NOT_SUPPORTED = "not_supported"
 
 
+SETTLED_BY_BLOCKS = (Why.INTERVAL, Why.TOO_FEW_BLOCKS)
+"""What more blocks would settle."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AtMost:
     """A limit of a metric, in its own unit."""
@@ -87,34 +93,59 @@ class Belief(Protocol):
         ...
 
 
+INTERVAL_ERROR = 0.05
+"""Of a printed interval. Half of it lies on either side; of a bound all of it on its one side."""
+
+
 @dataclass(frozen=True)
 class PrintedInterval:
-    """What an interval of 95 % says: all of it lies within, all beyond, or neither."""
+    """What an interval says: all of it lies within, all beyond, or neither."""
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, metric: Estimate | None) -> "PrintedInterval":
-        """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound."""
+    def of(cls, metric: Estimate | None, error: float = INTERVAL_ERROR) -> "PrintedInterval":
+        """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound. With a smaller `error`
+        than the printed one it is as much wider; a lower bound stays as it is."""
         if metric is not None and metric.at_least is not None:
             return cls(metric.at_least, math.inf)
         if metric is None or metric.low is None or metric.high is None:
             return cls(-math.inf, math.inf)
-        return cls(metric.low, metric.high)
+        if error == INTERVAL_ERROR:
+            return cls(metric.low, metric.high)
+        return cls(*_widened(metric, metric.low, metric.high, error))
 
     def within(self, most: float) -> float:
         return 1.0 if self.high <= most else 0.0 if self.low > most else 0.5
 
 
+def _widened(metric: Estimate, low: float, high: float, error: float) -> tuple[float, float]:
+    """By Student's t of its trials; a fraction of which nothing, or all, was seen by the error of
+    its exact bound, 1 − error^(1/n)."""
+    value, trials = metric.value, metric.trials or 0
+    if not error or trials < 2 or value is None:
+        return -math.inf, math.inf
+    if math.isinf(value):
+        return low, math.inf
+    if metric.unit == "fraction" and value in (0.0, 1.0):
+        power = math.log(error) / math.log(INTERVAL_ERROR)
+        return (0.0, 1 - (1 - high) ** power) if value == 0.0 else (low**power, 1.0)
+    wide, printed = special.stdtrit(trials - 1, [1 - error / 2, 1 - INTERVAL_ERROR / 2])
+    by = float(wide / printed)
+    return value - by * (value - low), value + by * (high - value)
+
+
 @dataclass(frozen=True)
 class OneTrial:
-    """The value of one trial, which holds a limit where it lies below it."""
+    """The value of one trial, which holds a limit where it lies below it, or at it where the limit
+    is `inclusive`."""
 
     value: float
+    inclusive: bool = False
 
     def within(self, most: float) -> float:
-        return float(self.value < most)
+        return float(self.value <= most if self.inclusive else self.value < most)
 
 
 @dataclass(frozen=True)
@@ -190,14 +221,17 @@ class ConditionJudgement:
 
 
 _ANY: frozenset[ArmOutcome] = frozenset((MEETS, MISSES, NONE))
-INTERVAL_LEVEL = 0.025
-"""Of a printed interval, on either side."""
 
 
 def of_arm(
-    acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, least_blocks: int
+    acceptable: Sequence[AtMost],
+    nothing: NothingArrives,
+    arm: Tried,
+    least_blocks: int,
+    error: float = INTERVAL_ERROR,
 ) -> ArmJudgement:
-    """By the limits of the suite or the user, from so many blocks on."""
+    """By the limits of the suite or the user, from so many blocks on. `error`: of each interval,
+    smaller at a look of a campaign under way."""
     if arm.not_supported:
         return ArmJudgement(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
     done = arm.done
@@ -216,7 +250,7 @@ def of_arm(
     if not done:
         text = f"{silent} trials, and in none did a message arrive"
         return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
-    found = _by_metrics(acceptable, nothing, arm)
+    found = _by_metrics(acceptable, nothing, arm, error)
     either: frozenset[ArmOutcome] = frozenset((MEETS, MISSES))
     if silent and found.outcome == MEETS:
         brief = f"{silent} of {done + silent} trials silent"
@@ -276,12 +310,15 @@ def _still(arm: Tried) -> frozenset[ArmOutcome]:
     return _ANY if not arm.done or arm.nothing_arrived else _ANY - {NONE}
 
 
-def _by_metrics(acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried) -> ArmJudgement:
-    found = {limit.metric: _of_limit(limit, arm) for limit in acceptable}
+def _by_metrics(
+    acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, error: float
+) -> ArmJudgement:
+    found = {limit.metric: _of_limit(limit, arm, error) for limit in acceptable}
     missed = next((name for name, one in found.items() if one is MISSES), None)
     open_ = next((name for name, one in found.items() if one is not MEETS), None)
     if arm.nothing_arrived:
-        if PrintedInterval.of(arm.metrics.get(nothing.metric)).low >= nothing.at_least:
+        undelivered = PrintedInterval.of(arm.metrics.get(nothing.metric), error)
+        if undelivered.low >= nothing.at_least:
             return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, nothing.metric)
         may = _ANY if missed is None else _ANY - {MEETS}
         return ArmJudgement(OPEN, may, Why.INTERVAL, nothing.metric)
@@ -292,13 +329,13 @@ def _by_metrics(acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Trie
     return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT)
 
 
-def _of_limit(limit: AtMost, arm: Tried) -> Outcome:
+def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
     """By the metric's interval, which two hosts' clocks have widened already."""
     metric = arm.metrics.get(limit.metric)
     waiting = arm.under_way.get(limit.metric, 0)
     share = waiting / metric.count if waiting and metric is not None and metric.count else 0.0
-    found = judge(PrintedInterval.of(metric), limit.at_most, level=INTERVAL_LEVEL, under_way=share)
-    return found.outcome
+    interval = PrintedInterval.of(metric, error)
+    return judge(interval, limit.at_most, level=error / 2, under_way=share).outcome
 
 
 def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY, RATES
 from rmwbench.analysis.metrics.topic_metrics import WHERE, Noun
 from rmwbench.analysis.stats.missing import complete
-from rmwbench.analysis.verdicts.ordered_by import TIME, Words
+from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict
 
 
@@ -28,7 +29,7 @@ Lost = Mapping[str, Mapping[str, float]]
 def over_topics(
     found: Mapping[str, Mapping[str, Verdict]],
     lost: Lost | None = None,
-    order: Words = TIME,
+    order: RankingWords = TIME,
     families: Mapping[str, Family] = MappingProxyType({}),
     what: Noun = "topic",
 ) -> dict[str, Overall]:
@@ -59,6 +60,40 @@ def over_topics(
     }
 
 
+MOST_LOST = 0.1
+"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
+shipped (limits/) allows more."""
+
+
+def is_rate(metric: str) -> bool:
+    """Whether a workload that is judged by it has a publisher that sends as fast as it can: nobody
+    asked for all to be delivered."""
+    return metric in GLOSSARY and GLOSSARY[metric].group is RATES
+
+
+def is_carried(undelivered: float, primary: str) -> bool:
+    """Whether an arm that does not deliver this share of its messages delivers what was asked."""
+    return is_rate(primary) or undelivered <= MOST_LOST
+
+
+def decisive(
+    found: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
+) -> dict[str, dict[str, Verdict]]:
+    """`found` for `over_topics`, without what is open in topics that no contender carries: nobody
+    can be chosen for them, so they leave nobody open. Whole where no topic is carried."""
+    nobody = set()
+    for topic, by in found.items():
+        gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
+        if gone and not any(is_carried(one, primary) for one in gone):
+            nobody.add(topic)
+    if len(nobody) == len(found):
+        nobody.clear()
+    return {
+        topic: {arm: v for arm, v in by.items() if topic not in nobody or v.verdict == "worse"}
+        for topic, by in found.items()
+    }
+
+
 _CONTENDS = ("best", "equivalent", "worse", "undecided", "alone")
 
 
@@ -66,7 +101,7 @@ def _overall(
     per: Mapping[str, Verdict],
     others_are_worse: bool,
     lost: Mapping[str, float],
-    order: Words,
+    order: RankingWords,
     what: Noun,
 ) -> Overall:
     kinds = {v.verdict for v in per.values()}

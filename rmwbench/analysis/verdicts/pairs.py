@@ -15,7 +15,12 @@ from scipy import special
 
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
-from rmwbench.analysis.verdicts.ratio import bounded_exp, p_of_signs, rounding_variance
+from rmwbench.analysis.verdicts.ratio import (
+    bounded_exp,
+    p_of_signs,
+    rounding_variance,
+    without_ratio,
+)
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
 
 
@@ -25,9 +30,10 @@ class Pairs:
     j]; p values are one-sided. A pair with fewer blocks than the rules ask for has p = 1.
     """
 
-    logs: np.ndarray  # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite
+    # of the primary metric, shape (arms, blocks); nan: no trial, +inf: infinite, -inf: 0
+    logs: np.ndarray
     blocks: np.ndarray
-    infinite: np.ndarray  # blocks in which either is infinite: such a pair is compared by sign
+    infinite: np.ndarray  # blocks in which either is infinite or 0: compared by sign
     mean: np.ndarray  # of the block log-ratios log(i/j); nan where there is none
     error: np.ndarray  # its standard error, from a variance moderated by the report's others
     freedom: np.ndarray  # of that error
@@ -54,10 +60,8 @@ class Pairs:
         if n < min_blocks:
             return NoRatio(no_data=f"{n} blocks have both, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
-            return NoRatio(
-                no_data=f"in {infinite} of {n} blocks messages that did not arrive reach the quantile, or "
-                "a trial failed: an infinite value has no ratio"
-            )
+            zero = bool(np.isneginf(self.logs[[i, j]]).any())
+            return without_ratio(infinite, f"{n} blocks", zero=zero)
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
         if level > 0:
             error = float(self.error[i, j])
@@ -115,7 +119,8 @@ def _evidence(seen: Sequence[_RawPairs]) -> ReportPriors:
 
 def _seen(arms: Sequence[JudgedArm]) -> _RawPairs:
     values = _table([a.primary for a in arms])
-    logs = np.log(values)
+    with np.errstate(divide="ignore"):
+        logs = np.log(values)
     there = ~np.isnan(logs)
     finite = there & ~np.isinf(logs)
     n = _common(there, there)
@@ -144,15 +149,7 @@ def _tested(
     logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
     finite_blocks = n - infinite
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
-        inflated = (
-            np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
-            if alike.inflates
-            else 1.0
-        )
-        freedom = np.maximum(freedom * alike.freedom_factor(), 1.0)
-        error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
-        error = np.maximum(error, _rounding(seen.values))
+        error, freedom = _error(seen, finite_blocks, prior, alike)
         bound = _bounds(arms)
         spare, extra = _shifts(seen.values, bound, finite_blocks)
         enough = finite_blocks >= max(rules.min_blocks, 2)
@@ -188,11 +185,30 @@ def _tested(
     )
 
 
+def _error(
+    seen: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
+) -> tuple[np.ndarray, np.ndarray]:
+    """The standard error of the mean over finite blocks, and its degrees of freedom: with a variance
+    that is shared between arms, larger where blocks resemble each other, and not below what the
+    clock's steps give."""
+    variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
+    inflated = (
+        np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
+        if alike.inflates
+        else 1.0
+    )
+    error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
+    return np.maximum(error, _rounding(seen.values)), np.maximum(
+        freedom * alike.freedom_factor(), 1.0
+    )
+
+
 def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
-    """[i, j]: i is infinite in some common blocks, j in none. To leave those blocks out makes i
-    look faster than it is, so a test of "i is slower" may do it."""
-    there, endless = ~np.isnan(logs), np.isposinf(logs)
-    found: np.ndarray = (_common(endless, there) > 0) & (_common(there, endless) == 0)
+    """[i, j]: i is infinite in some common blocks, j in none, and neither is 0 in any. To leave
+    those blocks out makes i look faster than it is, so a test of "i is slower" may do it."""
+    there, endless, zero = ~np.isnan(logs), np.isposinf(logs), np.isneginf(logs)
+    no_zero = _common(zero, there) + _common(there, zero) == 0
+    found: np.ndarray = (_common(endless, there) > 0) & (_common(there, endless) == 0) & no_zero
     return found
 
 
@@ -209,7 +225,7 @@ def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.nd
     """
     if not bound.any():
         return np.zeros(n.shape), np.zeros(n.shape)
-    finite = np.isfinite(values)
+    finite = np.isfinite(values) & (values > 0)
     down = np.where(finite, np.log(values) - np.log(np.maximum(values - bound, 0.0)), np.nan)
     up = np.where(finite, np.log(values + bound) - np.log(values), np.nan)
 
@@ -222,8 +238,9 @@ def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.nd
 
 
 def _rounding(values: np.ndarray) -> np.ndarray:
-    """As `ratio.rounding_error` of every pair [i, j], over the blocks in which both are finite."""
-    finite = np.isfinite(values)
+    """As `ratio.rounding_error` of every pair [i, j], over the blocks in which both are finite
+    and not 0."""
+    finite = np.isfinite(values) & (values > 0)
     variance = rounding_variance(values) @ finite.T.astype(float)
     least: np.ndarray = np.sqrt((variance + variance.T) / np.maximum(_common(finite, finite), 1))
     return least

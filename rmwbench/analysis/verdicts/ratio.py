@@ -30,12 +30,10 @@ def ratio(
     if len(blocks) < min_blocks:
         return NoRatio(no_data=f"{len(blocks)} blocks have both, {min_blocks} are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
-    infinite = int(np.count_nonzero(~np.isfinite(a) | ~np.isfinite(b)))
-    if infinite:
-        return NoRatio(
-            no_data=f"in {infinite} of {len(blocks)} blocks messages that did not arrive reach the "
-            "quantile, or a trial failed: an infinite value has no ratio"
-        )
+    finite = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)
+    if without := int(np.count_nonzero(~finite)):
+        zero = not (a.all() and b.all())
+        return without_ratio(without, f"{len(blocks)} blocks", zero=zero)
     logs = np.log(a / b)
     mean, half = float(logs.mean()), 0.0
     if (error := standard_error(logs)) > 0:
@@ -43,6 +41,17 @@ def ratio(
     spare, extra = shifts(a, b, bounds_in(bounds, blocks))
     low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
     return BlockRatio(math.exp(mean), low, high, len(logs))
+
+
+def without_ratio(count: int, of: str, *, zero: bool = False) -> NoRatio:
+    """Why there is no ratio where so many of the blocks or trials have none; `zero`: some value
+    is 0."""
+    if zero:
+        return NoRatio(no_data=f"in {count} of {of} a value is 0 or infinite: that has no ratio")
+    return NoRatio(
+        no_data=f"in {count} of {of} messages that did not arrive reach the quantile, or a trial "
+        "failed: an infinite value has no ratio"
+    )
 
 
 def bounds_in(
@@ -98,10 +107,7 @@ def unpaired(
         )
     infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
     if infinite:
-        return NoRatio(
-            no_data=f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the "
-            "quantile, or a trial failed: an infinite value has no ratio"
-        )
+        return without_ratio(infinite, f"{len(a) + len(b)} trials")
     a, b = np.log(a), np.log(b)
     within = [float(x.var(ddof=1)) / len(x) for x in (a, b)]
     between = between_sd or 0.0
@@ -155,7 +161,7 @@ def spread(workload: Sequence[JudgedArm]) -> float | None:
             logs = [
                 math.log(i.primary[b] / j.primary[b])
                 for b in set(i.primary) & set(j.primary)
-                if math.isfinite(i.primary[b]) and math.isfinite(j.primary[b])
+                if 0 < i.primary[b] < math.inf and 0 < j.primary[b] < math.inf
             ]
             if len(logs) > 1:
                 found.append(float(np.std(logs, ddof=1)))
@@ -175,9 +181,9 @@ def bounded_exp(x: float) -> float:
 def rounding_variance(values: np.ndarray) -> np.ndarray:
     """Of the logarithm of each value, where a coarse clock rounded all to multiples of a quantum q
     (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape; nan, which
-    is no trial, and infinite values have 0."""
+    is no trial, infinite values and 0 have 0."""
     out = np.zeros(values.shape)
-    known = np.isfinite(values)
+    known = np.isfinite(values) & (values > 0)
     x = values[known]
     steps = np.diff(np.sort(x))
     steps = steps[steps > 0]

@@ -17,7 +17,7 @@ simulation: what looks cost and save stands in docs/formulas.md.
 
 How a campaign uses it:
 
-    planned = sequential.looks(minimum=5, maximum=20)       # (5, 8, 12, 20), kept in the plan
+    planned = sequential.planned_looks(minimum=5, maximum=20)  # (5, 8, 12, 20), kept in the plan
     ... run blocks until `blocks in planned` ...
     verdicts = sequential.judge(workloads, rules, planned)  # every look so far, decisions kept
     if not sequential.needs_more(verdicts): stop            # else, until time is over, go on
@@ -45,12 +45,12 @@ Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict, as `compare.judge` gives them."""
 
 
-def looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
+def planned_looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
     """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is
     always `maximum`.
 
     From `minimum` on, each half as many again as the one before, or every `every` blocks. A look
-    that the maximum follows at less than a quarter more is left out: looks(5, 6) is (6,), a
+    that the maximum follows at less than a quarter more is left out: planned_looks(5, 6) is (6,), a
     campaign of fixed length. ValueError where 2 ≤ minimum ≤ maximum does not hold or `every` is
     below 1.
     """
@@ -58,11 +58,11 @@ def looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ..
         raise ValueError(
             f"looks need 2 ≤ minimum ≤ maximum and every ≥ 1, not {minimum}, {maximum}, {every}"
         )
-    found, at = [], minimum
+    numbers, at = [], minimum
     while at * LEAST_GROWTH <= maximum:
-        found.append(at)
+        numbers.append(at)
         at = math.ceil(at * GROWTH) if every is None else at + every
-    return (*found, maximum)
+    return (*numbers, maximum)
 
 
 def alpha_at(
@@ -128,7 +128,7 @@ def judge(
     """
     from rmwbench.analysis.verdicts import best  # it uses this module's times
 
-    there = blocks if blocks is not None else _blocks(workloads)
+    there = blocks if blocks is not None else blocks_of(workloads)
     there = min(there, looks[-1])
     stops = {end for end in endings if end < there} | ({there} if ended else set())
     spent = shares(looks, stops, rules.alpha)
@@ -136,18 +136,19 @@ def judge(
     decided: dict[str, dict[str, Verdict]] = {}
     for n in [n for n in spent if n <= there] or [there]:
         now = replace(rules, alpha=spent.get(n, 0.0), ahead=ahead, campaign_alpha=rules.alpha)
-        decided = best.judge({w: seen(arms, n) for w, arms in workloads.items()}, now, decided)
+        then = {workload: arms_after(arms, n) for workload, arms in workloads.items()}
+        decided = best.judge(then, now, decided)
     return decided
 
 
-def seen(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
+def arms_after(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
     """The arms of one comparison as they are judged after so many blocks. What a busy machine
     spoilt is known of these blocks only: if later ones had a say in it, a report could not give the
     decisions of its looks again."""
-    return unbound([first(arm, blocks) for arm in arms])
+    return unbound([arm_after(arm, blocks) for arm in arms])
 
 
-def first(arm: JudgedArm, blocks: int) -> JudgedArm:
+def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
     """What is known of it after so many blocks: those, without the ones that the machine spoilt
     and that ran again later."""
 
@@ -177,13 +178,14 @@ def _spent(blocks: int, maximum: int) -> float:
     return (blocks / maximum) ** SPENDING_EXPONENT
 
 
-def _blocks(workloads: Mapping[str, Sequence[JudgedArm]]) -> int:
+def blocks_of(workloads: Mapping[str, Sequence[JudgedArm]]) -> int:
+    """How many blocks there are, by the last of which an arm has anything."""
     return max(
         (
-            b + 1
+            block + 1
             for arms in workloads.values()
-            for a in arms
-            for b in (*a.primary, *a.undelivered, *a.failed)
+            for arm in arms
+            for block in (*arm.primary, *arm.undelivered, *arm.failed)
         ),
         default=0,
     )

@@ -23,8 +23,7 @@ from scipy import special
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.comparisons import PRIMARY
-from rmwbench.analysis.metrics.glossary import Better, Metric
-from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
+from rmwbench.analysis.metrics.glossary import FAILED_TRIALS, Better, Metric
 from rmwbench.analysis.stats.resolution import (
     Threshold,
     blocks_for,
@@ -134,9 +133,9 @@ class _Test:
     error: float
     freedom: float
     trials: int
-    worse: float
-    better: float
-    equivalent: float
+    p_worse: float
+    p_better: float
+    p_equivalent: float
     by_order: bool = False
     spare: float = 0.0  # by how much the hosts' clocks may have made `mean` too large …
     extra: float = 0.0  # … or too small
@@ -149,15 +148,15 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer
     effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in statements]
     tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Test)}
     different = holm(
-        {n: min(1.0, 2 * min(e.worse, e.better)) for n, e in tested.items()}, rules.alpha
+        {n: min(1.0, 2 * min(e.p_worse, e.p_better)) for n, e in tested.items()}, rules.alpha
     )
     equal = holm(
-        {n: e.equivalent for n, e in tested.items() if _has_margin(statements[n])}, rules.alpha
+        {n: e.p_equivalent for n, e in tested.items() if _has_margin(statements[n])}, rules.alpha
     )
     answers = [
         StatementAnswer("no data", None, e)
         if isinstance(e, str)
-        else _answer(statements[n], e, different[n], equal.get(n, (False, 1)), rules)
+        else _answer(statements[n], e, different[n], equal.get(n, Holm()), rules)
         for n, e in enumerate(effects)
     ]
     return _loss_first(statements, answers)
@@ -254,18 +253,18 @@ def _effect(
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows
     # that two do not.
-    equivalent = (
+    p_equivalent = (
         max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
     )
-    worse, better = above(floor + spare), below(floor + extra)
+    p_worse, p_better = above(floor + spare), below(floor + extra)
     return _Test(
         mean,
         error,
         freedom,
         min(len(left), len(right)),
-        worse,
-        better,
-        equivalent,
+        p_worse,
+        p_better,
+        p_equivalent,
         spare=spare,
         extra=extra,
     )
@@ -302,10 +301,10 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Tes
     mean, error, freedom = _mean(a[:, 0] / a[:, 1], b[:, 0] / b[:, 1], q.paired, chance)
     allowed = 0.0 if q.reliable else rules.loss_margin
     above, below = _p_above(mean, error, freedom), _p_above(-mean, error, freedom)
-    worse = above(allowed) if mean > allowed else 1.0
-    better = below(allowed) if mean < -allowed else 1.0
-    equivalent = max(1 - above(allowed), 1 - below(allowed)) if _has_margin(q) else 1.0
-    return _Test(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent)
+    p_worse = above(allowed) if mean > allowed else 1.0
+    p_better = below(allowed) if mean < -allowed else 1.0
+    p_equivalent = max(1 - above(allowed), 1 - below(allowed)) if _has_margin(q) else 1.0
+    return _Test(mean, error, freedom, min(len(a), len(b)), p_worse, p_better, p_equivalent)
 
 
 def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
@@ -313,19 +312,19 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test
     difference."""
     same = len(np.unique(np.concatenate([a, b]))) == 1
     if same:
-        worse = better = 1.0
+        p_worse = p_better = 1.0
     else:
         of_b, of_a = q.bounds_of_values()
         p = p_of_signs if q.paired else p_of_ranks
-        worse = p(b, a, rules.least(), (of_b, of_a))
-        better = p(a, b, rules.least(), (of_a, of_b))
+        p_worse = p(b, a, rules.least(), (of_b, of_a))
+        p_better = p(a, b, rules.least(), (of_a, of_b))
     return _Test(
         0.0 if same else math.nan,
         math.inf,
         1.0,
         min(len(a), len(b)),
-        worse,
-        better,
+        p_worse,
+        p_better,
         1.0,
         by_order=True,
     )
@@ -390,49 +389,57 @@ def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], flo
     return p
 
 
-def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, tuple[bool, int]]:
-    """Holm's step-down procedure (Scand. J. Stat. 6, 1979): whether each is rejected, and by how
-    much its p was multiplied (those after the stop: as there). Keys have an order, which decides
-    between equal p values."""
-    out, stop = {}, None
+@dataclass(frozen=True)
+class Holm:
+    """Whether a hypothesis is rejected, and by how much its p was multiplied."""
+
+    rejected: bool = False
+    multiplier: int = 1
+
+
+def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, Holm]:
+    """Holm's step-down procedure (Scand. J. Stat. 6, 1979); those after the stop are multiplied as
+    at the stop. Keys have an order, which decides between equal p values."""
+    outcomes, stop = {}, None
     for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
         remaining = len(p) - place
         if stop is None and not (alpha > 0 and p[n] * remaining <= alpha):
             stop = remaining
-        out[n] = (stop is None, stop or remaining)
-    return out
+        outcomes[n] = Holm(stop is None, stop or remaining)
+    return outcomes
 
 
-def _answer(
-    q: Statement, e: _Test, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
-) -> StatementAnswer:
-    claimed, multiplier = different
+def _answer(q: Statement, e: _Test, different: Holm, equal: Holm, rules: Rules) -> StatementAnswer:
+    claim: Direction | None = None
+    if different.rejected:
+        claim = "worse" if e.p_worse < e.p_better else "better"
     # where nothing may be decided yet, the interval is of 95 % by itself
-    level = rules.alpha / (2 * multiplier) if rules.alpha > 0 else 0.025
-    direction: Direction = "worse" if e.worse < e.better else "better"
+    level = rules.alpha / (2 * different.multiplier) if rules.alpha > 0 else 0.025
+    if q.metric is FAILED_TRIALS:
+        return _failures_answer(q, claim)
     if _is_fraction(q):
-        return _fraction_answer(q, e, claimed, direction, level, equal, rules)
+        return _fraction_answer(q, e, claim, level, equal, rules)
     if e.by_order:
-        return _order_answer(q, e, claimed, direction)
+        return _order_answer(q, e, claim)
     rules = _rules_of(q, rules)
     effect = _ratio(q, e, level)
     beyond = abs(e.mean) > math.log1p(rules.least())
     unit = "blocks" if q.paired else "trials of each campaign"
-    if claimed and beyond:
-        return StatementAnswer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
-    if equal[0]:
-        effect = _ratio(q, e, rules.alpha / equal[1])
+    if claim and beyond:
+        return StatementAnswer(claim, effect, f"{_times(effect)} over {e.trials} {unit}")
+    if equal.rejected:
+        effect = _ratio(q, e, rules.alpha / equal.multiplier)
         return StatementAnswer(
             "equivalent", effect, f"{_times(effect)}: within the margin of {percent(rules.margin)}"
         )
     inside = (
-        "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
+        "; a difference, but one that the margin or the machine's noise allows" if claim else ""
     )
     if abs(e.mean) <= max(e.spare, e.extra):
         return StatementAnswer(
             "undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to"
         )
-    needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
+    needed = _needed(e, beyond, 2 * different.multiplier, equal.multiplier, rules)
     hope = (
         f"about {needed} {unit} would decide it"
         if needed
@@ -441,26 +448,22 @@ def _answer(
     return StatementAnswer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
 
 
-def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -> StatementAnswer:
-    endless = any(math.isinf(v) for side in (q.right, q.left) for v in side.values())
+def _order_answer(q: Statement, e: _Test, claim: Direction | None) -> StatementAnswer:
+    left, right = q.values()
+    endless = any(math.isinf(value) for value in (*left, *right))
+    if e.mean == 0:
+        if endless:
+            reason = "no trial delivered enough to reach this quantile"
+            return StatementAnswer("undecided", None, reason)
+        every = "in every block that both have" if q.paired else "in every trial"
+        return StatementAnswer("equivalent", None, f"{right[0]:g} {every}")
     why = (
         "in some trials messages that did not arrive reach this quantile, or they failed"
         if endless
         else "it is 0 in some trials"
     )
-    if e.mean == 0:
-        value = next(iter(q.right.values()))
-        every = (
-            "no trial delivered enough to reach this quantile"
-            if endless
-            else f"{value:g} in every trial"
-        )
-        return StatementAnswer("undecided" if endless else "equivalent", None, every)
-    return StatementAnswer(
-        direction if claimed else "undecided",
-        NoRatio(no_data=why),
-        f"{why}: compared by order only",
-    )
+    reason = f"{why}: compared by order only"
+    return StatementAnswer(claim or "undecided", NoRatio(no_data=why), reason)
 
 
 def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
@@ -477,36 +480,38 @@ def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) ->
     return blocks_for_equivalence(ratio_now, upper, equal, threshold, least=least)
 
 
+def _failures_answer(q: Statement, claim: Direction | None) -> StatementAnswer:
+    (failed_a, trials_a), (failed_b, trials_b) = (
+        tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.right, q.left)
+    )
+    reason = f"{failed_a} of {trials_a} trials failed in A, {failed_b} of {trials_b} in B"
+    if not failed_a and not failed_b:
+        return StatementAnswer("equivalent", None, reason)
+    return StatementAnswer(claim or "undecided", None, reason)
+
+
 def _fraction_answer(
     q: Statement,
     e: _Test,
-    claimed: bool,
-    direction: Direction,
+    claim: Direction | None,
     level: float,
-    equal: tuple[bool, int],
+    equal: Holm,
     rules: Rules,
 ) -> StatementAnswer:
-    if e.by_order:
-        (fa, na), (fb, nb) = (
-            tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.right, q.left)
-        )
-        text = f"{fa} of {na} trials failed in A, {fb} of {nb} in B"
-        if not fa and not fb:
-            return StatementAnswer("equivalent", None, text)
-        return StatementAnswer(direction if claimed else "undecided", None, text)
     effect = _change(e, level)
     promise = (
         "asked to be reliable"
         if q.reliable
         else f"{percent(rules.loss_margin)} is allowed to best effort"
     )
-    if claimed:
-        word = "more" if direction == "worse" else "less"
-        return StatementAnswer(direction, effect, f"{points(e.mean)} {word} ({promise})")
+    if claim:
+        word = "more" if claim == "worse" else "less"
+        return StatementAnswer(claim, effect, f"{points(e.mean)} {word} ({promise})")
+    # a loss in a block that only one side has speaks against "nothing" as well
     if not any(lost for side in (q.right, q.left) for lost, _ in side.values()):
         return StatementAnswer("equivalent", effect, "nothing is missing on either side")
-    if equal[0]:
-        effect = _change(e, rules.alpha / equal[1])
+    if equal.rejected:
+        effect = _change(e, rules.alpha / equal.multiplier)
         return StatementAnswer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
     if e.mean == 0:
         return StatementAnswer(

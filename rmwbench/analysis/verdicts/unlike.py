@@ -214,7 +214,9 @@ def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
 
 
 def _months(earlier: date, later: date) -> int:
-    return (later.year - earlier.year) * 12 + later.month - earlier.month
+    """How many months have begun since: 19 where it is 18 and a day."""
+    months = (later.year - earlier.year) * 12 + later.month - earlier.month
+    return months + (later.day > earlier.day)
 
 
 def between(a: ArmFacts, b: ArmFacts) -> list[str]:
@@ -228,7 +230,7 @@ def between(a: ArmFacts, b: ArmFacts) -> list[str]:
             out.append(f"{name}: {_word(mine)} in A, {_word(other)} in B")
     of_a, of_b = _date(a.release_date), _date(b.release_date)
     if of_a and of_b:
-        months = abs(_months(of_a, of_b))
+        months = _months(*sorted((of_a, of_b)))
         if months > MONTHS:
             out.append(f"released {months} months apart: {of_a} in A, {of_b} in B")
     return out

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.stats.estimate import number
-from rmwbench.analysis.verdicts.ordered_by import TIME, Words
+from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.words.fields import absent
 
 
@@ -25,7 +25,7 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class JudgedArm:
-    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed) as
+    """One arm in one workload. `primary`: block -> the trial's primary metric (0, +inf allowed) as
     what is better when it is smaller: one divided by it where a larger value is the better one.
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
@@ -47,7 +47,7 @@ class JudgedArm:
     bounds: Mapping[int, float] = field(default_factory=dict)
     failed: frozenset[int] = frozenset()
     barred: str | None = None
-    order: Words = TIME
+    order: RankingWords = TIME
     since: Mapping[int, int] = field(default_factory=dict)
     busy: Mapping[int, bool] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
@@ -56,7 +56,9 @@ class JudgedArm:
 
     def values(self) -> Mapping[int, float]:
         """Block -> the primary metric itself."""
-        return {block: self.order.cost(value) for block, value in self.primary.items()}
+        return {
+            block: self.order.as_lower_is_better(value) for block, value in self.primary.items()
+        }
 
     def fates_together(self) -> Fates | None:
         """Over its blocks, with those that it lost; None where they were not counted."""

@@ -1,7 +1,7 @@
 """From tests to verdicts in words, each with the reason that a reader needs to disagree with it."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,8 +136,7 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"{j.arm.order.behind_of(against)} in sign: its quantile is infinite, because "
-                f"{_why_infinite(j.arm)}",
+                f"{j.arm.order.behind_of(against)} in sign: {_why_by_sign(j.arm, against)}",
                 by=By.PRIMARY,
             )
         cost = j.cost(found)
@@ -237,7 +236,8 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, found: BlockRatio) -> str
     )
     if not bound_ns:
         return None
-    apart_ns = abs(_centre(j.arm) - _centre(leader.arm))
+    both = sorted(j.arm.primary.keys() & leader.arm.primary.keys())
+    apart_ns = abs(_centre(j.arm, both) - _centre(leader.arm, both))
     if apart_ns > bound_ns:
         return None
     return (
@@ -366,10 +366,12 @@ def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | 
     )
 
 
-def _why_infinite(arm: JudgedArm) -> str:
+def _why_by_sign(arm: JudgedArm, other: str) -> str:
+    if math.inf not in arm.primary.values():
+        return f"{other} is 0 in some blocks, and there is no ratio to 0"
     if arm.failed:
-        return f"{len(arm.failed)} of its trials failed"
-    return arm.order.why_infinite("it")
+        return f"its quantile is infinite, because {len(arm.failed)} of its trials failed"
+    return f"its quantile is infinite, because {arm.order.why_infinite('it')}"
 
 
 def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
@@ -380,24 +382,26 @@ def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
     ]
     if failed:
         return f"{' and '.join(failed)}: too few blocks to decide it"
+    zero = [a.name for a in (arm, leader) if 0 in a.primary.values()]
+    if zero:
+        verb = "is" if len(zero) == 1 else "are"
+        return f"{' and '.join(zero)} {verb} 0 in some blocks, in too few to decide by sign"
     return f"in some blocks {arm.order.why_infinite('the quantile')}, in too few to decide by sign"
 
 
-def _place(arm: JudgedArm) -> tuple[float, float]:
-    """The share of infinite blocks, then the geometric mean of the others: the order in which arms
-    lead."""
+def _place(arm: JudgedArm) -> tuple[float, float, float]:
+    """The share of infinite blocks, then of those that are not 0, then the geometric mean of the
+    others: the order in which arms lead."""
     values = list(arm.primary.values())
-    finite = [math.log(v) for v in values if math.isfinite(v)]
-    return 1 - len(finite) / len(values), float(np.mean(finite)) if finite else math.inf
+    finite = [v for v in values if math.isfinite(v)]
+    logs = [math.log(v) for v in finite if v > 0]
+    mean = float(np.mean(logs)) if logs else math.inf
+    return 1 - len(finite) / len(values), 1 - values.count(0) / len(values), mean
 
 
-def _centre(arm: JudgedArm) -> float:
-    values = list(arm.primary.values())
-    return (
-        math.exp(float(np.mean(np.log(values))))
-        if all(math.isfinite(v) for v in values)
-        else math.inf
-    )
+def _centre(arm: JudgedArm, blocks: Sequence[int]) -> float:
+    """The geometric mean over these blocks, in which it is finite."""
+    return math.exp(float(np.mean(np.log([arm.primary[block] for block in blocks]))))
 
 
 def _fraction(arm: JudgedArm) -> float:

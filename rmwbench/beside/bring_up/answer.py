@@ -10,7 +10,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.bring_up import PLACES, TrialBringUp
-from rmwbench.analysis.metrics.glossary import METRICS, nodes
+from rmwbench.analysis.metrics.glossary import BRING_UP, METRICS
 from rmwbench.bundle import Bundle
 from rmwbench.results import shown as answer
 from rmwbench.results.judged import JudgedCampaign
@@ -27,7 +27,7 @@ TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 """After which the nodes that are active are counted for a reader."""
 MOST_POINTS = 400
 """A curve of the chart has so many points at most, which is some hundred pixels wide."""
-HEADINGS = {m.heading: m.name for m in METRICS if m.group is nodes.GROUP and m.heading}
+HEADINGS = {m.heading: m.name for m in METRICS if m.group is BRING_UP and m.heading}
 """Columns and their metrics."""
 TEXT = (
     "Time counts from the launch of the nodes, whose programs had been started before; a node is "

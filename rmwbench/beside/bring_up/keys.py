@@ -1,6 +1,6 @@
 """Whether the lifecycle nodes of a workload and their manager can be brought up.
 
-The nodes themselves are nodes of the graph (rmwbench/suite/workload/lifecycle.py): their shorthand
+The nodes themselves are nodes of the graph (rmwbench/suite/workload/topology.py): their shorthand
 `bring_up: {nodes: 100}` is one of its shapes.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.workload.topology import Node
 
 KEY = KIND = None
@@ -18,11 +18,8 @@ METRIC = "bring_up_time"
 
 def check(asked: None, workload: Any) -> None:
     """Raises Fault, counted from the workload."""
-    try:
+    with inside("nodes"):
         check_lifecycle(workload.written_out)
-    except Fault as fault:
-        fault.at = ("nodes", *fault.at)
-        raise
     if workload.primary_metric == METRIC and managed(workload.written_out) is None:
         raise Fault(
             f"`{METRIC}` is about lifecycle nodes that a manager brings up, and there is "
@@ -92,13 +89,16 @@ def check_lifecycle(nodes: Sequence[Node]) -> None:
         )
     for index in (*managers, *living):
         _check_node(nodes[index], index)
-    manager = nodes[managers[0]]
+    with inside(managers[0], "manages"):
+        _check_manager(nodes[managers[0]], nodes)
+
+
+def _check_manager(manager: Node, nodes: Sequence[Node]) -> None:
     if manager.joins_s is None:
         raise Fault(
             f"manager `{manager.name}` would begin before the window in which it is measured",
             expected="`joins_s: 0`, or later",
             actual="no `joins_s`",
-            at=(managers[0], "manages"),
         )
     shared = [
         node for node in nodes if node.process_name == manager.process_name and node is not manager
@@ -108,14 +108,12 @@ def check_lifecycle(nodes: Sequence[Node]) -> None:
             f"manager `{manager.name}` shares its process with node `{shared[0].name}`",
             expected="a process of its own",
             actual=manager.process_name,
-            at=(managers[0], "manages"),
         )
     if len({node.host for node in nodes}) > 1:
         raise Fault(
             "lifecycle nodes are brought up on one host",
             expected="the same host for all nodes",
             actual=", ".join(sorted({node.host for node in nodes})),
-            at=(managers[0], "manages"),
         )
 
 

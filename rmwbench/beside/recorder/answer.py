@@ -16,9 +16,9 @@ from rmwbench.analysis.metrics.recording import PLACES, Recorded, RecordingFates
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.shown import (
     RecordedTopic,
     Recordings,
@@ -91,7 +91,7 @@ def _and(*texts: str) -> str:
 
 
 def of_trial(
-    bundle: Bundle, trial: int, topics: Sequence[str], small: ReportTables
+    bundle: Bundle, trial: int, topics: Sequence[str], small: SmallTables
 ) -> Recorded | None:
     """From a trial's tables; None where no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
@@ -109,7 +109,7 @@ def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
 
 
 def recordings(
-    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: ReportTables
+    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> Recordings | None:
     """None where no cell has a recorder."""
     cases: dict[str, Mapping[str, Any]] = {}

@@ -61,7 +61,7 @@ def lines(plan: Plan) -> Iterator[str]:
     written = sum(bag_bytes(plan.cell(trial.cell)) for trial in plan.trials)
     in_memory = max(map(bag_bytes, _in_memory(plan)), default=0)
     yield (
-        f"[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, "
+        f"Bags: recorders write up to {written / MIB:.0f} MiB in all, "
         f"{max(map(bag_bytes, cells)) / MIB:.0f} MiB in a trial; at a time at most "
         f"{in_memory / MIB:.0f} MiB in memory and "
         f"{disk_bytes(plan) / MIB:.0f} MiB in the campaign's directory."

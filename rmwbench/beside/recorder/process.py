@@ -22,10 +22,10 @@ from itertools import takewhile
 from pathlib import Path
 
 from rmwbench.beside import Broken
-from rmwbench.beside.recorder import log
+from rmwbench.beside.recorder import account
+from rmwbench.beside.recorder.account import RecorderLog
 from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
 from rmwbench.beside.recorder.keys import NAME
-from rmwbench.beside.recorder.log import RecorderLog
 from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.middleware import ros2
@@ -213,7 +213,7 @@ class RecorderProcess:
 
     @property
     def said(self) -> RecorderLog:
-        return log.parse(self._text, self._rosbag2.version if self._rosbag2 else ())
+        return account.parse_log(self._text, self._rosbag2.version if self._rosbag2 else ())
 
     @property
     def _text(self) -> str:

@@ -26,8 +26,7 @@ from rmwbench.beside.recorder.process import (
     variables,
 )
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
-from rmwbench.campaign.trial.noting import note, step
-from rmwbench.campaign.trial.outcome import Order, TrialOutcome
+from rmwbench.campaign.trial.outcome import Order, TrialOutcome, note, step
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Samplers

@@ -11,28 +11,30 @@ as well. What was heard against the documentation needs no proof.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
-
-import numpy as np
+from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.records.ledger import FOREIGN
 from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.evidence import SmallTables
+from rmwbench.codes import FOREIGN
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.report_tables import ReportTables
-from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow
+from rmwbench.results.shown import (
+    RosVariables,
+    RosVariablesArm,
+    RosVariablesRow,
+    RosVariablesVerdict,
+)
 from rmwbench.words import numbers as fmt
 
-Word = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
-OBEYED: Word = "obeyed"
-NOT_OBEYED: Word = "not obeyed"
-NO_DATA: Word = "no data"
-NOT_SUPPORTED: Word = "not supported"
-IS_CONTROL: Word = "control"
+OBEYED: RosVariablesVerdict = "obeyed"
+NOT_OBEYED: RosVariablesVerdict = "not obeyed"
+NO_DATA: RosVariablesVerdict = "no data"
+NOT_SUPPORTED: RosVariablesVerdict = "not supported"
+IS_CONTROL: RosVariablesVerdict = "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
 """The worker's counter of messages that it took in the middleware's memory; absent where there were
 none."""
@@ -44,13 +46,16 @@ TEXT = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CaseCounts:
-    """What one arm did in one case: messages of the steady state that readers took and that were
-    published for them, of each done trial; those that readers took as a loan, warm-up included; the
-    trials in which a reader was matched; and the finished trials that are not done."""
+    """What one arm did in one case. Of each done trial: messages of the steady state that readers
+    took (`heard`) and that were published for them (`wanted`); whether any message arrived at any
+    time, `heard_at_all`: silence is more than a steady state without; and those that readers took
+    as a loan, warm-up included. Then the trials in which a reader was matched, and the finished
+    trials that are not done."""
 
     heard: tuple[int, ...]
+    heard_at_all: tuple[bool, ...]
     wanted: tuple[int, ...]
     lent: tuple[int, ...]
     matched: int
@@ -68,37 +73,44 @@ class CaseCounts:
     def text(self) -> str:
         """`heard 150 of 150, matched in 3 of 3 trials`."""
         of = f"{fmt.counted(self.trials, 'trial')}"
+        outside = sum(
+            at_all and not steady
+            for at_all, steady in zip(self.heard_at_all, self.heard, strict=True)
+        )
+        only_outside = f", only outside the steady state in {outside} of {of}" if outside else ""
         lent = f", took {sum(self.lent)} as loans" if any(self.lent) else ""
         return (
-            f"heard {sum(self.heard)} of {sum(self.wanted)}{lent}, matched in {self.matched} "
-            f"of {of}"
+            f"heard {sum(self.heard)} of {sum(self.wanted)}{only_outside}{lent}, matched in "
+            f"{self.matched} of {of}"
         )
 
 
 @dataclass(frozen=True)
 class VariablesAnswer:
-    """`reason`: why there is no data, or in how many trials alone; empty where the numbers say
+    """`reason`: why there is no data, or in how few trials it is so; empty where the numbers say
     all."""
 
-    answer: Word
+    answer: RosVariablesVerdict
     reason: str = ""
 
 
-def judged(expected: str, seen: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
-    """What is seen of a case against what must happen there. `control` is what the same arm does on
-    the same hosts where it is not to be silent (without variables), or where it is to lend; None
+def judged(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
+    """What is counted of a case against what must happen there. `control` is what the same arm does
+    on the same hosts where it is not to be silent (without variables), or where it is to lend; None
     where the campaign has none."""
-    if not seen.trials:
-        return VariablesAnswer(NO_DATA, _missed(seen))
-    if 0 in seen.wanted:
+    if not counts.trials:
+        return VariablesAnswer(NO_DATA, _missed(counts))
+    if 0 in counts.wanted:
         return VariablesAnswer(NO_DATA, "a writer published nothing")
     if expected in (LENT, NOT_LENT):
-        return _of_loans(expected, seen, control)
-    some = sum(count > 0 for count in seen.heard)
+        return _of_loans(expected, counts, control)
+    some = sum(counts.heard_at_all)
+    outside = "heard only outside the steady state" if some and not any(counts.heard) else ""
     if expected == NOT_HEARD and some:
-        return VariablesAnswer(NOT_OBEYED, _alone("heard", some, seen))
-    if expected == HEARD and some == seen.trials:
-        return VariablesAnswer(OBEYED)
+        reasons = (outside, _in_only("heard", some, counts))
+        return VariablesAnswer(NOT_OBEYED, "; ".join(filter(None, reasons)))
+    if expected == HEARD and some == counts.trials:
+        return VariablesAnswer(OBEYED, outside)
     if control is None:
         return VariablesAnswer(
             NO_DATA,
@@ -108,24 +120,24 @@ def judged(expected: str, seen: CaseCounts, control: CaseCounts | None) -> Varia
         why = control.text if control.trials else _missed(control)
         return VariablesAnswer(NO_DATA, f"silence without a control: without variables {why}")
     if expected == HEARD and some:
-        return VariablesAnswer(NO_DATA, f"trials disagree: {_alone('heard', some, seen)}")
+        return VariablesAnswer(NO_DATA, f"trials disagree: {_in_only('heard', some, counts)}")
     return VariablesAnswer(NOT_OBEYED if expected == HEARD else OBEYED)
 
 
-def _of_loans(expected: str, seen: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
+def _of_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
     """The same of loans. An arm that is allowed to lend and never does may be unable to: that is
     not disobedience."""
-    some = sum(count > 0 for count in seen.lent)
+    some = sum(count > 0 for count in counts.lent)
     if expected == NOT_LENT and some:
-        return VariablesAnswer(NOT_OBEYED, _alone("took loans", some, seen))
-    if expected == LENT and some == seen.trials:
+        return VariablesAnswer(NOT_OBEYED, _in_only("took loans", some, counts))
+    if expected == LENT and some == counts.trials:
         return VariablesAnswer(OBEYED)
-    if not any(seen.heard):
+    if not any(counts.heard_at_all):
         return VariablesAnswer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
     if expected == LENT:
         return VariablesAnswer(
             NO_DATA,
-            _alone("took loans", some, seen)
+            _in_only("took loans", some, counts)
             if some
             else "it lent nothing though it was allowed to",
         )
@@ -136,35 +148,35 @@ def _of_loans(expected: str, seen: CaseCounts, control: CaseCounts | None) -> Va
     return VariablesAnswer(OBEYED)
 
 
-def _of_enough_trials(answer: VariablesAnswer, seen: CaseCounts) -> VariablesAnswer:
+def _of_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesAnswer:
     if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
-    reason = undecided(answer.answer, seen.trials)
+    reason = undecided(answer.answer, counts.trials)
     return VariablesAnswer(NO_DATA, reason) if reason else answer
 
 
-def _alone(verb: str, some: int, seen: CaseCounts) -> str:
+def _in_only(verb: str, some: int, counts: CaseCounts) -> str:
     """Empty where it was in all trials."""
     return (
         ""
-        if some == seen.trials
-        else f"{verb} in {some} of {fmt.counted(seen.trials, 'trial')} alone"
+        if some == counts.trials
+        else f"{verb} in only {some} of {fmt.counted(counts.trials, 'trial')}"
     )
 
 
-def of_control(seen: CaseCounts) -> VariablesAnswer:
+def of_control(counts: CaseCounts) -> VariablesAnswer:
     """The case without variables itself."""
-    if not seen.trials:
-        return VariablesAnswer(NO_DATA, _missed(seen))
+    if not counts.trials:
+        return VariablesAnswer(NO_DATA, _missed(counts))
     return (
         VariablesAnswer(IS_CONTROL)
-        if seen.everything
+        if counts.everything
         else VariablesAnswer(NO_DATA, "not everything is heard without variables")
     )
 
 
-def _missed(seen: CaseCounts) -> str:
-    return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
+def _missed(counts: CaseCounts) -> str:
+    return f"no trial is done: {why_none(counts.missed)}" if counts.missed else "no trial was run"
 
 
 def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
@@ -173,7 +185,7 @@ def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
 
 
 def answered(
-    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: ReportTables
+    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> RosVariables | None:
     """None where no cell has any."""
     chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
@@ -182,9 +194,11 @@ def answered(
     if not found:
         return None
     lines = bundle.trials()
-    seen = {row["cell"]: _seen(bundle, row["cell"], measured, lines, small) for row, _ in found}
+    counts = {
+        row["cell"]: _case_counts(bundle, row["cell"], measured, lines, small) for row, _ in found
+    }
     controls = {
-        (definition["ros_variables"]["case"], _place(row, definition)): seen[row["cell"]]
+        (definition["ros_variables"]["case"], _place(row, definition)): counts[row["cell"]]
         for row, definition in found
         if definition["ros_variables"]["case"] in (CONTROL, LOANS)
     }
@@ -197,7 +211,7 @@ def answered(
             key,
             {"workload": key[0], "title": definition["workload"]["title"], **asked},
         )
-        one = seen[row["cell"]]
+        one = counts[row["cell"]]
         if reason := bundle.unsupported.get(row["cell"]):
             answer = VariablesAnswer(NOT_SUPPORTED, reason)
         elif asked["case"] == CONTROL:
@@ -215,8 +229,8 @@ def answered(
     return RosVariables(text=TEXT, summary=_summary(rows), rows=rows)
 
 
-def _arm(row: Mapping[str, Any], answer: VariablesAnswer, seen: CaseCounts) -> RosVariablesArm:
-    any_done = bool(seen.trials)
+def _arm(row: Mapping[str, Any], answer: VariablesAnswer, counts: CaseCounts) -> RosVariablesArm:
+    any_done = bool(counts.trials)
     return RosVariablesArm(
         arm=row["arm"],
         middleware=row["middleware"],
@@ -224,36 +238,35 @@ def _arm(row: Mapping[str, Any], answer: VariablesAnswer, seen: CaseCounts) -> R
         cell=row["cell"],
         answer=answer.answer,
         reason=answer.reason,
-        trials=seen.trials,
-        heard=sum(seen.heard) if any_done else None,
-        wanted=sum(seen.wanted) if any_done else None,
-        lent=sum(seen.lent) if any_done else None,
-        matched=seen.matched if any_done else None,
-        text=seen.text if any_done else "",
+        trials=counts.trials,
+        heard=sum(counts.heard) if any_done else None,
+        wanted=sum(counts.wanted) if any_done else None,
+        lent=sum(counts.lent) if any_done else None,
+        matched=counts.matched if any_done else None,
+        text=counts.text if any_done else "",
     )
 
 
 def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow, ...]:
-    """To be heard is what an arm does without variables, too, and so does one that ignores them: it
-    is obedience only where the same arm is silent at another setting of one of these variables that
-    demands it."""
-    reads: dict[str, set[str]] = {}
+    """An arm that ignores the variables is heard too. So being heard counts as obeyed only where
+    another setting of one of the same variables made this arm silent."""
+    silenced_by: dict[str, set[str]] = {}
     for row in rows:
         for arm in row.arms:
             if row.expected == NOT_HEARD and arm.answer == OBEYED:
-                reads.setdefault(arm.arm, set()).update((*row.writer, *row.reader))
+                silenced_by.setdefault(arm.arm, set()).update((*row.writer, *row.reader))
 
-    def told(row: RosVariablesRow, arm: RosVariablesArm) -> RosVariablesArm:
+    def checked(row: RosVariablesRow, arm: RosVariablesArm) -> RosVariablesArm:
         names = dict.fromkeys((*row.writer, *row.reader))
-        heard = row.expected == HEARD and arm.answer == OBEYED
-        if not heard or reads.get(arm.arm, set()) & names.keys():
+        obeyed = row.expected == HEARD and arm.answer == OBEYED
+        if not obeyed or silenced_by.get(arm.arm, set()) & names.keys():
             return arm
         why = (
-            f"heard as without variables, and by no setting of {' or '.join(names)} is it silenced"
+            f"heard as without variables, and no setting of {' or '.join(names)} silenced this arm"
         )
         return replace(arm, answer=NO_DATA, reason=why)
 
-    return tuple(replace(row, arms=tuple(told(row, arm) for arm in row.arms)) for row in rows)
+    return tuple(replace(row, arms=tuple(checked(row, arm) for arm in row.arms)) for row in rows)
 
 
 def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -264,35 +277,37 @@ def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, 
     return row["arm"], definition["workload"]["name"], tuple(levels.items())
 
 
-def _seen(
+def _case_counts(
     bundle: Bundle,
     cell: int,
     measured: Mapping[int, Sequence[MeasuredTrial]],
     lines: Sequence[TrialLine],
-    small: ReportTables,
+    small: SmallTables,
 ) -> CaseCounts:
     trials = measured.get(cell, ())
     ledgers = [trial.messages.ledger for trial in trials]
-    matched = sum(_reader_matched(trial.trial, small) for trial in trials)
     return CaseCounts(
-        tuple(
-            one.delivered or _anything(bundle, trial.trial)
-            for trial, one in zip(trials, ledgers, strict=True)
+        heard=tuple(ledger.delivered for ledger in ledgers),
+        heard_at_all=tuple(
+            bool(ledger.delivered) or _anything_arrived(bundle, trial.trial)
+            for trial, ledger in zip(trials, ledgers, strict=True)
         ),
-        tuple(one.published for one in ledgers),
-        tuple(_lent(trial.trial, small) for trial in trials),
-        matched,
-        tuple(line for line in lines if line.cell == cell and line.status in ("failed", "void")),
+        wanted=tuple(ledger.published for ledger in ledgers),
+        lent=tuple(_lent(trial.trial, small) for trial in trials),
+        matched=sum(_reader_matched(trial.trial, small) for trial in trials),
+        missed=tuple(
+            line for line in lines if line.cell == cell and line.status in ("failed", "void")
+        ),
     )
 
 
-def _lent(trial: int, small: ReportTables) -> int:
+def _lent(trial: int, small: SmallTables) -> int:
     return sum(
         int(row["value"]) for row in small.counters[trial] if row["counter"] == TAKEN_AS_LOAN
     )
 
 
-def _reader_matched(trial: int, small: ReportTables) -> bool:
+def _reader_matched(trial: int, small: SmallTables) -> bool:
     readers = {row["endpoint"] for row in small.endpoints[trial] if row["kind"] == "subscription"}
     events = small.events[trial]
     return any(
@@ -300,11 +315,10 @@ def _reader_matched(trial: int, small: ReportTables) -> bool:
     )
 
 
-def _anything(bundle: Bundle, trial: int) -> int:
-    """Messages of the trial's own writers that arrived at any time: silence is more than a steady
-    state without."""
+def _anything_arrived(bundle: Bundle, trial: int) -> bool:
+    """Whether a message of the trial's own writers arrived at any time."""
     flags = bundle.columns("received", trial, ["flags"])["flags"]
-    return int(np.count_nonzero((flags & FOREIGN) == 0))
+    return bool(((flags & FOREIGN) == 0).any())
 
 
 def _summary(rows: Sequence[RosVariablesRow]) -> str:

@@ -8,9 +8,7 @@ told from a middleware that never worked by the case `none`, in which the same a
 
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import AfterValidator
-
-from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.fault import Fault, one_of
 
 KEY = "ros_variables"
 HEARD, NOT_HEARD = "heard", "not heard"
@@ -46,7 +44,7 @@ class VariablesCase(NamedTuple):
     source: str
 
     def expected(self, hosts: int) -> str | None:
-        """With so many hosts."""
+        """What must happen on so many hosts; None where `source` says nothing of it."""
         return self.one_host if hosts == 1 else self.two_hosts
 
 
@@ -132,12 +130,12 @@ CASES: dict[str, VariablesCase] = {
         _LOANS,
     ),
 }
-"""The domains are above 0, which a trial has otherwise, and below 102, from where on ports meet
-Linux's ephemeral ones."""
+"""The domains are above 0, which other trials use, and below 102: the ports of higher ones are
+among Linux's ephemeral ports."""
 
 
 def check_hosts(name: str, hosts: int) -> None:
-    """Raises Fault where the case says nothing of so many hosts."""
+    """Raises Fault where the case has no expectation for this number of hosts."""
     if CASES[name].expected(hosts) is None:
         raise Fault(
             f"the case `{name}` of ros_variables says nothing of "
@@ -151,33 +149,28 @@ def check_hosts(name: str, hosts: int) -> None:
         )
 
 
-def _case(name: str) -> str:
-    if name not in CASES:
-        raise unknown("ros_variables", name, list(CASES))
-    return name
-
-
-RosVariables = Annotated[str, AfterValidator(_case)]
+RosVariables = Annotated[str, one_of("ros_variables", CASES)]
 KIND = RosVariables | None
 
 
 def check(asked: str | None, workload: Any) -> None:
-    """Raises Fault where these nodes cannot tell whether a variable is obeyed."""
+    """Raises Fault unless each process of the workload either only publishes or only subscribes:
+    otherwise its trial cannot show whether a variable is obeyed."""
     if asked is None:
         return
     check_hosts(asked, len(workload.host_names))
-    does: dict[str, set[str]] = {}
+    endpoints: dict[str, set[str]] = {}
     for node in workload.written_out:
-        found = does.setdefault(node.process_name, set())
-        found |= {
+        of_process = endpoints.setdefault(node.process_name, set())
+        of_process |= {
             kind
             for kind in ("publishers", "subscriptions", "clients", "services")
             if getattr(node, kind)
         }
-    for process, kinds in does.items():
+    for process, kinds in endpoints.items():
         if kinds not in ({"publishers"}, {"subscriptions"}):
             raise Fault(
-                "`ros_variables` are a writer's or a reader's, and a process is neither",
+                "each process under `ros_variables` must only publish or only subscribe",
                 expected="processes that publish, and others that subscribe",
                 actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
                 fix="put a talker and its listener into processes of their own, without relays "

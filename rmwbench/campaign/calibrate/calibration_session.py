@@ -19,9 +19,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import CAMPAIGNS
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
-from rmwbench.campaign.calibrate import aa, grid, skew, truths
-from rmwbench.campaign.calibrate.own_cost import own_cost
+from rmwbench.campaign.calibrate import aa, grid, skew
+from rmwbench.campaign.calibrate.own_costs import own_cost
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
+from rmwbench.campaign.calibrate.truth_verdicts import judge_truths, shown_truths
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.run import Runner
@@ -29,8 +30,18 @@ from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
-from rmwbench.results.machine.machine_model import Calibrated, NotTested, Truth
+from rmwbench.results.machine.machine_model import (
+    Calibrated,
+    NotTested,
+    Truth,
+)
 from rmwbench.results.model import document
+
+
+def voided(evidence: SyntheticCampaign) -> int:
+    """Trials that the machine took."""
+    return sum(1 for line in evidence.bundle.trials("void") if line.cause == "machine")
+
 
 INSTRUMENT = ("synthetic", "null")
 AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
@@ -88,7 +99,7 @@ class CalibrationSession:
         evidence = SyntheticCampaign(
             bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
         )
-        found = truths.judge(evidence, known)
+        found = judge_truths(evidence, known)
         clock = self._skewed(workers["synthetic"])
         not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
         found += [clock] if isinstance(clock, Truth) else []
@@ -196,7 +207,7 @@ class CalibrationSession:
                 for name, worker in find_workers().items()
                 if name in (*workers, *against)
             },
-            truths=truths.shown(found, void_trials=truths.voided(evidence)),
+            truths=shown_truths(found, void_trials=voided(evidence)),
             not_tested=tuple(not_tested),
             aa=aa.shown(pairs),
             own_cost=own_cost(evidence, workers["null"].executable),

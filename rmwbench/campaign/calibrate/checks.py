@@ -10,11 +10,12 @@ the first does not, so that none can excuse the others.
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.calibrate import law, recovery
+from rmwbench.campaign.calibrate import recovery, synthetic_campaign
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, GridArm
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, SyntheticTrial
 from rmwbench.codes import Code
@@ -32,7 +33,9 @@ class Subject:
 
     def __init__(self, evidence: SyntheticCampaign, workload: str, arm: GridArm):
         self.evidence, self.workload, self.arm = evidence, workload, arm
-        self.options = {key: law.structured(value) for key, value in arm.options.items()}
+        self.options = {
+            key: synthetic_campaign.structured(value) for key, value in arm.options.items()
+        }
         self.trials: list[SyntheticTrial] = evidence.trials(workload, arm.name, arm.options)
 
     def metric(self, name: str) -> dict[str, Any]:
@@ -56,7 +59,7 @@ class Subject:
         metric: str,
         truth: Callable[[SyntheticTrial], float],
         slack: Callable[[SyntheticTrial], float] = lambda t: 0.0,
-    ):
+    ) -> TruthCheck:
         """The reported count of each trial is the truth, less at most `slack`."""
         what = f"{metric} in each trial"
         return self.each(
@@ -82,34 +85,35 @@ def latency(s: Subject) -> Checks:
         ("response_latency_p90", 0.9),
         ("service_latency_p50", 0.5),
     ):
-        since = (lambda t: t.call_ns) if metric.startswith("service") else (lambda t: t.intended_ns)
+        since = attrgetter("call_ns" if metric.startswith("service") else "intended_ns")
         recorded = {t.trial: _absent_is_never(t.first_sound_ns - since(t)) for t in s.trials}
-        drawn = {t.trial: _drawn(t) for t in s.trials}
-        yield s.each(
-            metric,
-            lambda t, found, r=recorded, m=metric, q=q: recovery.equal(
-                f"{m}, computed again", found, recovery.order_statistic(r[t.trial], q)
-            ),
-        )
+        again = {number: recovery.order_statistic(values, q) for number, values in recorded.items()}
+        yield s.each(metric, _equal_to(f"{metric}, computed again", again))
         spans = {t.trial: _span(t, since(t), q) for t in s.trials}
-        yield s.each(
-            metric,
-            lambda t, found, m=metric, sp=spans: recovery.between(
-                f"{m}, drawn to latest", found, *sp[t.trial]
-            ),
-        )
+        yield s.each(metric, _in_span(f"{metric}, drawn to latest", spans))
         if s.options.keys() & {"loss", "corrupt"}:
             continue  # what never arrives moves the quantile to another one of the law
         # What the machine did to each trial's percentile: here it is known exactly, by what was
         # drawn.
-        at = lambda values, q=q: np.log(  # noqa: E731
-            [recovery.order_statistic(values[t.trial], q) for t in s.trials]
-        ).mean()
-        machine_ns = float(np.exp(at(recorded)) - np.exp(at(drawn)))
-        truth = law.quantile_ns(s.options["latency"], q)
+        drawn = [recovery.order_statistic(_drawn(t), q) for t in s.trials]
+        reported = [again[t.trial] for t in s.trials]
+        machine_ns = float(np.exp(np.log(reported).mean()) - np.exp(np.log(drawn).mean()))
+        truth = synthetic_campaign.quantile_ns(s.options["latency"], q)
         yield recovery.holds_law(
             f"{metric}, the law's own", s.metric(metric), truth, below=machine_ns
         )
+
+
+def _equal_to(
+    what: str, truths: Mapping[int, float]
+) -> Callable[[SyntheticTrial, float], TruthCheck]:
+    return lambda t, found: recovery.equal(what, found, truths[t.trial])
+
+
+def _in_span(
+    what: str, spans: Mapping[int, tuple[float, float]]
+) -> Callable[[SyntheticTrial, float], TruthCheck]:
+    return lambda t, found: recovery.between(what, found, *spans[t.trial])
 
 
 def loss(s: Subject) -> Checks:
@@ -119,14 +123,14 @@ def loss(s: Subject) -> Checks:
         lambda t, _: recovery.equal("lost in each trial", _lost(s, t), float(t.fates.lost.sum())),
     )
     yield s.told("injected_lost", lambda t: t.fates.lost.sum())
-    unsound = lambda t: float((~t.fates.sound).mean())  # noqa: E731
-    yield s.each("loss", lambda t, found: recovery.equal("loss in each trial", found, unsound(t)))
+    unsound = {t.trial: float((~t.fates.sound).mean()) for t in s.trials}
+    yield s.each("loss", _equal_to("loss in each trial", unsound))
     of, hit = (
         sum(len(t.fates.lost) for t in s.trials),
         sum(int((~t.fates.sound).sum()) for t in s.trials),
     )
     yield recovery.holds("loss, as injected", s.metric("loss"), hit / of)
-    rate = law.loss_rate(s.options["loss"])
+    rate = synthetic_campaign.loss_rate(s.options["loss"])
     rate = 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
     yield recovery.holds_law("loss, the law's own", s.metric("loss"), rate)
 
@@ -150,7 +154,7 @@ def corruption(s: Subject) -> Checks:
         "corrupt", copies, lambda t: float(t.fates.duplicated[-1] & t.fates.corrupt[-1])
     )
     yield s.told("injected_corrupted", lambda t: t.fates.corrupt.sum())
-    rate = law.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
+    rate = synthetic_campaign.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
     rate = float(s.options["corrupt"]) * (1 - rate) * (1 + float(s.options.get("duplicate", 0)))
     yield recovery.holds_law(
         "corrupt, the law's own", s.metric("corrupt"), rate * len(s.trials[0].fates.lost)
@@ -333,7 +337,7 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
 
 def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
     """What is injected into an arm of the stream: a truth for each setting."""
-    known = {
+    known: dict[str, Callable[[Subject], Checks]] = {
         "latency": latency,
         "loss": loss,
         "duplicate": duplicates,
@@ -421,7 +425,7 @@ def _lost(s: Subject, t: SyntheticTrial) -> float:
 
 def _taken_away(s: Subject) -> float:
     """The fraction of messages of which no sound copy can be doubled."""
-    rate = law.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
+    rate = synthetic_campaign.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
     return 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
 
 

@@ -92,9 +92,11 @@ def holds_law(
         least, most = value * (low / value) ** wider, value * (high / value) ** wider
     else:
         least, most = value - wider * (value - low), value + wider * (high - value)
-    within = lambda a, b: _reaches(a - below, truth) and _reaches(truth, b)  # noqa: E731
-    outcome = RECOVERED if within(least, most) else FAILED
-    return TruthCheck(what, outcome, _text(truth), _span(low - below, high), within(low, high))
+    inside, within_95 = (
+        _reaches(a - below, truth) and _reaches(truth, b) for a, b in ((least, most), (low, high))
+    )
+    outcome = RECOVERED if inside else FAILED
+    return TruthCheck(what, outcome, _text(truth), _span(low - below, high), within_95)
 
 
 def coverage_is_plausible(checks: Sequence[TruthCheck]) -> TruthCheck | None:

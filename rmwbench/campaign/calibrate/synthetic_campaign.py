@@ -1,11 +1,16 @@
-"""What a campaign reports of an arm, and beside it what was true: three tellers that share no code.
+"""What a campaign reports of an arm, and beside it what was true, from sources that share no code.
 
 The show document is the report. The records are read here once more, by a few lines of our own. The
 truth comes from the worker's `--truth`, asked for the settings of the grid, and from what the
 worker counted while it ran (`own.…`).
+
+What the synthetic worker's settings promise is computed here a second time from the formulas of its
+documentation: the worker draws, and this says what draws of that law tend to, so that a slip in one
+shows.
 """
 
 import json
+import math
 import subprocess
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,12 +20,57 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import special
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.calibrate.law import structured
+from rmwbench.codes import CORRUPT, FOREIGN, LATE, WARMUP
 
-WARMUP = 4
-CORRUPT, LATE, FOREIGN = 1, 8, 16
+
+def structured(value: Any) -> Any:
+    """A suite's words for an object, `KIND key=number …`, as the object that the worker's `--truth`
+    wants."""
+    if not isinstance(value, str) or "=" not in value:
+        return value
+    words = [word.partition("=") for word in value.split()]
+    return {name if eq else "kind": _number(text) if eq else name for name, eq, text in words}
+
+
+def _number(text: str) -> float:
+    return float(text) if "." in text or "e" in text else int(text)
+
+
+def quantile_ns(law: Mapping[str, Any], q: float) -> float:
+    """Quantile q of a latency law in ns. Raises ValueError for a law that this page does not
+    know."""
+    match law["kind"]:
+        case "constant":
+            return float(law["ns"])
+        case "uniform":
+            return float(law["min_ns"] + q * (law["max_ns"] - law["min_ns"]))
+        case "normal":
+            return float(law["mean_ns"] + law["sd_ns"] * float(special.ndtri(q)))
+        case "lognormal":
+            return float(law["median_ns"] * math.exp(law["sigma"] * float(special.ndtri(q))))
+        case "exponential":
+            offset_ns = law.get("offset_ns", 0)
+            return float(offset_ns - (law["mean_ns"] - offset_ns) * math.log1p(-q))
+        case "pareto":
+            return float(law["min_ns"] * (1 - q) ** (-1 / law["alpha"]))
+        case "bimodal":
+            return float(law["fast_ns"] if q <= 1 - law["slow_p"] else law["slow_ns"])
+    raise ValueError(f"no formula for the law {law['kind']}")
+
+
+def loss_rate(loss: Mapping[str, Any]) -> float:
+    """The fraction of messages that a loss model takes in the long run."""
+    match loss["kind"]:
+        case "bernoulli":
+            return float(loss["p"])
+        case "burst":
+            return float(loss["p"] / (loss["p"] + loss["r"]))
+    raise ValueError(f"no formula for the loss {loss['kind']}")
+
+
 NOT_FOR_THE_WORKER = ("path",)
 TRUTH_TIMEOUT_S = 30
 
@@ -81,7 +131,8 @@ class SyntheticCampaign:
     def arm(self, workload: str, name: str) -> dict[str, Any]:
         """The show document's entry. Raises KeyError where the report does not have it."""
         for found in self.document["workloads"]:
-            for arm in found["arms"]:
+            arms: list[dict[str, Any]] = found["arms"]
+            for arm in arms:
                 if (found["workload"], arm["arm"]) == (workload, name):
                     return arm
         raise KeyError(f"{workload}: {name}")
@@ -139,11 +190,12 @@ class SyntheticCampaign:
         steady = [row for row in sent if not row["flags"] & WARMUP]
         first, writer = steady[0]["seq"], steady[0]["endpoint"]
         n = len(steady)
-        column = lambda name: np.array(  # noqa: E731
-            [np.nan if row[name] is None else row[name] - base for row in steady]
-        )
         # Times in double precision: counted from the trial's own start, they are exact.
         base = steady[0]["intended_ns"]
+
+        def column(name: str) -> np.ndarray:
+            return np.array([np.nan if row[name] is None else row[name] - base for row in steady])
+
         sound, whole = np.full(n, np.nan), np.full(n, np.nan)
         arrivals = []
         for row in sorted(self.bundle.rows("received", trial), key=lambda row: row["taken_ns"]):
@@ -173,11 +225,13 @@ class SyntheticCampaign:
         self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str
     ) -> WriterFates:
         lines = _truth(self._worker, json.dumps(settings), writer, first + n, nonce)[first:]
-        column = lambda name: np.array([line[name] for line in lines])  # noqa: E731
+        lost, duplicated, reordered = (
+            np.array([line[name] for line in lines]) for name in ("lost", "duplicated", "reordered")
+        )
         return WriterFates(
-            lost=column("lost"),
-            duplicated=column("duplicated"),
-            reordered=column("reordered"),
+            lost=lost,
+            duplicated=duplicated,
+            reordered=reordered,
             corrupt=np.array([line["corrupt"] is not None for line in lines]),
             latency_ns=np.array([line["latency_ns"] or 0 for line in lines], float),
         )
@@ -189,7 +243,7 @@ def _truth(
 ) -> list[dict[str, Any]]:
     """The worker's own lines for the first `count` messages; asked once for the several truths of
     an arm."""
-    command = [worker, "--truth", settings, str(writer), str(count), nonce]
+    command: list[str | Path] = [worker, "--truth", settings, str(writer), str(count), nonce]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S
     )

@@ -10,13 +10,12 @@ them gets an answer, and come with the network emulator.
 import math
 from typing import Any
 
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.workload.arrival import MAX_RATE_HZ, Relay, Saturation, TraceArrival
 from rmwbench.suite.workload.message_type import HEADER_BYTES, message_type
 from rmwbench.suite.workload.topology import Node
-from rmwbench.suite.workload.workload import SHAPES, Workload
+from rmwbench.suite.workload.workload import EXCLUDES, Workload
 
-NETWORK = ("loss", "delay", "bandwidth", "jitter")
 WHERE = "--along"
 
 
@@ -170,29 +169,16 @@ class Topics(Axis):
         if len(copies) == 1:
             return workload
         nodes = tuple(_with_copies(node, copies) for node in workload.written_out)
-        return workload.model_copy(update={"nodes": nodes} | dict.fromkeys(SHAPES["nodes"]))
+        return workload.model_copy(update={"nodes": nodes} | dict.fromkeys(EXCLUDES["nodes"]))
 
 
 AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscribers(), Topics())}
 
 
 def axis(name: str) -> Axis:
-    """The axis of that name. Raises UserError for an unknown one, and for those that need the
-    network emulator."""
-    if name in NETWORK:
-        raise UserError(
-            f"a search along {name} needs the network emulator, which is not built yet",
-            where=f"{WHERE} {name}",
-            expected="one of " + ", ".join(AXES),
-        )
+    """The axis of that name. Raises UserError for an unknown one."""
     if name not in AXES:
-        raise UserError(
-            f"unknown axis `{name}`",
-            where=WHERE,
-            expected="one of " + ", ".join(AXES),
-            actual=name,
-            fix=did_you_mean(name, [*AXES, *NETWORK]),
-        )
+        raise not_one_of(f"unknown axis `{name}`", name, AXES, where=WHERE)
     return AXES[name]
 
 

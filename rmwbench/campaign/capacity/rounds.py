@@ -1,5 +1,6 @@
 """Rounds of probes: in each round every arm that is still open makes one fresh trial at its own
-next level, in random order, so that what the machine does meanwhile hits all arms alike.
+next level, in random order, so that what the machine does meanwhile hits all arms alike. Everything
+is checked before anything is written.
 
 An arm with long probes (a percentile at a low rate) takes part in fewer rounds, so that it does not
 spend the time of the others. The next level depends on all trials of the arm before, and on nothing
@@ -13,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -25,24 +27,33 @@ from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import SearchEnded
 from rmwbench.campaign.capacity.search_request import (
     MOST_TRIALS,
     Contestant,
+    SearchRequest,
     SearchSpace,
     nearest_level,
     quantity,
+    search_space,
 )
 from rmwbench.campaign.course import UNSUPPORTED, Batch
-from rmwbench.campaign.here import TrialEnd
-from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
+from rmwbench.campaign.here import Here, TrialEnd
+from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
+from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
-from rmwbench.campaign.record.campaign_document import cells_table
-from rmwbench.campaign.run import order
+from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
+from rmwbench.campaign.run import Runner, order
+from rmwbench.campaign.start import workers_of
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.lab.middleware import Worker
+from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.file.places import find, read, shown
 from rmwbench.suite.seed import derive_seed
 
 MOST_IN_VAIN, MOST_SPOILT = 4, 12
@@ -299,3 +310,56 @@ class SearchSource:
 
 def _first_line(text: str) -> str:
     return text.splitlines()[0] if text else text
+
+
+def new_search(
+    request: SearchRequest, directory: Path, choice: Choice = NO_CHOICE
+) -> Runner[SearchSource]:
+    """Checks everything, then makes the directory. Raises UserError before anything is written.
+    `choice`: what the command line says of the suite's arms."""
+    path, lab = find(request.suite_file), Here()
+    text = read(path)
+    suite = parse(
+        text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
+    )
+    space = search_space(request, suite, shown(path))
+    plan = _first_round(space)
+    places = Places(shown(path), text, suite, choice=choice)
+    workers, lacking = workers_of(plan, places, lab, directory)
+    space = _without(space, plan, lacking)
+    document = campaign_document(directory, plan, text, workers, lab.describe())
+    document["kind"] = "capacity"
+    document["plan"] = {
+        "suite": {"name": suite.suite, "title": suite.title, "description": suite.description}
+    }
+    document["machine"] |= lab.calibration()
+    document["capacity"] = space.document()
+    writer = BundleWriter.create(directory, document)
+    card = MachineDocument.model_validate(document["machine"])
+    writer.write_whole_campaign({"machine": machine_table(card, None)})
+    source = SearchSource(document["campaign"], space, plan, writer, workers, card.sysctls)
+    return Runner(source, lab, workers, writer, card)
+
+
+def _first_round(space: SearchSpace) -> Plan:
+    """A plan of the cells that the search starts with."""
+    cells = [
+        space.cells.cell(one.arm, one.nearest(space.start), number)
+        for number, one in enumerate(space.able, start=1)
+    ]
+    plan = make_plan(space.cells.suite, cells, seed=space.request.seed)
+    return replace(plan, host=Here().host())
+
+
+def _without(space: SearchSpace, plan: Plan, lacking: dict[int, str]) -> SearchSpace:
+    """The arms whose first cell is lacking cannot be tested at all."""
+    why = {
+        plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {reason}"
+        for number, reason in lacking.items()
+    }
+    contestants = tuple(
+        replace(one, levels=(), bound=why[one.arm.name]) if one.arm.name in why else one
+        for one in space.contestants
+    )
+    warnings = tuple(f"{name}: {reason}" for name, reason in why.items())
+    return replace(space, contestants=contestants, warnings=(*space.warnings, *warnings))

@@ -22,11 +22,11 @@ TUNED = "tuned"
 
 @dataclass(frozen=True)
 class DefaultArms:
-    """`said`: what is compared in place of what, and how to get the other; empty where the suite
+    """`note`: what is compared in place of what, and how to get the other; empty where the suite
     says it itself."""
 
     choice: Choice
-    said: str = ""
+    note: str = ""
 
 
 def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> DefaultArms:
@@ -41,10 +41,13 @@ def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> Defau
     lacking = _lacking()
     if lacking is None:
         native = f"--candidates {QUICK if quick else NATIVE}"
-        said = f"compared are the RMWs of the sourced ROS 2; {native}: by their own libraries"
-        return DefaultArms(replace(choice, candidates=(RMWS,)), said)
-    said = f"compared are middlewares by their own libraries; ROS 2's RMWs: {lacking}"
-    return DefaultArms(choice if own else replace(choice, candidates=native_arms()), said)
+        note = (
+            f"comparing the RMWs of the sourced ROS 2 ({native} compares the middlewares through "
+            "their own libraries)"
+        )
+        return DefaultArms(replace(choice, candidates=(RMWS,)), note)
+    note = f"comparing middlewares through their own libraries; ROS 2's RMWs: {lacking}"
+    return DefaultArms(choice if own else replace(choice, candidates=native_arms()), note)
 
 
 def native_arms() -> tuple[str, ...]:

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from rmwbench.campaign.plan.host_setups import needs_of, needs_of_profile, setups
 from rmwbench.campaign.plan.machine_limits import LIMITS
-from rmwbench.campaign.plan.profile import Workers, known_daemons
+from rmwbench.campaign.plan.profile import (
+    Workers,
+    known_daemons,
+    needs_of,
+    needs_of_profile,
+    setups,
+)
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind

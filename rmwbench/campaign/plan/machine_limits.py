@@ -1,15 +1,14 @@
-"""What a cell asks of a machine by arithmetic alone, and whether that is more than the machine has.
+"""What a cell asks of a machine, by arithmetic alone, and whether that is more than the machine has
+or grants.
 
 Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a
 finding. It marks the cells that no middleware can carry here, and what a budget leaves out first. A
 link that is slower than the load is not a reason: that is what such a suite measures.
 
-Whether the kernel grants the socket buffers that a profile asks for: where it does not, `tuned`
-is `tuned*`.
-
-A middleware asks with SO_RCVBUF and SO_SNDBUF, which the kernel caps at net.core.rmem_max and
-wmem_max without a word. What is asked is read from the configuration itself, so that a user's own
-file is seen like a shipped one.
+Socket buffers: a middleware asks with SO_RCVBUF and SO_SNDBUF, which the kernel caps at
+net.core.rmem_max and wmem_max without a word. Where it grants less than a profile asks for, `tuned`
+is `tuned*`. What is asked is read from the configuration itself, so that a user's own file is seen
+like a shipped one.
 """
 
 import re

@@ -19,7 +19,7 @@ from typing import Any
 from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import NAMESPACES, HostKind
+from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS, QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed
@@ -294,9 +294,9 @@ def costs_s(
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
     # its scipy takes half a second: not for `--help`
-    from rmwbench.analysis.verdicts.sequential import looks
+    from rmwbench.analysis.verdicts.sequential import planned_looks
 
-    return tuple(looks(minimum, maximum))
+    return planned_looks(minimum, maximum)
 
 
 def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 from rmwbench.beside import each
 from rmwbench.campaign.plan.plan import Plan, Trial
-from rmwbench.campaign.plan.profile import resolved_profile
+from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
 from rmwbench.campaign.plan.shared_host import queue_bytes
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.attest import ASKED
-from rmwbench.campaign.trial.void import PATH_OPTION
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.camera.frame_source import ring_bytes, senders
-from rmwbench.lab.host import Host, allocations, check, check_tap
+from rmwbench.lab.host import allocations, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers, tool
 from rmwbench.lab.network import NetworkBroken
@@ -26,15 +25,16 @@ from rmwbench.suite.cells import Cell
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MIB = 1 << 20
-# Parquet takes about a third of a slot; small tables and logs about this much per trial.
+# Parquet takes about a third of a slot, and half is reserved; small tables and logs take about this
+# much per trial.
 DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB
 MEMORY_RESERVE_BYTES = 256 * MIB
 
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler.
-    Writes and runs nothing but `--describe`. What a middleware cannot do is not an error
-    (`unsupported.py`)."""
+    Writes nothing; runs `--describe`, and makes and drops one host per kind of network. What a
+    middleware cannot do is not an error (`unsupported.py`)."""
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()
@@ -97,7 +97,8 @@ def _in_time(plan: Plan) -> Sequence[Trial]:
 
 
 def check_memory(plan: Plan) -> None:
-    """Of this machine, for the largest trial and the largest bag."""
+    """Raises UserError where this machine has not the memory for the largest trial, the largest bag
+    or the largest queues in shared memory."""
     list(each("plan", "check_memory", plan))
     largest = max(plan.cells, key=memory_bytes)
     wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
@@ -112,20 +113,16 @@ def check_memory(plan: Plan) -> None:
     if plan.host.shared:  # what does not fit there is left out, arm by arm (shared_host.py)
         return
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
-    shared = sum(queue_bytes(endpoint) for endpoint in largest.endpoints if endpoint.writes)
+    most_shared = max(plan.cells, key=_shared_bytes)
+    shared = _shared_bytes(most_shared)
     if shared > available // 2:
         raise UserError(
             "the messages of one trial do not fit into shared memory",
-            where=f"workload {largest.workload.name}",
+            where=f"workload {most_shared.workload.name}",
             expected=f"{shared / MIB:.0f} MiB of /dev/shm",
             actual=f"{available // 2 / MIB:.0f} MiB, half of the available memory",
             fix="reduce the history depth or the message size",
         )
-
-
-def check_lab() -> Host:
-    """A host to start with; proves that hosts can be made."""
-    return check()
 
 
 def memory_bytes(cell: Cell) -> int:
@@ -133,6 +130,11 @@ def memory_bytes(cell: Cell) -> int:
     endpoint a full history of messages with two in the making."""
     rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
     return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
+
+
+def _shared_bytes(cell: Cell) -> int:
+    """What the full queues of its writers take where they lie in shared memory."""
+    return sum(queue_bytes(endpoint) for endpoint in cell.endpoints if endpoint.writes)
 
 
 def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -> None:
@@ -197,10 +199,9 @@ def _check_cross_traffic(cell: Cell, places: Places) -> None:
 def _check_path(cell: Cell, places: Places) -> None:
     asked = cell.arm.options.get(PATH_OPTION)
     if asked is not None and asked not in ASKED:
-        raise UserError(
+        raise not_one_of(
             f"unknown path `{asked}`",
+            str(asked),
+            ASKED,
             where=places.arm(cell, "options", PATH_OPTION),
-            expected="one of " + ", ".join(ASKED),
-            actual=str(asked),
-            fix=did_you_mean(str(asked), ASKED),
         )

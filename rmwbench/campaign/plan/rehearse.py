@@ -14,12 +14,15 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from rmwbench.campaign.plan.file_faults import renaming_fix
-from rmwbench.campaign.plan.host_setups import NO_SETUP, file_domain, on_one_host, setups
 from rmwbench.campaign.plan.profile import (
     DAEMONS_OPTION,
+    NO_SETUP,
     SideDaemon,
     Workers,
+    file_domain,
+    on_one_host,
     open_fields,
+    setups,
     side_daemons,
 )
 from rmwbench.campaign.plan.source_lines import Places

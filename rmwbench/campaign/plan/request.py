@@ -24,16 +24,17 @@ from rmwbench.campaign.plan.plan import (
     duration_text,
     make_plan,
 )
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, did_you_mean, not_one_of
 from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
-from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
+from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added, parse, plain, written
 from rmwbench.suite.file.places import shown
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
+from rmwbench.words.level_names import named_level
 from rmwbench.words.numbers import counted
 
 MOST_SHORT_BLOCKS = 20
@@ -50,7 +51,8 @@ class Request:
     candidates or the command line say them, and not its text. `at`: `FACTOR=LEVEL`, the levels of
     factors that were asked for; of a factor that is not named, all. `shortened`: the suite's short
     version; `placed`: the option by which its hosts are machines; `added`: the arms that the command
-    line added to the suite's."""
+    line added to the suite's, `network`: what it put between all hosts. `until_limits`: a sequential
+    design ends once the suite's limits are settled, whatever its verdicts are."""
 
     suite_file: str
     seed: int = 0
@@ -66,6 +68,8 @@ class Request:
     least_blocks: int | None = None
     at: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    network: str | None = None
+    until_limits: bool = False
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
@@ -86,6 +90,8 @@ class Request:
             raw.get("least_blocks"),
             tuple(raw.get("at", ())),
             tuple(raw.get("added", ())),
+            raw.get("network"),
+            raw.get("until_limits", False),
         )
 
 
@@ -121,7 +127,7 @@ class _Version:
 
 class Planner:
     """Plans of one suite's text; each version of it is read once. `choice`: what the command line
-    says of its arms."""
+    says of its arms and network."""
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
@@ -344,12 +350,8 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
     ):
         for name in wanted:
             if name not in known:
-                raise UserError(
-                    f"suite `{suite.suite}` has no {kind} `{name}`",
-                    where=f"--{kind}",
-                    expected="one of " + ", ".join(known),
-                    actual=name,
-                    fix=did_you_mean(name, known),
+                raise not_one_of(
+                    f"suite `{suite.suite}` has no {kind} `{name}`", name, known, where=f"--{kind}"
                 )
     _check_levels(suite, request.at)
     factors = _factors(request.at)

@@ -17,11 +17,11 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.host_choice import NAMESPACES
+from rmwbench.lab.host.hosts import NAMESPACES
 from rmwbench.lab.machine.machine_facts import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
-from rmwbench.lab.network.kernel_tries import why_not
+from rmwbench.lab.network.kernel import why_not
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.process_conditions import CONTAINERS, REAL_TIME
@@ -150,6 +150,8 @@ def check_arms_left(
         return
     arms_of: dict[str, list[str]] = {}
     for arm, reason in absent.items():
+        if kept and arm not in added:
+            continue
         arms_of.setdefault(reason, []).append(arm)
     reasons = "; ".join(f"{few(arms)}: {reason}" for reason, arms in arms_of.items())
     what = "no arm that was added" if kept else "no arm of this suite"

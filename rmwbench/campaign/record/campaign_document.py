@@ -21,10 +21,9 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
-from rmwbench.campaign.plan.host_setups import flags as file_flags
 from rmwbench.campaign.plan.machine_limits import of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
+from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.middleware import Worker
@@ -68,55 +67,57 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str,
     """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares
     has all of them in its columns, joined by ` + `, and the oldest release date where all are known.
     `sysctls` are those of the machine that it runs on."""
-    rows = []
-    for cell in plan.cells:
-        sides = distinct_sides(cell)
-        definition = cell.definition()
-        definition["arm"]["profile"] = (
-            resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
-        )
-        for key, override in cell.arm.processes.items():
-            side = override.over(cell.arm)
-            if side.middleware in workers:
-                definition["arm"]["processes"][key]["profile"] = resolved_profile(
-                    side, workers[side.middleware]
-                )
-        flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
-        flags += [
-            (side.profile.name, one.text)
-            for side in sides
-            for one in of_side(side, workers[side.middleware], sysctls)
-        ]
-        flags += [(side.profile.name, text) for side in sides for text in file_flags(side)]
-        if wishes := of_cell(cell, workers, sysctls):
-            definition["ungranted"] = [asdict(one) for one in wishes]
-        definition["flags"] = list(
-            dict.fromkeys(f"{name}*: {text}" for name, text in flags if text)
-        )
-        if plan.host.shared:
-            told = [
-                f"{side.profile.name}*: {flag(side, workers[side.middleware])}" for side in sides
-            ]
-            definition["flags"] += list(dict.fromkeys(told))
-        definition["flags"] += [TRACED] if cell.sampling.traced else []
-        definition["flags"] += [UNTIMED] if cell.sampling.allocations else []
-        definition["flags"] += ["; ".join(cell.real.told())] if cell.real is not None else []
-        described = [workers[side.middleware].description or {} for side in sides]
-        rows.append(
-            {
-                "cell": cell.number,
-                "workload": cell.workload.name,
-                "arm": cell.arm.name,
-                "middleware": _joined(side.middleware for side in sides),
-                "layer": _joined(one["layer"] for one in described),
-                "version": _joined(one["version"] for one in described),
-                "release_date": oldest(one["release_date"] for one in described),
-                "profile": _joined(side.profile.name for side in sides),
-                "factors": json.dumps(dict(cell.factors)),
-                "definition": json.dumps(definition),
-            }
-        )
+    shared = plan.host.shared
+    rows = [_cell_row(cell, workers, sysctls, shared=shared) for cell in plan.cells]
     return table_from_rows("cells", rows)
+
+
+def _cell_row(
+    cell: Cell, workers: Mapping[str, Worker], sysctls: Mapping[str, Any], *, shared: bool
+) -> dict[str, Any]:
+    sides = distinct_sides(cell)
+    definition = cell.definition()
+    definition["arm"]["profile"] = (
+        resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+    )
+    for key, override in cell.arm.processes.items():
+        side = override.over(cell.arm)
+        if side.middleware in workers:
+            definition["arm"]["processes"][key]["profile"] = resolved_profile(
+                side, workers[side.middleware]
+            )
+    if wishes := of_cell(cell, workers, sysctls):
+        definition["ungranted"] = [asdict(one) for one in wishes]
+    definition["flags"] = _flags(cell, workers, sysctls, shared=shared)
+    described = [workers[side.middleware].description or {} for side in sides]
+    return {
+        "cell": cell.number,
+        "workload": cell.workload.name,
+        "arm": cell.arm.name,
+        "middleware": _joined(side.middleware for side in sides),
+        "layer": _joined(one["layer"] for one in described),
+        "version": _joined(one["version"] for one in described),
+        "release_date": oldest(one["release_date"] for one in described),
+        "profile": _joined(side.profile.name for side in sides),
+        "factors": json.dumps(dict(cell.factors)),
+        "definition": json.dumps(definition),
+    }
+
+
+def _flags(
+    cell: Cell, workers: Mapping[str, Worker], sysctls: Mapping[str, Any], *, shared: bool
+) -> list[str]:
+    """What every trial of a cell is shown with, each once: of its sides' profiles, then its own."""
+    own = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
+    found = [(side, forced(side, worker)) for side, worker in own]
+    found += [(side, one.text) for side, worker in own for one in of_side(side, worker, sysctls)]
+    found += [(side, text) for side, _ in own for text in file_flags(side)]
+    found += [(side, flag(side, worker)) for side, worker in own if shared]
+    flags = [f"{side.profile.name}*: {text}" for side, text in found if text]
+    flags += [TRACED] if cell.sampling.traced else []
+    flags += [UNTIMED] if cell.sampling.allocations else []
+    flags += ["; ".join(cell.real.told())] if cell.real is not None else []
+    return list(dict.fromkeys(flags))
 
 
 def _is_run(cell: Cell) -> bool:

@@ -12,13 +12,12 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
 from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
-from rmwbench.campaign.trial.held import schedule_of
+from rmwbench.campaign.trial.held_calls import schedule_of
 from rmwbench.campaign.trial.outcome import TrialOutcome
+from rmwbench.codes import LOANED, WARMUP
 from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordSection
 from rmwbench.suite.timeline import to_ns
-
-LOANED, WARMUP = 2, 4
 
 # Usage counters that are taken at both ends of the window, with their units.
 _USAGE = {
@@ -88,15 +87,18 @@ def trial_tables(
     ):
         if columns["time_ns"]:
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
-    for name, parts in (
-        ("sent", list(_sent(outcome))),
-        ("received", list(_received(outcome))),
-        ("spans", list(_spans(outcome))),
-        *_left(outcome).items(),
-    ):
-        parts = [part for part in parts if len(next(iter(part.values())))]
+    recorded: dict[str, list[Mapping[str, np.ndarray]]] = {
+        "sent": list(_sent(outcome)),
+        "received": list(_received(outcome)),
+        "spans": list(_spans(outcome)),
+    }
+    for name, all_parts in (recorded | _left(outcome)).items():
+        parts = [part for part in all_parts if len(next(iter(part.values())))]
         if parts:
-            columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
+            columns = {
+                key: np.ma.concatenate([part[key] for part in parts])  # type: ignore[no-untyped-call]
+                for key in parts[0]
+            }
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
     if outcome.network.frames is not None and len(outcome.network.frames):
         columns = frames_columns(
@@ -151,53 +153,55 @@ def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     for at, by_host in outcome.network.traffic.items():
         for host, found in by_host.items():
             yield from _interfaces(host, own_interfaces(outcome, found), at)
-    host_done = outcome.sampling.sampled is not None
-    successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
     for process, reply in outcome.sampling.collected.items():
-        base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
-        for usage in reply.get("usage", []):
-            at = _AT.get(usage["at"])
-            if at is None:
-                continue
-            # A successor began within the window, so with nothing; its first snapshot is of that
-            # moment, and what it used is of the window as it is.
-            begins = process in successors and at == "steady_begin"
-            for key, (counter, unit) in _USAGE.items():
-                value = usage.get(key)
-                yield from _counter(
-                    base, counter, unit, at, 0 if begins and value is not None else value
-                )
-            if at != "end" and process not in successors:
-                yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
-        if not host_done:
-            yield from _first_host(outcome, reply.get("usage", []))
-        host_done = True
-        memory = reply.get("memory", {})
-        for name in _MEMORY:
-            yield from _counter(base, name, "bytes", "end", memory.get(f"{name}_bytes"))
-        yield from _counter(base, "threads", "count", "end", memory.get("threads"))
-        if "shared_segments" in memory:
-            for name in ("rss", "pss"):
-                total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
-                yield from _counter(base, f"shared_{name}", "bytes", "end", total)
-        for endpoint, account in reply.get("endpoints", {}).items():
-            mine = base | {"endpoint": int(endpoint)}
-            for name in ("publish_failures", "reader_drops"):
-                yield from _counter(mine, name, "count", "end", account.get(name))
-            for name, value in account.get("counters", {}).items():
-                yield from _counter(mine, f"own.{name}", "count", "end", value)
+        yield from _collected(outcome, process, reply)
+    if outcome.sampling.sampled is None:
+        first = next(iter(outcome.sampling.collected.values()), {})
+        yield from _first_host(outcome, first.get("usage", []))
     for name, value in outcome.times.steps_ns.items():
-        base = {"process": "orchestrator", "role": "machine", "endpoint": None}
-        yield from _counter(base, f"step.{name}", "ns", "end", value)
+        ours = {"process": "orchestrator", "role": "machine", "endpoint": None}
+        yield from _counter(ours, f"step.{name}", "ns", "end", value)
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         process = places[section.endpoint]
-        base = {
-            "process": process,
-            "role": sampled.role_of(outcome, process),
-            "endpoint": section.endpoint,
-        }
-        yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
+        role = sampled.role_of(outcome, process)
+        mine = {"process": process, "role": role, "endpoint": section.endpoint}
+        yield from _counter(mine, "records_unfinished", "count", "end", section.unfinished)
+
+
+def _collected(
+    outcome: TrialOutcome, process: str, reply: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """What a worker counted of itself and of its endpoints."""
+    base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
+    follows = any(p.follows for p in outcome.order.cell.processes if p.name == process)
+    for usage in reply.get("usage", []):
+        at = _AT.get(usage["at"])
+        if at is None:
+            continue
+        # A successor began within the window, so with nothing; its first snapshot is of that
+        # moment, and what it used is of the window as it is.
+        begins = follows and at == "steady_begin"
+        for key, (counter, unit) in _USAGE.items():
+            value = usage.get(key)
+            used = 0 if begins and value is not None else value
+            yield from _counter(base, counter, unit, at, used)
+        if at != "end" and not follows:
+            yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
+    memory = reply.get("memory", {})
+    for name in _MEMORY:
+        yield from _counter(base, name, "bytes", "end", memory.get(f"{name}_bytes"))
+    yield from _counter(base, "threads", "count", "end", memory.get("threads"))
+    if "shared_segments" in memory:
+        for name in ("rss", "pss"):
+            total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
+            yield from _counter(base, f"shared_{name}", "bytes", "end", total)
+    for endpoint, account in reply.get("endpoints", {}).items():
+        mine = base | {"endpoint": int(endpoint)}
+        for name in ("publish_failures", "reader_drops"):
+            yield from _counter(mine, name, "count", "end", account.get(name))
+        for name, value in account.get("counters", {}).items():
+            yield from _counter(mine, f"own.{name}", "count", "end", value)
 
 
 def _first_host(
@@ -238,7 +242,8 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
         yield _recorded_sent(section)
         finished = outcome.endpoints.finished.get(section.endpoint)
         stuck = section.endpoint in outcome.endpoints.unfinished
-        if outcome.times.window and (stuck or (finished and finished["never_sent"])):
+        never_sent = finished["never_sent"] if finished else 0
+        if outcome.times.window and (stuck or never_sent):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
             if arrival is None:
@@ -248,7 +253,7 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
             left = (
                 planned(arrival, told.end_ns - told.start_ns) - len(section.rows)
                 if stuck
-                else finished["never_sent"]
+                else never_sent
             )
             yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
 
@@ -287,10 +292,10 @@ def _never_sent(
     due = np.array(never_sent_due_ns(arrival, start_ns, attempted, never_sent), np.int64)
     first = int(section.rows["seq"].max()) + 1 if attempted else 0
     absent = {
-        name: np.ma.masked_all(len(due), section.rows.dtype[name])
+        name: np.ma.masked_all(len(due), section.rows.dtype[name])  # type: ignore[no-untyped-call]
         for name in ("begun_ns", "call_ns", "return_ns", "bytes", "cause_endpoint", "cause_seq")
     }
-    absent["fill_ns"] = np.ma.masked_all(len(due), np.int64)
+    absent["fill_ns"] = np.ma.masked_all(len(due), np.int64)  # type: ignore[no-untyped-call]
     return {
         "endpoint": np.full(len(due), section.endpoint, np.uint32),
         "seq": np.arange(first, first + len(due), dtype=np.uint64),

@@ -1,13 +1,21 @@
-"""Until a trial can start: sessions open, endpoints are created, all are matched, and every reader
-has heard each of its writers (`first_messages.py`).
+"""Until a trial can start: sessions open, endpoints are created, all are matched, every reader has
+heard each of its writers, and no probe is under way any more.
 
 `match` is asked together with `create`, so that each endpoint's time to match is what its worker
 saw, however slowly another one creates; the time limit counts from when all were created.
 Interfaces are read before the first session opens and once the graph is complete: what lies between
 is discovery.
+
+A first probe may be lost, so probes are repeated. The earlier ones may only be slow, and would then
+stand in the way of the window's first messages. So writers count what they sent, and readers what
+they heard. A matched reader that hears nothing is a result and no failure: the window begins, the
+ledger counts what it gets, and the data of the other readers are kept.
 """
 
 import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rmwbench.campaign.plan.profile import (
@@ -18,13 +26,226 @@ from rmwbench.campaign.plan.profile import (
     publish_mode_option,
 )
 from rmwbench.campaign.trial import timeouts
-from rmwbench.campaign.trial.first_messages import hear_first_messages
-from rmwbench.campaign.trial.noting import note, step, take_events
-from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.codes import Code
+from rmwbench.campaign.trial.outcome import TrialOutcome, note, note_flag, step, take_events
+from rmwbench.codes import Code, Reason
 from rmwbench.lab.host import devices
 from rmwbench.lab.process.crew import Crew, Posted
 from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.workload.endpoints import Endpoint
+from rmwbench.words.numbers import counted
+
+Pair = tuple[int, int]
+"""Reader and writer. A client is the writer of its own replies: they are counted by its requests."""
+
+
+def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
+    """Probes until every reader has heard every one of its writers and no probe is under way, or
+    for `match_s` each. Raises WorkerFailed where a worker ends or refuses."""
+    cell = outcome.order.cell
+    probes = _Probes(cell)
+    wanted = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
+
+    def missing() -> set[Pair]:
+        take_events(outcome, crew)
+        heard = (e for e in outcome.events if e["event"] == "first_message")
+        return wanted - {(e["endpoint"], e["writer"]) for e in heard}
+
+    begun = time.monotonic()
+    deadline = begun + cell.timeline.match_s
+    interval_s = timeouts.PROBE_INTERVAL_S
+    while (silent := missing()) and time.monotonic() < deadline:
+        takes_s = probes.send(crew, silent)
+        # The last one has its time too: what is left of it would make the start late.
+        again = time.monotonic() + interval_s + 2 * takes_s
+        interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
+        while missing() and (rest_s := again - time.monotonic()) > 0:
+            crew.turn(rest_s)
+    if silent and not cell.may_be_silent:
+        note_flag(outcome, _not_heard(cell, silent, len(wanted)))
+    _settle(outcome, crew, probes, wanted - silent, time.monotonic() - begun)
+
+
+def _not_heard(cell: Cell, silent: Collection[Pair], of: int) -> Reason:
+    reader, writer = min(silent)
+    others = len(silent) - 1
+    text = (
+        f"not_heard: endpoint {reader} heard nothing from endpoint {writer} within "
+        f"{cell.timeline.match_s:g} s, though both are matched"
+    )
+    text += f", and so with {others} more of {of} pairs" if others else ""
+    return Reason(Code.NOT_HEARD, text)
+
+
+@dataclass
+class _Probes:
+    """What was sent: publisher or client → its probes that its middleware accepted."""
+
+    cell: Cell
+    sent: dict[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def _endpoints(self) -> dict[int, Endpoint]:
+        return {e.endpoint: e for e in self.cell.endpoints}
+
+    def send(self, crew: Crew, silent: Iterable[Pair]) -> float:
+        """One more from each writer on which one of the silent pairs depends; how long they take on
+        the slowest link, in s, if all goes well."""
+        by_process: dict[str, list[int]] = {}
+        origins = sorted(set().union(*(self._origins(*pair) for pair in silent)))
+        for number in origins:
+            by_process.setdefault(self._endpoints[number].process, []).append(number)
+        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
+        asked = {name: ("probe", {"endpoints": them}) for name, them in by_process.items()}
+        for name, reply in crew.ask(asked, limit_s).items():
+            # a worker from before they were counted sent them all, or refused
+            before = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
+            self.sent |= {int(n): count for n, count in reply.get("sent", before).items()}
+        endpoints = map(self._endpoints.__getitem__, origins)
+        size = sum(e.type.payload_bytes * max(1, len(e.peers)) for e in endpoints)
+        return 8 * size / _slowest_bps(self.cell)
+
+    def expected(self, reader: int, writer: int) -> int:
+        """How many the reader must hear from the writer, if none is lost."""
+        source = self._source(reader, writer)
+        relayed = self._endpoints[source].relay_from
+        if relayed is None:
+            return self.sent.get(source, 0)
+        return sum(self.expected(relayed, w) for w in self.cell.pairs.get(relayed, ()))
+
+    def counted_by(self, reader: int, writer: int) -> Pair:
+        """The pair as `settle` names it."""
+        return reader, self._source(reader, writer)
+
+    def _source(self, reader: int, writer: int) -> int:
+        """Whose numbers the reader counts by: a service answers each client."""
+        return reader if self._endpoints[writer].kind == "service" else writer
+
+    def _origins(self, reader: int, writer: int) -> set[int]:
+        source = self._source(reader, writer)
+        relayed = self._endpoints[source].relay_from
+        if relayed is None:
+            return {source}
+        writers = self.cell.pairs.get(relayed, ())
+        return set().union(*(self._origins(relayed, w) for w in writers))
+
+
+@dataclass(frozen=True)
+class _Left:
+    """A pair whose reader has not heard all probes: how many, whether it heard the last one, and
+    whether its time was over while more came."""
+
+    heard: int
+    has_last: bool
+    coming: bool
+
+
+def _settle(
+    outcome: TrialOutcome, crew: Crew, probes: _Probes, pairs: Iterable[Pair], first_s: float
+) -> None:
+    """Waits for what is under way to the readers that have heard something: until nothing came for
+    longer than the first messages took, of a reliable stream until nothing more is to be expected.
+    A later probe that came says that the one before it is lost."""
+    expect = {
+        probes.counted_by(*pair): sent for pair in pairs if (sent := probes.expected(*pair)) > 1
+    }
+    if not expect:
+        return
+    deadline = time.monotonic() + outcome.order.cell.timeline.match_s
+    quiet_s = max(timeouts.PROBES_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * first_s)
+    try:
+        left = _heard(outcome, crew, expect, quiet_s, deadline)
+        if more := {p: expect[p] for p in left if _repeats(outcome, p) and not left[p].has_last}:
+            names = outcome.order.cell.middlewares
+            longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
+            again = _heard(outcome, crew, more, longest_s, deadline)
+            left = {pair: found for pair, found in left.items() if pair not in more} | again
+    except WorkerFailed as failed:
+        if (failed.error or {}).get("kind") != "unsupported":
+            raise
+        text = f"the worker of {failed.process} does not count probes, and several were sent"
+        note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, f"probes_outstanding: {text}"))
+        return
+    outstanding: list[Pair] = []
+    for pair, found in sorted(left.items()):
+        if found.coming or (_repeats(outcome, pair) and not found.has_last):
+            outstanding.append(pair)
+        else:
+            reader, writer = pair
+            lost = expect[pair] - found.heard
+            note(outcome, _process(outcome, reader), "probes_lost", endpoint=reader,
+                 writer=writer, value=lost)  # fmt: skip
+    if outstanding:
+        reader, writer = outstanding[0]
+        behind = expect[reader, writer] - left[reader, writer].heard
+        text = (
+            f"probes_outstanding: the window began though {counted(behind, 'probe')} from endpoint "
+            f"{writer} to endpoint {reader} may still have been under way"
+        )
+        more_pairs = len(outstanding) - 1
+        text += f", and so with {counted(more_pairs, 'more pair')}" if more_pairs else ""
+        note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, text))
+
+
+def _heard(
+    outcome: TrialOutcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
+) -> dict[Pair, _Left]:
+    """The pairs that are not complete when the readers have heard nothing for `quiet_s`, or time is
+    over."""
+    by_process: dict[str, dict[str, dict[str, int]]] = {}
+    for (reader, writer), sent in expect.items():
+        of_process = by_process.setdefault(_process(outcome, reader), {})
+        of_process.setdefault(str(reader), {})[str(writer)] = sent
+    rest_s = max(0.0, deadline - time.monotonic())
+    ns: Callable[[float], int] = lambda seconds: round(seconds * 1e9)  # noqa: E731
+    fields = {"timeout_ns": ns(rest_s), "quiet_ns": ns(quiet_s)}
+    asked = {name: ("settle", {"expect": them, **fields}) for name, them in by_process.items()}
+    left = {}
+    limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
+    for name, reply in crew.ask(asked, rest_s + limit_s).items():
+        for reader, writers in reply["heard"].items():
+            for writer, probes in writers.items():
+                pair = int(reader), int(writer)
+                if pair not in expect:
+                    raise crew.workers[name].failure(
+                        "protocol",
+                        f"answered settle for reader {reader} and writer {writer}, of which it was "
+                        "not asked",
+                    )
+                if probes["count"] < expect[pair]:
+                    has_last = probes["seen"] >= expect[pair]
+                    left[pair] = _Left(probes["count"], has_last, not reply["quiet"])
+    return left
+
+
+def _slowest_bps(cell: Cell) -> float:
+    """Of the links between hosts, or of one host, which no middleware takes much longer for."""
+    rates = [timeouts.HOST_RATE_BPS]
+    if cell.links is not None:
+        media = cell.links.network.media
+        for port in cell.links.ports:
+            for spec in (cell.links.port_spec(port, way) for way in ("up", "down")):
+                if spec.medium is not None:
+                    rates.append(media[spec.medium].rate_mbps * 1e6)
+                elif spec.rate_bps:
+                    rates.append(spec.rate_bps)
+    return min(rates)
+
+
+def _present(cell: Cell) -> int:
+    """Processes that share the processors by now."""
+    return sum(process.opens_s is None for process in cell.processes)
+
+
+def _repeats(outcome: TrialOutcome, pair: Pair) -> bool:
+    """Whether what was lost on the way is sent again."""
+    reader = next(e for e in outcome.order.cell.endpoints if e.endpoint == pair[0])
+    return bool(reader.qos.wire()["reliability"] == "reliable")
+
+
+def _process(outcome: TrialOutcome, reader: int) -> str:
+    return next(e.process for e in outcome.order.cell.endpoints if e.endpoint == reader)
+
 
 BEFORE_OPEN, COMPLETE = "before_open", "complete"
 

@@ -22,11 +22,10 @@ from rmwbench.campaign.plan.profile import (
 )
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
-from rmwbench.campaign.trial.beside.trial_network import noted
-from rmwbench.campaign.trial.killed import KILLED
-from rmwbench.campaign.trial.noting import note, note_hello
-from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_hello
+from rmwbench.campaign.trial.record_flags import KILLED
 from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.campaign.trial.trial_network import noted
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.process.crew import Crew, Posted
@@ -56,6 +55,11 @@ def take_started(outcome: TrialOutcome, replies: Mapping[str, Mapping[str, Any]]
         number, reply = endpoint.endpoint, replies.get(endpoint.process)
         if reply is not None and number in sharing and number in granted:
             granted[number]["schedule"] = reply.get("schedule", "shared")
+
+
+def _taken(posted: Posted) -> None:
+    """What is answered says nothing more."""
+    posted.take()
 
 
 class Changes:
@@ -192,7 +196,7 @@ class Changes:
             self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
         except WorkerFailed as failed:
             owed = [posted for posted, _ in self._posted if not posted.answered]
-            # What a publish call holds cannot be destroyed; `held.py` tells of it.
+            # What a publish call holds cannot be destroyed; `record_flags.py` tells of it.
             late = {posted.worker.process for posted in owed if posted.cmd != "destroy"}
             if failed.kind != "timeout" or not late <= self._successors | self._may_be_absent:
                 raise
@@ -286,7 +290,7 @@ class Changes:
             process,
             "start",
             {**start_fields(told, self._outcome.order.cell), "endpoints": []},
-            lambda posted: posted.take(),
+            _taken,
         )
 
     def _created(self, posted: Posted, change: Change) -> None:
@@ -333,15 +337,18 @@ class Changes:
 
     def _kill(self, change: Change) -> None:
         """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited
-        for."""
+        for. What it had not created by then has not joined."""
         process = change.process
         worker = self._crew.workers[process]
         if not worker.killed:
             self._crew.kill(process)
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
+            owed = [posted.cmd for posted, _ in self._posted if posted.worker is worker]
             self._posted = [
                 (posted, take) for posted, take in self._posted if posted.worker is not worker
             ]
+            if "create" in owed:
+                self._not_joined(process, time.monotonic_ns(), "it was killed before it was up")
         self.gone |= set(change.endpoints)
         self._outcome.endpoints.started -= set(change.endpoints)
 

@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rmwbench.campaign.trial.noting import note
-from rmwbench.campaign.trial.outcome import TrialOutcome
+from rmwbench.campaign.trial.outcome import TrialOutcome, note
 from rmwbench.lab import visible
 from rmwbench.lab.host import Host, RemoteHost, SharedHost
 from rmwbench.lab.process.crew import Crew

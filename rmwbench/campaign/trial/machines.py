@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign.record import sampled
-from rmwbench.campaign.trial.noting import note, note_flag
-from rmwbench.campaign.trial.outcome import TrialOutcome
+from rmwbench.campaign.trial.outcome import TrialOutcome, note, note_flag
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.machine import EdgeReading, Ticks

@@ -4,6 +4,11 @@ One mutable record that the life of a trial fills step by step, so that a failed
 that was learned before it failed.
 """
 
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,14 +17,35 @@ import numpy as np
 
 from rmwbench.analysis.records.clocks import Clock
 from rmwbench.beside import Left
-from rmwbench.campaign.trial.spoilt import keeps_spoilt
-from rmwbench.codes import Code, FailedBy, Reason
+from rmwbench.codes import FLAG, Code, FailedBy, Reason
+from rmwbench.errors import UserError
 from rmwbench.lab.camera.frame_source import Account
 from rmwbench.lab.clock import OWN, HostClocks
 from rmwbench.lab.network import NetworkFinding
+from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordSection
+from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.lab.sampling.background import LoadFlow
 from rmwbench.suite.cells import Cell
+
+SPOILT = "RMWBENCH_SPOILT"
+KEEP = "keep"
+TOLD = f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})"
+
+
+def keeps_spoilt() -> bool:
+    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it
+    is never quiet. Raises UserError for a value of the variable that says nothing."""
+    asked = os.environ.get(SPOILT) or None
+    if asked not in (None, KEEP):
+        raise UserError(
+            f"{SPOILT} does not say what becomes of spoilt trials",
+            where=SPOILT,
+            expected=f"{KEEP}, or nothing",
+            actual=asked,
+            fix=f"set it to {KEEP}, or unset it",
+        )
+    return asked == KEEP
 
 
 @dataclass(frozen=True)
@@ -89,8 +115,8 @@ class EndpointFacts:
     """By endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one that
     joined late its own schedule's times, on its worker's clock; `started` owe a `finished`;
     `unfinished` had not told it, since a publish call holds them, with the last number that they
-    had sent; `not_joined` are of nodes that could not come up without their daemon, or after a
-    kill."""
+    had sent; `not_joined` are of nodes that could not come up without their daemon, after a
+    kill, or before they were killed."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
@@ -178,3 +204,63 @@ class TrialOutcome:
     def clock_at(self, host: str) -> Clock:
         """The clock of whatever runs on a host. Raises as `clock_of`."""
         return OWN if self.times.clocks is None else self.times.clocks.of_host(host)
+
+
+_COUNTS = ("scheduled", "sent", "failed", "never_sent", "last_seq")
+
+
+@contextlib.contextmanager
+def step(outcome: TrialOutcome, name: str) -> Iterator[None]:
+    begun = time.monotonic_ns()
+    try:
+        yield
+    finally:
+        outcome.times.steps_ns[name] = time.monotonic_ns() - begun
+
+
+def note(
+    outcome: TrialOutcome, process: str, event: str, time_ns: int | None = None, **fields: Any
+) -> None:
+    """An event; now where it has no time of its own."""
+    now_ns = time.monotonic_ns() if time_ns is None else time_ns
+    outcome.events.append({"time_ns": now_ns, "process": process, "event": event, **fields})
+
+
+def note_flag(
+    outcome: TrialOutcome, flag: Reason, time_ns: int | None = None, process: str = "machine"
+) -> None:
+    """An event that a report shows beside the arm where enough of its trials have it."""
+    note(outcome, process, FLAG, time_ns, text=flag.text, code=str(flag.code))
+
+
+def note_hellos(outcome: TrialOutcome, crew: Crew) -> None:
+    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
+        note_hello(outcome, process, worker)
+
+
+def note_hello(outcome: TrialOutcome, process: str, worker: WorkerProcess) -> None:
+    note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
+
+
+def take_events(outcome: TrialOutcome, crew: Crew) -> None:
+    """Everything that workers and daemons have said by themselves since the last time."""
+    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
+        while worker.events:
+            event = worker.events.popleft()
+            kind, time_ns = event["event"], event.get("time_ns")
+            if kind == "finished":
+                outcome.endpoints.finished[event["endpoint"]] = event
+                counts = {key: event[key] for key in _COUNTS if key in event}
+                fields = {
+                    "endpoint": event["endpoint"],
+                    "value": event["sent"],
+                    "text": json.dumps(counts),
+                }
+            elif kind == "step":
+                code = f"{event['step']}.{event['outcome']}"
+                fields = {"value": event["asked_ns"], "text": event["node"], "code": code}
+            elif kind == "log":
+                fields = {"text": f"{event.get('level')}: {event.get('message')}"}
+            else:
+                fields = {"endpoint": event.get("endpoint"), "writer": event.get("writer")}
+            note(outcome, process, kind, time_ns, **fields)

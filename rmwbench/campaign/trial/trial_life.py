@@ -17,22 +17,39 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.beside import Broken, each
-from rmwbench.campaign.plan.host_setups import setups
-from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
+from rmwbench.campaign.plan.profile import (
+    Workers,
+    address_environment,
+    domain_id,
+    needed_daemons,
+    setups,
+)
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import machines, real_time_check, siblings, timeouts
+from rmwbench.campaign.trial import (
+    machines,
+    record_flags,
+    spawn,
+    timeouts,
+    trial_network,
+    trial_sources,
+)
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
-from rmwbench.campaign.trial.beside import sources
-from rmwbench.campaign.trial.beside import trial_network as the_network
-from rmwbench.campaign.trial.beside.beside import Beside
+from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.failing import of_ours, of_worker
-from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
-from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
-from rmwbench.campaign.trial.outcome import Failure, Order, TimeFacts, TrialOutcome
-from rmwbench.campaign.trial.silence import delivered_nothing
+from rmwbench.campaign.trial.outcome import (
+    Failure,
+    Order,
+    TimeFacts,
+    TrialOutcome,
+    note_flag,
+    note_hellos,
+    step,
+    take_events,
+)
+from rmwbench.campaign.trial.record_flags import delivered_nothing, tell_held
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
 from rmwbench.campaign.trial.window import drain, run_window
@@ -42,7 +59,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Host, HostBroken, Hosts
-from rmwbench.lab.host.host_choice import SHARED
+from rmwbench.lab.host.hosts import SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.process import records
@@ -106,75 +123,19 @@ def run_trial(
     outcome = TrialOutcome(
         order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
     )
-    if isinstance(host, Host) and len(order.cell.hosts) > 1:
-        host.close()  # one of several hosts is made in another way
-        host = None
-    hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
-    if hosts is None and order.cell.real is not None:
-        raise ValueError(
-            f"cell {order.cell.number} is over real machines: its hosts are made by "
-            "rmwbench.cluster"
-        )
+    hosts: Hosts | None = None
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
-            hosts = hosts or _made(f"trial-{order.trial}", order.cell)
+            hosts = _hosts(order, host)
             hosts.wait_ready()
         outcome.network.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
             plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
             files[process.name] = records.make(plan, order.nonce)
-        with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
-            background = Background(crew, order.cell.conditions, order.cell.background_hosts)
-            try:
-                traffic = Traffic(crew, order.cell.links)
-                with step(outcome, "profile_file"):
-                    set_up(crew, setups(order.cell))
-                the_network.up(outcome, crew, network)
-                _daemons(outcome, crew, workers)
-                frames = FrameSources(crew, order.cell)
-                with (
-                    contextlib.closing(frames),
-                    contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler,
-                    contextlib.ExitStack() as stack,
-                ):
-                    features = map(stack.enter_context, each("trial", "running", outcome, crew))
-                    beside = Beside(
-                        sampler=sampler,
-                        background=background,
-                        traffic=traffic,
-                        frames=frames,
-                        network=network,
-                        features=tuple(one for one in features if one is not None),
-                    )
-                    _live(outcome, crew, workers, files, beside)
-            finally:
-                the_network.end(outcome, network)
-                _take_written(outcome, crew)
-                with step(outcome, "kill"):
-                    hosts.close()
-                # after the end of all: another machine's are here only then
-                _take_logs(outcome, crew)
-                background.close()
-    except NetworkBroken as broken:
-        outcome.network.broken = the_network.broken_reason(broken)
-    except WorkerFailed as failed:
-        if failed.role == "network":
-            outcome.network.broken = the_network.broken_reason(failed)
-        outcome.failure, outcome.unsupported = (
-            of_worker(failed, outcome.barrier),
-            failed.unsupported,
-        )
-    except real_time_check.NotGrantedError as refused:
-        outcome.unsupported = str(refused)
-    except HostBroken as broken:
-        outcome.failure = of_ours(Code.HOST, f"host: {broken}")
-    except SourceBroken as broken:
-        outcome.failure = of_ours(Code.SOURCE, str(broken))
-    except Broken as broken:
-        outcome.failure = of_ours(broken.code, str(broken))
-    except UserError as vanished:
-        outcome.failure = of_ours(Code.ORCHESTRATOR, str(vanished))
+        _run_in(outcome, workers, hosts, files)
+    except FAILURES as failed:
+        _take_failure(outcome, failed)
     finally:
         if hosts is not None:
             hosts.close()
@@ -183,6 +144,93 @@ def run_trial(
         tell_held(outcome)
     outcome.times.ended_ns = time.monotonic_ns()
     return _result(outcome)
+
+
+FAILURES = (
+    NetworkBroken,
+    WorkerFailed,
+    spawn.NotGrantedError,
+    HostBroken,
+    SourceBroken,
+    Broken,
+    UserError,
+)
+
+
+def _take_failure(outcome: TrialOutcome, failed: Exception) -> None:
+    """What one of FAILURES makes of a trial."""
+    match failed:
+        case NetworkBroken():
+            outcome.network.broken = trial_network.broken_reason(failed)
+        case WorkerFailed():
+            if failed.role == "network":
+                outcome.network.broken = trial_network.broken_reason(failed)
+            outcome.failure = of_worker(failed, outcome.barrier)
+            outcome.unsupported = failed.unsupported
+        case spawn.NotGrantedError():
+            outcome.unsupported = str(failed)
+        case HostBroken():
+            outcome.failure = of_ours(Code.HOST, f"host: {failed}")
+        case SourceBroken():
+            outcome.failure = of_ours(Code.SOURCE, str(failed))
+        case Broken():
+            outcome.failure = of_ours(failed.code, str(failed))
+        case _:
+            outcome.failure = of_ours(Code.ORCHESTRATOR, str(failed))
+
+
+def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
+    """Those that were made beforehand, or new ones. Raises HostBroken."""
+    if isinstance(host, Host) and len(order.cell.hosts) > 1:
+        host.close()  # one of several hosts is made in another way
+        host = None
+    if isinstance(host, Host):
+        return Hosts.alone(order.cell.hosts[0], host)
+    if host is None and order.cell.real is not None:
+        raise ValueError(
+            f"cell {order.cell.number} is over real machines: its hosts are made by "
+            "rmwbench.cluster"
+        )
+    return host or _made(f"trial-{order.trial}", order.cell)
+
+
+def _run_in(
+    outcome: TrialOutcome, workers: Workers, hosts: Hosts, files: Mapping[str, int]
+) -> None:
+    """Everything that runs in the hosts of a trial, until they are gone."""
+    cell = outcome.order.cell
+    with Crew(hosts) as crew, trial_network.network_between(outcome, crew, hosts) as network:
+        background = Background(crew, cell.conditions, cell.background_hosts)
+        try:
+            traffic = Traffic(crew, cell.links)
+            with step(outcome, "profile_file"):
+                set_up(crew, setups(cell))
+            trial_network.network_up(outcome, crew, network)
+            _daemons(outcome, crew, workers)
+            frames = FrameSources(crew, cell)
+            with (
+                contextlib.closing(frames),
+                contextlib.closing(Samplers(crew, cell.hosts)) as sampler,
+                contextlib.ExitStack() as stack,
+            ):
+                features = map(stack.enter_context, each("trial", "running", outcome, crew))
+                beside = Beside(
+                    sampler=sampler,
+                    background=background,
+                    traffic=traffic,
+                    frames=frames,
+                    network=network,
+                    features=tuple(one for one in features if one is not None),
+                )
+                _live(outcome, crew, workers, files, beside)
+        finally:
+            trial_network.network_end(outcome, network)
+            _take_written(outcome, crew)
+            with step(outcome, "kill"):
+                hosts.close()
+            # after the end of all: another machine's are here only then
+            _take_logs(outcome, crew)
+            background.close()
 
 
 def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
@@ -216,20 +264,15 @@ def _live(
         sampler.spawn()
         crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
     note_hellos(outcome, crew)
-    real_time_check.check(outcome.order.cell, crew)
+    spawn.check_scheduling(outcome.order.cell, crew)
     outcome.times.clocks = HostClocks(crew, places)
     outcome.times.clocks.begin()
     machines.note_network(outcome, crew)
-    roles = [("worker", crew.workers), ("daemon", crew.daemons)]
+    everyone = [*crew.workers.items(), *crew.daemons.items()]
     for host in outcome.order.cell.hosts:
-        here = [
-            (role, name, p)
-            for role, found in roles
-            for name, p in found.items()
-            if p.host is crew.hosts[host]
-        ]
-        sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
-    sources.start(outcome, beside.frames, sampler)
+        here = [(name, p) for name, p in everyone if p.host is crew.hosts[host]]
+        sampler.watch([(name, p.inner_pid, p.role) for name, p in here], host)
+    trial_sources.start_sources(outcome, beside.frames, sampler)
     try:
         open_and_match(outcome, crew, workers)
         for feature in beside.features:
@@ -241,22 +284,11 @@ def _live(
         changes = run_window(outcome, crew, workers, beside, spawner, files)
         with step(outcome, "drain"):
             drain(outcome, crew, changes, files)
-        sources.take(outcome, beside.frames)
+        trial_sources.take_sources(outcome, beside.frames)
         beside.disturb_no_more(outcome)
         outcome.times.clocks.read()
         outcome.times.clocks.check()
-        with step(outcome, "collect"):
-            limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
-            sampler.ask()
-            asked_ns = time.monotonic_ns()
-            outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
-            outcome.sampling.collecting_ns = (asked_ns, time.monotonic_ns())
-        with step(outcome, "sampler"):
-            sampler.read(limit_s)
-            for process in outcome.order.cell.processes:
-                if process.follows is not None and process.name in crew.workers:
-                    sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
-            _take_sampled(outcome, sampler, crew)
+        _collect(outcome, crew, sampler)
         for feature in beside.features:
             feature.take(outcome)
         if outcome.order.cell.sampling.leftovers:
@@ -264,6 +296,22 @@ def _live(
                 take_leftovers(outcome, crew)
     finally:
         take_events(outcome, crew)
+
+
+def _collect(outcome: TrialOutcome, crew: Crew, sampler: Samplers) -> None:
+    """What workers and samplers counted over the window."""
+    with step(outcome, "collect"):
+        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
+        sampler.ask()
+        asked_ns = time.monotonic_ns()
+        outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
+        outcome.sampling.collecting_ns = (asked_ns, time.monotonic_ns())
+    with step(outcome, "sampler"):
+        sampler.read(limit_s)
+        for process in outcome.order.cell.processes:
+            if process.follows is not None and process.name in crew.workers:
+                sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
+        _take_sampled(outcome, sampler, crew)
 
 
 def _take_written(outcome: TrialOutcome, crew: Crew) -> None:
@@ -370,9 +418,9 @@ def _result(outcome: TrialOutcome) -> TrialResult:
     flags = (
         machines.flags(outcome.probes),
         kept(outcome),
-        sources.flags(outcome),
-        the_network.flags(outcome),
-        siblings.flags(outcome),
+        trial_sources.source_flags(outcome),
+        trial_network.network_flags(outcome),
+        record_flags.late_by_sibling(outcome),
         delivered_nothing(outcome),
     )
     for flag in itertools.chain.from_iterable(flags):

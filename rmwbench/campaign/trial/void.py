@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.campaign.trial import machines
+from rmwbench.campaign.plan.profile import PATH_OPTION
+from rmwbench.campaign.trial import machines, trial_network, trial_sources
 from rmwbench.campaign.trial.attest import ASKED, contradiction, reasons
-from rmwbench.campaign.trial.beside import sources, trial_network
-from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.campaign.trial.spoilt import SPOILT
+from rmwbench.campaign.trial.outcome import SPOILT, TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.process.records import KIND_NAMES
@@ -21,10 +20,6 @@ from rmwbench.lab.process.records import KIND_NAMES
 NOISE = frozenset((Code.STEAL, Code.CANARY, Code.THROTTLED))
 """What a machine that others use does to a trial; the other rules say that the trial did not get
 what it asked for."""
-
-PATH_OPTION = "path"
-"""The arm's option that says which path its bytes must take; it is for us and not for the
-worker."""
 
 
 def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[Reason]:
@@ -34,8 +29,8 @@ def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[
         lambda: _granted(outcome),
         lambda: of_the_machine(outcome),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
-        lambda: trial_network.void_reasons(outcome),
-        lambda: sources.void_reasons(outcome),
+        lambda: trial_network.network_voids(outcome),
+        lambda: trial_sources.source_voids(outcome),
         lambda: _path(outcome, attested),
     )
     return [reason for rule in rules for reason in rule()]

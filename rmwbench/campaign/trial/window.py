@@ -5,20 +5,48 @@ import contextlib
 import gc
 import time
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
-from rmwbench.campaign.trial.beside.beside import Beside
+from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
-from rmwbench.campaign.trial.held import held, tell
-from rmwbench.campaign.trial.noting import step, take_events
-from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
+from rmwbench.campaign.trial.held_calls import held, tell_unfinished
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, step, take_events
 from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.codes import FOREIGN
 from rmwbench.lab import machine
+from rmwbench.lab.network import Emulation
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.suite.cells import Cell
+
+
+@dataclass(frozen=True)
+class _Edge:
+    """What is read at an edge of the window: this machine, our own processor time, what the other
+    machines were asked, the link's processor time."""
+
+    ours: machine.EdgeReading
+    own_ns: int
+    far: machines.Posted
+    link_ns: int | None
+
+    @classmethod
+    def read(cls, crew: Crew, network: Emulation | None) -> "_Edge":
+        reading, own_ns = machine.read_edge(), time.process_time_ns()
+        far = machines.post(crew, "edge")
+        return cls(reading, own_ns, far, network.cpu_ns() if network else None)
+
+
+def _lead_ns(cell: Cell) -> int:
+    """From the telling of the start to the start."""
+    least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
+    least_ns += timeouts.START_LEAD_NETWORK_NS if cell.links is not None else 0
+    return max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
 
 
 def run_window(
@@ -38,28 +66,13 @@ def run_window(
     with _quiet():
         if outcome.times.clocks is not None:
             outcome.times.clocks.read()
-        least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
-        least_ns += timeouts.START_LEAD_NETWORK_NS if network is not None else 0
-        lead_ns = max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
+        lead_ns = _lead_ns(cell)
         start_ns = time.monotonic_ns() + lead_ns
         window = TrialWindow(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
         changes = Changes(outcome, crew, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns, window.end_ns)
-        # Each on its own clock: one moment for all.
-        outcome.times.windows = {
-            p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes
-        }
-        starts = {
-            name: ("start", start_fields(outcome.times.windows[name], cell)) for name in crew.living
-        }
-        steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
-        beside.sampler.start(cell.sampling, steady)
-        beside.background.window(steady)
-        beside.traffic.window(steady)
-        # Also those that open late: each takes its usage at both edges.
-        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts))
-        started = crew.ask(starts, limit_s)
+        started = _tell(outcome, crew, beside, window)
         outcome.endpoints.started |= {
             e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None
         }
@@ -67,23 +80,37 @@ def run_window(
         outcome.times.started_late_ns = time.monotonic_ns() - window.start_ns
         take_started(outcome, started)
         crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
-        begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
-        far_begin = machines.post(crew, "edge")
-        link_begin_ns = network.cpu_ns() if network else None
+        begin = _Edge.read(crew, network)
         changes.watch_until(window.end_ns)
-        end, own_end_ns = machine.read_edge(), time.process_time_ns()
-        far_end = machines.post(crew, "edge")
-        link_end_ns = network.cpu_ns() if network else None
+        end = _Edge.read(crew, network)
     outcome.times.steps_ns["start_lead"] = lead_ns
-    outcome.sampling.own_cpu_ns = own_begin_ns, own_end_ns
-    if link_begin_ns is not None and link_end_ns is not None:
-        outcome.sampling.link_cpu_ns = link_begin_ns, link_end_ns
-    outcome.probes += machine.edge_probes(begin, end)
-    outcome.probes += machines.edge_probes(crew, far_begin, far_end)
+    outcome.sampling.own_cpu_ns = begin.own_ns, end.own_ns
+    if begin.link_ns is not None and end.link_ns is not None:
+        outcome.sampling.link_cpu_ns = begin.link_ns, end.link_ns
+    outcome.probes += machine.edge_probes(begin.ours, end.ours)
+    outcome.probes += machines.edge_probes(crew, begin.far, end.far)
     with step(outcome, "finish"):
         changes.settle(timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
         _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
     return changes
+
+
+def _tell(
+    outcome: TrialOutcome, crew: Crew, beside: Beside, window: TrialWindow
+) -> dict[str, dict[str, Any]]:
+    """Tells everyone the window, each on its own clock: one moment for all. Process → its answer to
+    `start`."""
+    cell = outcome.order.cell
+    outcome.times.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
+    starts = {
+        name: ("start", start_fields(outcome.times.windows[name], cell)) for name in crew.living
+    }
+    steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
+    beside.sampler.start(cell.sampling, steady)
+    beside.background.window(steady)
+    beside.traffic.window(steady)
+    # Also those that open late: each takes its usage at both edges.
+    return crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
 
 
 def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
@@ -106,7 +133,7 @@ def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[
         if stuck is None:
             raise
         for one in stuck:
-            tell(outcome, one)
+            tell_unfinished(outcome, one)
 
 
 def drain(
@@ -197,7 +224,7 @@ def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
         for section in sections:
             if section.kind == records.RECEIVED:
                 rows = section.rows
-                own = (rows["flags"] & records.FOREIGN) == 0
+                own = (rows["flags"] & FOREIGN) == 0
                 own &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
                 waits_ns = (rows["taken_ns"] - rows["intended_ns"])[own]
                 longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))

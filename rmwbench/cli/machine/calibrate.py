@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.console import print_json, print_view, stderr_console
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
 
@@ -47,10 +47,9 @@ def calibrate(options: CalibrateOptions) -> None:
         fresh_directory,
     )
     from rmwbench.report import calibration
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.machine.calibration_document import exit_code
     from rmwbench.results.model import document as as_document
-    from rmwbench.results.show import summarise
+    from rmwbench.results.suite_document import summarise
 
     console = stderr_console()
     session = CalibrationSession(
@@ -75,5 +74,5 @@ def calibrate(options: CalibrateOptions) -> None:
     if options.as_json:
         print_json(as_document(answer))
     else:
-        print_view(calibration.view(answer), stdout_console())
+        print_view(calibration.view(answer))
     raise typer.Exit(exit_code(answer))

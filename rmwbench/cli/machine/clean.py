@@ -32,7 +32,7 @@ def clean(
     ] = False,
 ) -> None:
     from rmwbench.campaign.dead_campaign import settle
-    from rmwbench.lab.host.sweep import remove_directories, remove_strays
+    from rmwbench.lab.host.hosts import remove_directories, remove_strays
     from rmwbench.lab.sampling import cgroup
 
     verb = "would remove" if dry_run else "removed"

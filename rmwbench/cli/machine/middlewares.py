@@ -4,18 +4,22 @@ not, why, and the command that changes it."""
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, say, stdout_console
+from rmwbench.cli.console import print_blocks, print_json, say
 from rmwbench.cli.help import PlainGroup
 from rmwbench.cli.options import taking
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import not_one_of
 from rmwbench.words.numbers import duration
 from rmwbench.words.printable import printable
 
+if TYPE_CHECKING:
+    from rmwbench.report.view import Block, TableCell
+
 SCHEMA, VERSION = "rmwbench/middlewares", 1
+COLUMNS = ("ready", "version", "released", "layer", "services", "loans", "modes", "transports")
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +60,7 @@ def list_all(
 def document() -> dict[str, Any]:
     """docs/formats/middlewares.md."""
     from rmwbench.lab.middleware import find_workers, recipes, ros2
-    from rmwbench.lab.middleware.status import status
+    from rmwbench.lab.middleware.find import status
     from rmwbench.suite.side import bare
 
     known, workers = recipes(), find_workers()
@@ -88,12 +92,7 @@ def show(
     for name in names or entries:
         found = [one for one in entries if name in (one, one.partition("/")[0])]
         if not found:
-            raise UserError(
-                f"no middleware is called `{name}`",
-                expected="one of " + ", ".join(entries),
-                actual=name,
-                fix=did_you_mean(name, list(entries)),
-            )
+            raise not_one_of(f"no middleware is called `{name}`", name, entries)
         chosen += found
     wanted = [entries[name] for name in dict.fromkeys(chosen)]
     if as_json:
@@ -103,7 +102,9 @@ def show(
 
 
 def profile(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A middleware.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A middleware, or a candidate of one.")
+    ],
     profile: Annotated[
         str | None,
         typer.Argument(
@@ -122,13 +123,16 @@ def profile(
     ] = None,
 ) -> None:
     from rmwbench.lab.middleware import require_workers
+    from rmwbench.suite.file.candidates_file import middleware_of
 
-    worker = require_workers([name])[name]
+    middleware = middleware_of(name)
+    arm = profile or (name if middleware != name else "untouched")
+    worker = require_workers([middleware])[middleware]
     assert worker.description is not None, "it is ready"
     if out is not None:
         from rmwbench.robot.deployment import write
 
-        for path in write(name, profile or "untouched", worker, Path(out)):
+        for path in write(middleware, arm, worker, Path(out)):
             say(path)
         return
     if profile is not None:
@@ -169,35 +173,35 @@ def build(options: BuildOptions) -> None:
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.middleware import tool
     from rmwbench.lab.middleware.catalogue import apt_command
-    from rmwbench.lab.middleware.newest import place
-    from rmwbench.lab.middleware.newest import source_build as newest_build
-    from rmwbench.lab.middleware.newest.offer import offers
+    from rmwbench.lab.middleware.newest import source_build
 
     def announce(text: str) -> None:
         print(text, flush=True)
 
     chosen = building.choose(options.names or [])
-    newer = newest_build.of(chosen) if options.newest else []
+    newer = source_build.of(chosen) if options.newest else []
     for name, packages in building.without_packages(chosen if options.partly else newer).items():
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
-    problems = newest_build.build_all(newer, options.partly, announce)
+    problems = source_build.build_all(newer, options.partly, announce)
     for recipe in chosen:
-        if gone := place.remove_orphan(recipe):
+        if gone := source_build.remove_orphan(recipe):
             say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
     chosen = building.with_newest(chosen, newer)
     begun = time.monotonic()
     results = building.build(chosen, announce)
     took_s = time.monotonic() - begun
-    place.remove_replaced(chosen, {result.middleware for result in results if not result.problem})
+    source_build.remove_replaced(
+        chosen, {result.middleware for result in results if not result.problem}
+    )
     results += [result for result in problems if result.problem]
     if there := [result.middleware for result in results if not result.problem]:
         say(f"built in {duration(took_s)}: {', '.join(there)}")
     for result in results:
         if result.problem:
             say(f"{result.middleware}: {result.problem}")
-    for text in offers(chosen):
+    for text in source_build.offers(chosen):
         say(text)
     failed = {result.middleware for result in results if result.problem}
     if (
@@ -217,66 +221,44 @@ def build(options: BuildOptions) -> None:
 
 def _print_list(found: dict[str, Any]) -> None:
     """A line each: a wide table of every capability could not be read."""
-    from rich.markup import escape
-    from rich.table import Table
+    from rmwbench.report.view import Table, Text
 
-    from rmwbench.suite.side import NAMES
-
-    console = stdout_console()
-    built = [entry for entry in found["middlewares"] if entry["built"]]
-    if built:
-        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-        for heading in ("ready", "version", "released", "layer", "services", "loans", "modes"):
-            table.add_column(heading, no_wrap=True)
-        table.add_column("transports")
-        for entry in built:
-            can = entry["capabilities"]
-            answers = [can.get(name, "–").partition(":")[0] for name in ("services", "loan")]
-            modes = entry["modes"] or {}
-            able = [name for name, answer in modes.items() if not answer.startswith("no")]
-            transports = modes["transport"].replace("|", " ") if "transport" in able else "–"
-            table.add_row(
-                f"[bold]{escape(entry['middleware'])}[/bold]",
-                escape(entry["version"]),
-                (entry["release_date"] or "–")[:7],
-                entry["layer"],
-                *answers,
-                f"{len(able)}/{len(NAMES)}" if able else "–",
-                escape(transports),
-            )
-        console.print(table)
-        console.print()
+    built = [_row(entry) for entry in found["middlewares"] if entry["built"]]
+    blocks: list[Block] = [Table(COLUMNS, built), Text("")] if built else []
     for entry in found["middlewares"]:
         if not entry["built"]:
-            name = f"[bold]{escape(entry['middleware'])}[/bold]"
-            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
+            blocks.append(Text(f"{entry['middleware']} not ready: {entry['reason']}"))
             if entry["command"]:
-                console.print(f"  do: {escape(entry['command'])}")
-    console.print(
-        "\nEverything that one can and cannot do, and why: rmwbench middlewares show NAME"
+                blocks.append(Text(f"  do: {entry['command']}"))
+    end = "Everything that one can and cannot do, and why: rmwbench middlewares show NAME"
+    print_blocks(*blocks, Text(f"\n{end}"))
+
+
+def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
+    from rmwbench.report.view import TableCell
+    from rmwbench.suite.side import NAMES
+
+    can, modes = entry["capabilities"], entry["modes"] or {}
+    able = [name for name, answer in modes.items() if not answer.startswith("no")]
+    return (
+        TableCell(entry["middleware"], "strong"),
+        entry["version"],
+        (entry["release_date"] or "–")[:7],
+        entry["layer"],
+        *(can.get(name, "–").partition(":")[0] for name in ("services", "loan")),
+        f"{len(able)}/{len(NAMES)}" if able else "–",
+        modes["transport"].replace("|", " ") if "transport" in able else "–",
     )
 
 
 def _print_whole(entries: list[dict[str, Any]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from rmwbench.report.view import Facts, Text
 
-    console = stdout_console()
     for entry in entries:
-        name = f"[bold]{escape(entry['middleware'])}[/bold]"
-        if entry["built"]:
-            console.print(
-                f"{name} {escape(entry['version'])}, {_released(entry)}, layer {entry['layer']}"
-            )
-        else:
-            console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
-        table = Table.grid(padding=(0, 1))
-        table.add_column(min_width=11, no_wrap=True)
-        table.add_column()
-        for label, text in _lines(entry):
-            table.add_row(f"  {label}", escape(text))
-        console.print(table)
-        console.print()
+        told = f"{entry['version']}, {_released(entry)}, layer {entry['layer']}"
+        told = told if entry["built"] else f"not ready: {entry['reason']}"
+        title = Text(f"{entry['middleware']} {told}", "strong")
+        print_blocks(title, Facts(_lines(entry)), Text(""))
 
 
 def _released(entry: dict[str, Any]) -> str:

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json
+from rmwbench.cli.console import Html, Out, page, print_json
 from rmwbench.cli.help import NamesOrVerbs
 from rmwbench.cli.options import taking
-from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published import claims_run
-from rmwbench.cli.published.campaigns import campaigns_in
-from rmwbench.cli.published.forms import deliver
+from rmwbench.cli.published.forms import campaigns_in, deliver
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign
@@ -104,10 +102,9 @@ class ClaimsShowOptions:
 
 def show(options: ClaimsShowOptions) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.claims_ledger import document, ledger
+    from rmwbench.published.claims.claims_file import asked
+    from rmwbench.published.claims.claims_ledger import document, ledger, named
     from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
-    from rmwbench.published.claims.named import asked
-    from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
 
     path = page(options.out, options.html)
@@ -131,11 +128,8 @@ def show(options: ClaimsShowOptions) -> None:
         verdicts=verdicts,
         given=wanted.given,
     )
-    if (
-        options.heading
-        and not verdicts
-        and not any(part.claims or part.headings for part in made.sources)
-    ):
+    found = any(part.claims or part.headings for part in made.sources)
+    if options.heading and not verdicts and not found:
         raise UserError("no heading has that text", where="--heading", actual=options.heading)
     if options.as_json:
         print_json(document(made))
@@ -150,20 +144,14 @@ def show(options: ClaimsShowOptions) -> None:
 
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
-    depth: Depth = (
-        "cells"
-        if wanted.ids
-        else "reasons"
-        if options.words or options.heading or verdicts
-        else "brief"
-    )
+    chosen = options.words or options.heading or verdicts
+    depth: Depth = "cells" if wanted.ids else "reasons" if chosen else "brief"
     link = None if path is None else link_to_reports(given, path)
     deliver(view(made, depth, suites=rows, link=link), path, markdown=options.markdown)
 
 
 def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.claim_suites import is_of
     from rmwbench.published.claims.summary import file_name, measured, text
     from rmwbench.published.figures.figures_file import drawn_of
     from rmwbench.published.summaries import FOLDER
@@ -175,7 +163,7 @@ def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Pat
         )
     # Of a source none of whose suites they ran, not even what its figures would draw: it was not
     # asked for.
-    spoken_of = [file for file in files if any(is_of(file, one) for one in given)]
+    spoken_of = [file for file in files if any(file.has(one.suite) for one in given)]
     found = [
         summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from rmwbench.cli.console import print_json, say, stderr_console
-from rmwbench.cli.runs import NoReport, guarded
+from rmwbench.cli.runs import NoReport, end_stopped, guarded, resume_command
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -50,12 +50,11 @@ def plan(
     from rmwbench.published.claims.campaign.claims_plan import lines
 
     _, files, only = _asked(source, verdict or ())
-    made = _plan(files, only, _settled_here(files), parse_duration_s(budget))
-    document = made.document()
+    claims_plan = _plan(files, only, _settled_here(files), parse_duration_s(budget))
     if as_json:
-        print_json(document)
+        print_json(claims_plan.document())
     else:
-        typer.echo("\n".join(lines(document)))
+        typer.echo("\n".join(lines(claims_plan)))
 
 
 def run(
@@ -109,7 +108,7 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
     if unfinished:
         console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
     if made.picked or not unfinished:
-        for line in lines(made.document()):
+        for line in lines(made):
             console.print(line, markup=False)
         console.print()
     if not made.picked and not unfinished:
@@ -118,16 +117,12 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
             if made.left_out
             else "nothing is open that can be decided here"
         )
-    go_on = f"rmwbench resume {session.directory}"
+    go_on = resume_command(session.directory)
     campaigns = ClaimCampaigns(session, files, made.gathered)
     ended = guarded(lambda: campaigns.run(console), session.directory, go_on)
     if ended.stopped_by:
-        console.print(
-            f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays"
-        )
-        console.print(f"go on:   {go_on}")
-        console.print(f"look:    rmwbench published claims --campaign {session.directory}")
-        raise typer.Exit(130)
+        look = f"rmwbench published claims --campaign {session.directory}"
+        end_stopped(ended.stopped_by, session.directory, go_on, look)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
 
@@ -137,9 +132,8 @@ def _asked(
     """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
     alone that are asked for: the one that was named, or those of such a verdict in the shipped
     ledger; none for all of them."""
-    from rmwbench.published.claims.claims_ledger import ledger
-    from rmwbench.published.claims.named import asked
-    from rmwbench.published.claims.state import named
+    from rmwbench.published.claims.claims_file import asked
+    from rmwbench.published.claims.claims_ledger import ledger, named
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.suite.file.places import SUFFIXES
 
@@ -240,7 +234,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.published.claims.ledger_view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report
-    from rmwbench.results.show import summarise
+    from rmwbench.results.suite_document import summarise
 
     asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}
     good = any(bundle.trials("done") for bundle in asked)

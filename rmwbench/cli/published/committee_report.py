@@ -20,7 +20,7 @@ from rmwbench.cli.options import (
     taking,
 )
 from rmwbench.cli.published.forms import deliver
-from rmwbench.cli.runs import guarded
+from rmwbench.cli.runs import end_stopped, guarded, resume_command
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import counted
 
@@ -94,6 +94,14 @@ class ReportOptions:
         typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
     ] = False
 
+    @property
+    def budget_s(self) -> float:
+        return parse_duration_s(self.budget or "8h")
+
+    @property
+    def choice(self) -> "Choice":
+        return choice(self.candidates, self.added, self.without)
+
 
 def report(options: ReportOptions) -> None:
     from rmwbench.published.committee.evaluation_session import check_place, is_session
@@ -119,23 +127,13 @@ def report(options: ReportOptions) -> None:
     if options.out is not None:
         check_place(options.out)
     machines = _machines(options.cluster, options.out)
-    budget_s = parse_duration_s(options.budget or "8h")
-    asked = choice(options.candidates, options.added, options.without)
-    found, absent = costs(EVALUATIONS[options.evaluation], options.seed or 0, asked, machines or 1)
-    shares = share(found, budget_s)
+    evaluation, seed = EVALUATIONS[options.evaluation], options.seed or 0
+    found, absent = costs(evaluation, seed, options.choice, machines or 1)
+    shares = share(found, options.budget_s)
     if options.out is not None:
-        session = _new(
-            options.out,
-            options.evaluation,
-            shares,
-            absent,
-            seed=options.seed or 0,
-            budget_s=budget_s,
-            asked=asked,
-            machines=machines,
-        )
+        session = _new(options.out, options, shares, absent, machines)
         _carry_out(session, options.as_json, options.cluster)
-    document = _document(options.evaluation, budget_s, shares, absent, machines)
+    document = _document(options.evaluation, options.budget_s, shares, absent, machines)
     if options.as_json:
         print_json(document)
     else:
@@ -165,13 +163,9 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
 
 def _new(
     directory: Path,
-    evaluation: str,
+    options: ReportOptions,
     shares: "Sequence[BudgetShare]",
     absent: "Mapping[str, str]",
-    *,
-    seed: int,
-    budget_s: float,
-    asked: "Choice",
     machines: int | None,
 ) -> "CommitteeSession":
     from rmwbench.published.committee.evaluation_session import begin
@@ -182,22 +176,22 @@ def _new(
             "no section fits into this time, so there is nothing to run",
             where="--budget",
             expected=f"at least {min((one.cost.least_s for one in shares), default=0.0):.0f}s",
-            actual=f"{budget_s:g}s",
-            fix=f"rmwbench published report {evaluation} shows what each section takes",
+            actual=f"{options.budget_s:g}s",
+            fix=f"rmwbench published report {options.evaluation} shows what each section takes",
         )
     unable = {
         one.name: (one.title, one.suite, absent[one.name])
-        for one in EVALUATIONS[evaluation]
+        for one in EVALUATIONS[options.evaluation]
         if one.name in absent
     }
     return begin(
         directory,
-        evaluation,
+        options.evaluation,
         shares,
         unable,
-        seed=seed,
-        budget_s=budget_s,
-        choice=asked,
+        seed=options.seed or 0,
+        budget_s=options.budget_s,
+        choice=options.choice,
         machines=machines,
     )
 
@@ -246,18 +240,13 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.published.committee.section_runs import Sections
 
-    further = f"rmwbench resume {session.directory}" + f" --cluster {cluster}" * bool(cluster)
+    command = resume_command(session.directory, cluster)
     console = stderr_console()
     runner = Sections(session) if cluster is None else _on(cluster, session)
-    ending = guarded(lambda: runner.run(console), session.directory, further)
+    ending = guarded(lambda: runner.run(console), session.directory, command)
     if ending is not None and ending.stopped_by:
-        so_far = f"rmwbench report {session.directory}"
-        told = (
-            f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {further}\n"
-            f"report so far: {so_far}"
-        )
-        console.print(told, markup=False)
-        raise typer.Exit(130)
+        look = f"rmwbench report {session.directory}"
+        end_stopped(ending.stopped_by, session.directory, command, look)
     report, files = write(session)
     if as_json:
         print_json(report.document() | {"files": list(map(str, files))})
@@ -326,7 +315,7 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
         CommunityPart(
             title="Admission of candidates",
             view=bar,
-            get="rmwbench published community admission",
+            command="rmwbench published community admission",
             opens=True,
         )
     ]
@@ -341,7 +330,7 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
             if ours
             else None
         )
-        found.append(CommunityPart(title=title, view=view, get=f"{command} > {given}"))
+        found.append(CommunityPart(title=title, view=view, command=f"{command} > {given}"))
     return found
 
 

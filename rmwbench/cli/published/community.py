@@ -1,17 +1,16 @@
 """`rmwbench published community github|rep2004|survey|admission`: what lies beside performance,
 from the projects and users."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json
+from rmwbench.cli.console import Out, page, print_json, say_written
 from rmwbench.cli.help import PlainGroup
 from rmwbench.cli.options import taking
-from rmwbench.cli.page_files import Out, page, say_written
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
@@ -34,7 +33,9 @@ def register(app: typer.Typer) -> None:
     group.command(
         help="How repositories answer: pull requests, issues, activity; or what their git tells."
     )(taking(GithubOptions, github))
-    group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
+    group.command(help="Quality declarations item by item, packages side by side.")(
+        taking(Rep2004Options, rep2004)
+    )
     group.command(help="A survey on an ordered scale, or a blank form.")(
         taking(SurveyOptions, survey)
     )
@@ -235,7 +236,8 @@ def _since(text: str) -> "datetime | timedelta":
     )
 
 
-def rep2004(
+@dataclass(frozen=True, kw_only=True)
+class Rep2004Options:
     documents: Annotated[
         list[str],
         typer.Argument(
@@ -243,58 +245,68 @@ def rep2004(
             help="Declarations in Markdown or reStructuredText; of a git repository's directory, "
             "whether it has one.",
         ),
-    ],
+    ]
     date: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[NAME=]DATE", help="When a document was written, where git does not know."
         ),
-    ] = None,
+    ] = None
     evidence: Annotated[
         bool, typer.Option("--evidence", help="Print the words and links too (the page has them).")
-    ] = False,
+    ] = False
     without_words: Annotated[
         bool,
         typer.Option(
             "--without-words", help="With --json: leave out the sentences that were quoted."
         ),
-    ] = False,
-    out: Out = None,
-    report: Report = None,
-    as_json: Json = False,
-) -> None:
-    from datetime import date as Date
+    ] = False
+    out: Out = None
+    report: Report = None
+    as_json: Json = False
 
-    from rmwbench.errors import UserError
+
+def rep2004(options: Rep2004Options) -> None:
     from rmwbench.published.community.rep2004 import side_by_side as compare
 
     sources: list[tuple[str | None, Path]] = []
-    for text in documents:
+    for text in options.documents:
         name, equals, path = text.partition("=")
-        sources.append(
-            (name, Path(path)) if equals and not Path(text).exists() else (None, Path(text))
-        )
-    given: dict[str, str] = {}
-    for text in date or ():
+        named = equals and not Path(text).exists()
+        sources.append((name, Path(path)) if named else (None, Path(text)))
+    doc = compare.document(sources, _days(options.date or (), [path for _, path in sources]))
+    if options.without_words:
+        doc = compare.without_words(doc)
+    _show(
+        doc,
+        lambda draw: compare.view(doc, evidence=draw or options.evidence),
+        page(options.out, options.report),
+        options.as_json,
+    )
+
+
+def _days(given: Sequence[str], paths: Sequence[Path]) -> dict[str, str]:
+    """Document, by its name or path -> its day. UserError for what is no day of one of them."""
+    from datetime import date
+
+    from rmwbench.errors import UserError
+
+    days: dict[str, str] = {}
+    for text in given:
         name, equals, day = text.rpartition("=")
-        if not equals and len(sources) > 1:
+        if not equals and len(paths) > 1:
             raise UserError(
                 "which document?",
                 where=f"--date {text}",
                 expected="NAME=YYYY-MM-DD, once per document",
             )
         try:
-            given[name or str(sources[0][1])] = Date.fromisoformat(day).isoformat()
+            days[name or str(paths[0])] = date.fromisoformat(day).isoformat()
         except ValueError:
             raise UserError(
                 "not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day
             ) from None
-    doc = compare.document(sources, given)
-    if without_words:
-        doc = compare.without_words(doc)
-    _show(
-        doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json
-    )
+    return days
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,7 +352,7 @@ def survey(options: SurveyOptions) -> None:
     from rmwbench.published.community.survey import analyse
     from rmwbench.published.community.survey import answers_file as read
     from rmwbench.published.community.survey import survey_view as show
-    from rmwbench.published.community.survey.scale import told
+    from rmwbench.published.community.survey.answers_file import told
 
     item = read.item_of(options.file)
     found = read.read(

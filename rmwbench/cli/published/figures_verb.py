@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json
+from rmwbench.cli.console import Html, Out, page, print_json
 from rmwbench.cli.options import taking
-from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class FiguresOptions:
 
 
 def figures(options: FiguresOptions) -> None:
-    from rmwbench.cli.published.campaigns import campaigns_in
+    from rmwbench.cli.published.forms import campaigns_in
     from rmwbench.errors import UserError
     from rmwbench.published.figures import versions as redrawn
     from rmwbench.published.figures.figures_file import load, sources
@@ -116,7 +115,7 @@ def _deliver(
     if out is not None:
         deliver(view(document, draw=True), out)
     if pictures is not None:
-        from rmwbench.published.figures.picture_files import write_pictures
+        from rmwbench.published.figures.figures_view import write_pictures
 
         typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
     if as_json:
@@ -129,7 +128,7 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
     """The rows of all kinds that these figures draw, from data or from bundles that were
     imported."""
     from rmwbench.bundle import Bundle
-    from rmwbench.published.importers.collected import collect
+    from rmwbench.published.importers.imported_bundle import collect
 
     kinds = {kind for file in files for kind in file.kinds}
     found: dict[str, Rows] = {}
@@ -150,8 +149,7 @@ def _points(
 ) -> tuple[dict[str, Rows], str]:
     """The rows of a source and in words where they are from: the data that was given, else the
     shipped file."""
-    from rmwbench.published.figures.figures_file import published_file
-    from rmwbench.published.figures.points import read
+    from rmwbench.published.figures.figures_file import points_in, published_file
 
     given = {kind: found[kind] for kind in file.kinds if kind in found}
     shipped = published_file(name)
@@ -160,7 +158,7 @@ def _points(
         return {}, "what its text prints, where it prints any; its data is not published"
     if not missing:
         return given, "imported from " + ", ".join(str(path.name) for path in data or ())
-    rest = read(shipped) if shipped.is_file() else {}
+    rest = points_in(shipped) if shipped.is_file() else {}
     words = (
         f"the points extracted from the published data ({shipped.name}, five digits)"
         if rest
@@ -173,7 +171,7 @@ def _extract(
     path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.figures.points import written
+    from rmwbench.published.figures.figures_file import points_text
     from rmwbench.whole_file import write_whole
 
     if len(files) != 1 or not given:
@@ -188,7 +186,7 @@ def _extract(
             expected=", ".join(missing),
             where="--data",
         )
-    write_whole(path, written(dict(found), files[0].imported()))
+    write_whole(path, points_text(dict(found), files[0].imported()))
 
 
 def _only(document: dict[str, Any], text: str) -> None:

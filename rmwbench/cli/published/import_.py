@@ -50,8 +50,7 @@ def import_(
         _print_kinds(as_json)
         return
     from rmwbench.bundle import Bundle
-    from rmwbench.published import imported_view
-    from rmwbench.published.imported import summarise
+    from rmwbench.published.imported import summarise, view
     from rmwbench.published.importers import import_published
 
     kind, path = _kind_and_path(words or [])
@@ -63,7 +62,7 @@ def import_(
 
         print_json(document(found))
     else:
-        deliver(imported_view.view(found, figures=figures))
+        deliver(view(found, figures=figures))
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:

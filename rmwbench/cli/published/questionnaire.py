@@ -6,10 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json
-from rmwbench.cli.page_files import Html, Out, page
-from rmwbench.cli.published.campaigns import campaigns_in
-from rmwbench.cli.published.forms import deliver
+from rmwbench.cli.console import Html, Out, page, print_json
+from rmwbench.cli.published.forms import campaigns_in, deliver
 
 SOURCE = "fastdds-2021"
 WHO = "answers"
@@ -75,18 +73,12 @@ def questionnaire(
 
 
 def _only(asked: Any, wanted: list[str]) -> Any:
-    from rmwbench.errors import UserError, did_you_mean
+    from rmwbench.errors import not_one_of
 
     known = [question.id for question in asked.questions]
     for name in wanted:
         if name not in known:
-            raise UserError(
-                f"there is no question `{name}`",
-                where="--question",
-                expected="one of " + ", ".join(known),
-                actual=name,
-                fix=did_you_mean(name, known),
-            )
+            raise not_one_of(f"there is no question `{name}`", name, known, where="--question")
     kept = tuple(question for question in asked.questions if not wanted or question.id in wanted)
     return asked.model_copy(update={"questions": kept})
 

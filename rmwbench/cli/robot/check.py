@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.console import Out, page, print_json, print_view, say_written, stderr_console
 from rmwbench.cli.options import SuiteOptions, taking
-from rmwbench.cli.page_files import Out, page, say_written
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
@@ -63,7 +62,7 @@ def _last(options: CheckOptions) -> "Bundle":
 
     path = find(options.named("check"))
     name = str(plain(read(path), where=shown(path)).get("suite", ""))
-    return check_places.newest(check_places.checks_of(name))
+    return check_places.newest(check_places.checks_of(name, options.network))
 
 
 def _run(options: CheckOptions) -> "Bundle":
@@ -71,7 +70,7 @@ def _run(options: CheckOptions) -> "Bundle":
     from rmwbench.bundle import Bundle
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import new_campaign
-    from rmwbench.cli.runs import run_to_end
+    from rmwbench.cli.runs import resume_command, run_to_end
     from rmwbench.robot.check import check_places
     from rmwbench.robot.check.check_document import candidates_in_use
     from rmwbench.robot.check.check_view import NO_LIMITS
@@ -79,18 +78,16 @@ def _run(options: CheckOptions) -> "Bundle":
 
     named = options.named("check")
     path, compared = find(named), options.compared(named)
-    request = options.request(str(path.absolute()))
+    request = options.request(str(path.absolute()), until_limits=True)
     planner = Planner(read(path), request.suite_file, compared)
     suite, cells = planner.chosen(planner.without_absent(request)[0])
     arms = dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor)
     candidates_in_use(list(arms), options.use or ())
     if suite.outcomes is None:
         stderr_console().print(NO_LIMITS, style="yellow", markup=False)
-    directory = check_places.new_place(check_places.checks_of(suite.suite))
+    directory = check_places.new_place(check_places.checks_of(suite.suite, options.network))
     campaign = new_campaign(request, directory, choice=compared)
-    run_to_end(
-        campaign, directory, f"rmwbench resume {directory}", f"rmwbench check {named} --last"
-    )
+    run_to_end(campaign, directory, resume_command(directory), f"rmwbench check {named} --last")
     return Bundle(directory)
 
 
@@ -105,8 +102,6 @@ def _show(found: "RobotCheck", path: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json(document(found))
         return
-    from rmwbench.report.render.terminal import print_view
-
-    print_view(view(found), stdout_console())
+    print_view(view(found))
     if path is not None:
         say_written(path)

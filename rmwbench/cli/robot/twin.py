@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.console import say, stderr_console, stdout_console
+from rmwbench.cli.console import print_view, say, stderr_console
 from rmwbench.cli.options import complete_candidate, parse_duration_s, taking
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def twin(options: TwinOptions) -> None:
     made = make_twin(source, graph)
     _write(options, made)
     if options.check:
-        _end_with(_played(options, made, lasting_s), options.bag.name, f"played by {options.by}")
+        played = _played(options, made, lasting_s)
+        _end_with(played, options.bag.name, f"played by {options.by}", options.by)
 
 
 def _read(path: Path) -> "BagTraffic":
@@ -170,9 +171,8 @@ def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "TwinLikene
     return likeness(made.read_traffic, play(made, style, directory, stderr_console()))
 
 
-def _end_with(found: "TwinLikeness", source: str, other: str) -> NoReturn:
-    from rmwbench.report.render.terminal import print_view
+def _end_with(found: "TwinLikeness", source: str, other: str, by: str | None = None) -> NoReturn:
     from rmwbench.robot.twin.likeness_view import view
 
-    print_view(view(found, source, other), stdout_console())
+    print_view(view(found, source, other, by))
     raise typer.Exit(0 if found.alike else 1 if found.judged else 2)

@@ -5,15 +5,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_blocks, print_json
 from rmwbench.cli.options import complete_candidate
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rmwbench.lab.middleware import Worker
+    from rmwbench.report.view import Block
     from rmwbench.suite.file.candidate_list import Candidate, Candidates
 
 SCHEMA, VERSION = "rmwbench/candidates", 1
+COLUMNS = ("candidate", "ready", "layer", "middleware", "profile", "how")
 
 
 def register(app: typer.Typer) -> None:
@@ -117,33 +121,26 @@ def _entry(one: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
 
 
 def _print(found: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from rmwbench.report.view import Items, Table, TableCell, Text
 
-    console = stdout_console()
+    blocks: list[Block] = []
     for one in found["sets"]:
-        console.print(f"[bold]{escape(one['set'])}[/bold]: {escape(one['what'])}")
-        console.print(f"  {escape(', '.join(one['candidates']))}")
-        for middleware, reason in one["no_loan"].items():
-            console.print(f"  {escape(f'{middleware} without a loan: {reason}')}")
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading in ("candidate", "ready", "layer", "middleware", "profile"):
-        table.add_column(heading, no_wrap=True)
-    table.add_column("how", overflow="fold")
-    for one in found["candidates"]:
-        ready = escape(one["version"]) if one["ready"] else "[yellow]no[/yellow]"
-        name = f"[bold]{escape(one['candidate'])}[/bold]"
-        table.add_row(
-            name,
-            ready,
+        blocks.append(Text(f"{one['set']}: {one['what']}", "strong"))
+        without = [f"{name} without a loan: {why}" for name, why in one["no_loan"].items()]
+        blocks.append(Items([", ".join(one["candidates"]), *without], mark=""))
+    rows = [
+        (
+            TableCell(one["candidate"], "strong"),
+            one["version"] if one["ready"] else TableCell("no", "open"),
             one["layer"],
             one["middleware"],
-            escape(one["profile"]),
-            escape(_how(one["how"])),
+            one["profile"],
+            _how(one["how"]),
         )
-    console.print()
-    console.print(table)
-    _print_lacking(console, found)
+        for one in found["candidates"]
+    ]
+    blocks += [Text(""), Table(COLUMNS, rows)]
+    print_blocks(*blocks, *_lacking(found))
 
 
 def _how(how: dict[str, Any]) -> str:
@@ -157,11 +154,9 @@ def _how(how: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _print_lacking(console: Any, found: dict[str, Any]) -> None:
+def _lacking(found: dict[str, Any]) -> "Iterator[Block]":
     """Each reason once, with the command that changes it."""
-    from rich.markup import escape
-
-    from rmwbench.typed import as_typed
+    from rmwbench.report.view import Text, Verbatim
 
     lacking: dict[tuple[str, str | None, str | None], list[str]] = {}
     for one in found["candidates"]:
@@ -171,20 +166,15 @@ def _print_lacking(console: Any, found: dict[str, Any]) -> None:
             )
     for (reason, command, needs), names in lacking.items():
         more = f"; it needs {needs}" if needs else ""
-        console.print(
-            f"\n{escape(', '.join(names))} [yellow]not ready[/yellow]: {escape(reason + more)}"
-        )
+        yield Text(f"\n{', '.join(names)} not ready: {reason}{more}")
         if command:
-            console.print(f"  do: {escape(as_typed(command))}")
+            yield Text(f"  do: {command}")
     for name in found["unlisted"]:
         line = (
             f"{{name: {name.replace('/rmw_', '/').removesuffix('_cpp')}, in: [ros2, tsc], "
             f"middleware: {name}"
         )
-        console.print(
-            f"\n{escape(name)} is installed and not a candidate. In a file that "
-            "RMWBENCH_CANDIDATES names:"
+        yield Text(
+            f"\n{name} is installed and not a candidate. In a file that RMWBENCH_CANDIDATES names:"
         )
-        console.print(
-            f"  candidates: [{escape(line)}, wait: callback, optional: true}}]", soft_wrap=True
-        )
+        yield Verbatim(f"  candidates: [{line}, wait: callback, optional: true}}]")

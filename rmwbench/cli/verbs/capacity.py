@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.console import print_json, print_view, stderr_console
 from rmwbench.cli.options import SUITE, ArmOptions, parse_duration_s, taking
 
 if TYPE_CHECKING:
@@ -97,14 +97,15 @@ class CapacityOptions(ArmOptions):
             budget_s=None if self.budget is None else parse_duration_s(self.budget),
             resolution=_parse_percent(self.resolution),
             seed=self.seed,
+            network=self.network,
         )
 
 
 def capacity(options: CapacityOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.campaign.capacity.rounds import new_search
     from rmwbench.campaign.capacity.search_request import forecast
-    from rmwbench.campaign.capacity.search_start import new_search
     from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
@@ -124,11 +125,10 @@ def capacity(options: CapacityOptions) -> None:
     else:
         from rmwbench.report.capacity.capacity_view import view
         from rmwbench.report.render.html import write_html
-        from rmwbench.report.render.terminal import print_view
 
         path = directory / "report.html"
         write_html(view(found, draw=True), path)
-        print_view(view(found), stdout_console())
+        print_view(view(found))
         typer.echo(f"report: {path}")
     if stopped_by:
         console.print(

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written
 from rmwbench.cli.options import taking
-from rmwbench.cli.page_files import Html, Out, page, say_written
 
 if TYPE_CHECKING:
     pass
@@ -80,9 +79,7 @@ def compare(options: CompareOptions) -> None:
     if options.as_json:
         print_json(document(found))
     else:
-        from rmwbench.report.render.terminal import print_view
-
-        print_view(view(found), stdout_console())
+        print_view(view(found))
         if path is not None:
             say_written(path)
     raise typer.Exit(found.exit_code)
@@ -108,7 +105,6 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
     from rmwbench.published.committee.report_parts import gather
     from rmwbench.report.render.html import render_html
     from rmwbench.report.render.markdown import render_markdown
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.whole_file import write_whole
 
     document = agreement.document(
@@ -121,7 +117,7 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
     if as_json:
         print_json(document)
     else:
-        print_view(made, stdout_console())
+        print_view(made)
         if path is not None:
             say_written(path)
     raise typer.Exit(document["exit_code"])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.console import print_json, print_view, stderr_console
 from rmwbench.cli.options import taking
 
 EXIT_CODES: Mapping[str, int] = {"meets": 0, "misses": 1, "open": 2}
@@ -58,7 +58,6 @@ def decide(options: DecideOptions) -> None:
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
     from rmwbench.report.decision_view import view
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.decide.decide_document import summarise
     from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
@@ -88,5 +87,5 @@ def decide(options: DecideOptions) -> None:
     if options.as_json:
         print_json(document(found))
     else:
-        print_view(view(found), stdout_console())
+        print_view(view(found))
     raise typer.Exit(EXIT_CODES[found.outcome])

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import Out, page, print_json, print_view, say_written
 from rmwbench.cli.options import taking
-from rmwbench.cli.page_files import Out, page, say_written
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import not_one_of
 
 
 def register(app: typer.Typer) -> None:
@@ -61,13 +60,12 @@ def explain(options: ExplainOptions) -> None:
         known = list(dict.fromkeys(getattr(one, option) for one in found))
         for name in wanted or ():
             if name not in known:
-                raise UserError(
+                raise not_one_of(
                     f"this campaign has no {option} `{name}`"
                     + ("" if options.trial is None else f" in trial {options.trial}"),
+                    name,
+                    known,
                     where=f"--{option}",
-                    expected="one of " + ", ".join(known),
-                    actual=name,
-                    fix=did_you_mean(name, known),
                 )
         if wanted:
             found = tuple(one for one in found if getattr(one, option) in wanted)
@@ -80,8 +78,6 @@ def explain(options: ExplainOptions) -> None:
     if options.as_json:
         print_json(document(found))
         return
-    from rmwbench.report.render.terminal import print_view
-
-    print_view(view(found), stdout_console())
+    print_view(view(found))
     if path is not None:
         say_written(path)

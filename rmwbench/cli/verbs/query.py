@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_blocks, print_json
 from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
@@ -78,26 +78,15 @@ def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
 
 
 def _table(found: "QueryResult") -> None:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+    from rmwbench.report.view import Table, Text, Verbatim
+    from rmwbench.words.numbers import counted
 
-    columns, rows = found.columns, found.rows
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    rows = found.rows
     numeric = [
         bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
-        for i in range(len(columns))
+        for i in range(len(found.columns))
     ]
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(escape(column), justify="right" if right else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*("–" if value is None else escape(str(value)) for value in row))
-    console = stdout_console()
-    console.print(table)
-    if found.total > len(rows):
-        console.print(
-            f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all",
-            style="dim",
-        )
-    else:
-        console.print(f"{len(rows)} row{'' if len(rows) == 1 else 's'}", style="dim")
+    told = [["–" if value is None else Verbatim(str(value)) for value in row] for row in rows]
+    more = f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all"
+    end = more if found.total > len(rows) else counted(len(rows), "row")
+    print_blocks(Table(list(zip(found.columns, numeric, strict=True)), told), Text(end, "muted"))

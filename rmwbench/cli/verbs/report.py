@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.page_files import say_written
+from rmwbench.cli.console import say_written
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def report(
     ] = False,
 ) -> None:
     from rmwbench.published.committee.evaluation_session import is_session
-    from rmwbench.results.capacity.kind import is_capacity
-    from rmwbench.results.selection import opened, refuse_selection
+    from rmwbench.results.selection import is_capacity, opened, refuse_selection
 
     if campaign and is_session(Path(campaign)):
         _of_evaluation(Path(campaign), out, open_it=open_it)
@@ -145,7 +144,7 @@ def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
 def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.show.files import write_html, write_markdown
-    from rmwbench.results.show import summarise
+    from rmwbench.results.suite_document import summarise
 
     shown = summarise(bundle, selection=selection)
     (write_html if kind is ReportFormat.html else write_markdown)(shown, path, evaluated(shown))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json, print_view
 from rmwbench.cli.gate import exit_code
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
@@ -50,10 +50,9 @@ class ShowOptions:
 
 
 def show(options: ShowOptions) -> None:
-    from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.model import document
-    from rmwbench.results.selection import is_imported, opened, refuse_selection
-    from rmwbench.results.show import summarise
+    from rmwbench.results.selection import is_capacity, is_imported, opened, refuse_selection
+    from rmwbench.results.suite_document import summarise
 
     asked = None
     if options.limits is not None:
@@ -82,16 +81,14 @@ def show(options: ShowOptions) -> None:
         print_json(document(shown))
     else:
         from rmwbench.published.campaign_section import evaluated
-        from rmwbench.report.render.terminal import print_view
         from rmwbench.report.show.suite_view import view
 
-        print_view(view(shown, evaluated(shown)), stdout_console())
+        print_view(view(shown, evaluated(shown)))
     raise typer.Exit(exit_code(shown))
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.report.capacity.capacity_view import view
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
@@ -99,17 +96,15 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
     if as_json:
         print_json(document(found))
     else:
-        print_view(view(found), stdout_console())
+        print_view(view(found))
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.published import imported_view
-    from rmwbench.published.imported import summarise
-    from rmwbench.report.render.terminal import print_view
+    from rmwbench.published.imported import summarise, view
     from rmwbench.results.model import document
 
     answer = summarise(bundle)
     if as_json:
         print_json(document(answer))
         return
-    print_view(imported_view.view(answer), stdout_console())
+    print_view(view(answer))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
+from rmwbench.cli.console import print_blocks, print_json, say, stderr_console
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError, did_you_mean
 
@@ -57,7 +57,7 @@ class SuitesOptions:
         typer.Option(metavar="DIR", help="With --measure: keep what was measured, DIR/NAME.json."),
     ] = None
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Of reports: print docs/reports.md.")
+        bool, typer.Option("--markdown", help="Of reports: print the page of the site.")
     ] = False
     as_json: Annotated[
         bool,
@@ -100,23 +100,17 @@ def suites(options: SuitesOptions) -> None:
 
 
 def _list(found: "list[ListedSuite]") -> None:
-    from rich.table import Table
-    from rich.text import Text
+    from rmwbench.report.view import Section, Table, TableCell, Text
 
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    sections = []
     for folder, what in FOLDERS.items():
-        inside = [one for one in found if one.folder == folder]
-        if inside:
-            table.add_row(Text(what, style="dim"), "")
-        for one in inside:
-            table.add_row(Text(f"  {one.name}", style="bold"), one.title)
-    console = stdout_console()
-    console.print(table)
+        rows = [(TableCell(x.name, "strong"), x.title) for x in found if x.folder == folder]
+        if rows:
+            sections.append(Section(what, [Table(("suite", "what it asks"), rows)]))
     if not found:
-        console.print("No suite has that text.")
-    console.print("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")
+        print_blocks(Text("No suite has that text."))
+    print_blocks(*sections)
+    say("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")
 
 
 def _reports(options: SuitesOptions, names: list[str]) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_blocks, print_json
 
 if TYPE_CHECKING:
     from rmwbench.suite.workload.message_type import MessageType
@@ -30,18 +30,13 @@ def types(
     if as_json:
         print_json([_document(one) for one in found])
         return
-    from rich.table import Table
+    from rmwbench.report.view import Items, Section, Table
 
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading, justify in (("type", "left"), ("payload, bytes", "right"), ("ROS type", "left")):
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for one in found:
-        table.add_row(one.name, str(one.payload_bytes), one.ros_type)
-    console = stdout_console()
-    console.print(table)
-    console.print("\nAnd of any size:")
-    for name, what in FAMILIES.items():
-        console.print(f"  {name}: {what}", markup=False)
+    columns = ("type", ("payload, bytes", True), "ROS type")
+    print_blocks(
+        Table(columns, [(one.name, str(one.payload_bytes), one.ros_type) for one in found]),
+        Section("And of any size", [Items([f"{a}: {what}" for a, what in FAMILIES.items()])]),
+    )
 
 
 def _document(one: "MessageType") -> dict[str, Any]:

@@ -8,7 +8,7 @@ No worker links GStreamer and all get the same frames. What the source costs is 
 middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
-    crew.spawn(…, **sources.given("talker"))
+    crew.spawn(…, given=sources.given("talker"))
     sources.start(); sources.wait()         # every ring has frames
     …the window…
     sources.accounts(lambda host: (steady_ns, end_ns))
@@ -32,7 +32,7 @@ import numpy as np
 
 from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
-from rmwbench.lab.process.crew import Crew, Program
+from rmwbench.lab.process.crew import Crew, Given, Program
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
@@ -143,16 +143,14 @@ class FrameSources:
     def __bool__(self) -> bool:
         return bool(self._rings)
 
-    def given(self, process: str) -> dict[str, Any]:
-        """What `Crew.spawn` needs besides for a worker: arguments and descriptors of its rings."""
+    def given(self, process: str) -> Given:
+        """What a worker is given of its rings."""
         mine = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
         for place, ring in enumerate(mine):
             words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + place}"]
-        return {
-            "more": words,
-            "more_files": {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)},
-        }
+        files = {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)}
+        return Given(words=words, files=files)
 
     def start(self) -> None:
         """One after the other the processes start; their first frames come some milliseconds

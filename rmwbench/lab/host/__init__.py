@@ -18,8 +18,7 @@ from rmwbench.lab.host.host import (
     SpawnFailed,
     check_tap,
 )
-from rmwbench.lab.host.host_choice import HostKind, check, check_own, host_kind, make
-from rmwbench.lab.host.hosts import Hosts
+from rmwbench.lab.host.hosts import HostKind, Hosts, check, check_own, host_kind, make
 from rmwbench.lab.host.remote import RemoteHost
 from rmwbench.lab.host.shared import SharedHost
 

@@ -4,14 +4,20 @@ of bytes.
 No turn of either end waits for the other: what does not fit into the socket stays here until it
 does. A connection that is silent for too long is as good as a closed one: what is behind it must
 end, whichever end is gone.
+
+A file travels in pieces, without its holes and zeros, and the rest compressed: a records file is
+mostly zeros before a trial, and so is what was not used of it afterwards.
 """
 
+import errno
 import json
+import os
 import select
 import socket
 import ssl
 import struct
 import time
+import zlib
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -138,3 +144,36 @@ class Connection:
 
     def close(self) -> None:
         self._socket.close()
+
+
+PIECE_BYTES = 1 << 20
+_ZEROS = bytes(PIECE_BYTES)
+
+
+def pieces(fd: int) -> Iterator[tuple[int, bytes]]:
+    """(offset, compressed content)."""
+    size = os.fstat(fd).st_size
+    place = 0
+    while place < size:
+        try:
+            place = os.lseek(fd, place, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:  # no data from here on
+                return
+            raise
+        data = os.pread(fd, PIECE_BYTES, place)
+        if data and data != _ZEROS[: len(data)]:
+            yield place, zlib.compress(data, 1)
+        place += max(1, len(data))
+
+
+def put_piece(fd: int, offset: int, piece: bytes) -> None:
+    """Writes a piece. Raises zlib.error where it is not one, or is too large when it is
+    unpacked."""
+    unpacking = zlib.decompressobj()
+    data = unpacking.decompress(piece, PIECE_BYTES)
+    if not unpacking.eof or unpacking.unused_data:
+        raise zlib.error(f"not one piece of at most {PIECE_BYTES} bytes")
+    while data:
+        written = os.pwrite(fd, data, offset)
+        data, offset = data[written:], offset + written

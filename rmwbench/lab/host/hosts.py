@@ -1,18 +1,159 @@
-"""All hosts of one trial. One alone is as it always was; several have a TAP device each and a common
-directory (common.py), and one more, which no suite names, runs the network between them
-(rmwbench/lab/network).
+"""All hosts of one trial: their kind, what they share, and what is removed when they are gone.
 
-Starting does not wait, so that a campaign can have the next trial's hosts ready while it writes the
-last one's tables.
+A single host stands alone. Several hosts have a TAP device each and a common directory, and one
+more host, which no suite names, runs the network between them (rmwbench/lab/network). Starting does
+not wait, so that a campaign can have the next trial's hosts ready while it writes the last one's
+tables.
+
+The common directory holds what the hosts must agree on, such as the keys of a trial with security,
+because each host has a /tmp of its own. It goes when its hosts go, however they end.
+
+A host has namespaces of its own or, where none can be made, shares the machine's. The kind is found
+once per process by trying; the variable RMWBENCH_HOST_KIND chooses it, so that both can be compared
+on a machine that has both. The kernel removes what lived in namespaces; `remove_strays` removes the
+processes of shared hosts whose orchestrator is gone, and the common directories.
 """
 
+import contextlib
+import errno
+import functools
+import os
+import shutil
+import signal
+import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
-from rmwbench.lab.host import common
-from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
-from rmwbench.lab.host.host_choice import make
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.host import marker, shared_files
+from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, HostBroken, checked
+from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.remote import RemoteHost
+from rmwbench.lab.host.shared import SharedHost, stray_directories
+
+COMMON_VARIABLE = "RMWBENCH_COMMON_DIRECTORY"
+"""What every process of such a host finds it by."""
+PLACE = Path("/var/tmp")
+COMMON_PREFIX = "rmwbench-hosts-"
+COMMON_OWNER = "owner"
+"""The file that says whose it is, for `stray_directories`."""
+
+
+def make_common(name: str) -> Path:
+    """For the hosts of that name. Raises HostBroken."""
+    try:
+        directory = Path(tempfile.mkdtemp(prefix=COMMON_PREFIX, dir=PLACE))
+        (directory / COMMON_OWNER).write_text(marker.of_this_process(name).text())
+    except OSError as error:
+        raise HostBroken(f"make a directory in {PLACE}", error.errno) from None
+    return directory
+
+
+def remove_common(directory: Path) -> None:
+    """Whether it is still there or not."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def stray_common() -> list[Path]:
+    """Those whose orchestrator is gone."""
+    found = []
+    for directory in sorted(PLACE.glob(f"{COMMON_PREFIX}*")):
+        with contextlib.suppress(OSError):
+            if marker.is_abandoned((directory / COMMON_OWNER).read_text()):
+                found.append(directory)
+    return found
+
+
+VARIABLE = "RMWBENCH_HOST_KIND"
+OWN, SHARED = "own", "shared"
+LOST = (
+    "loopback only, with a DDS domain, ports and names of each trial's own; arms are shown with an "
+    "asterisk; workloads over several hosts, and shared memory that does not fit into this "
+    "/dev/shm, are left out"
+)
+
+
+@dataclass(frozen=True)
+class HostKind:
+    """`name` is `own` or `shared`; `reason` is why it is shared, None where it is not."""
+
+    name: str
+    reason: str | None = None
+
+    @property
+    def shared(self) -> bool:
+        return self.name == SHARED
+
+    def document(self) -> dict[str, str | None]:
+        return {"kind": self.name, "reason": self.reason}
+
+    def told(self) -> str:
+        """One sentence for people; only of a shared host."""
+        return f"trials run on the shared host, without namespaces ({self.reason}): {LOST}"
+
+
+NAMESPACES = HostKind(OWN)
+
+
+def host_kind() -> HostKind:
+    """Raises UserError for a value of the variable that names no kind."""
+    asked = os.environ.get(VARIABLE) or None
+    if asked not in (None, OWN, SHARED):
+        raise UserError(
+            f"{VARIABLE} names no kind of host",
+            where=VARIABLE,
+            expected=f"{OWN} or {SHARED}, or nothing",
+            actual=asked,
+            fix=did_you_mean(str(asked), (OWN, SHARED)),
+        )
+    if asked is None:
+        return _found()
+    return HostKind(asked, f"{VARIABLE}={SHARED}" if asked == SHARED else None)
+
+
+def _found() -> HostKind:
+    broken = why_not_own()
+    if broken is None or not _is_denied(broken):
+        return NAMESPACES
+    return HostKind(SHARED, str(broken))
+
+
+@functools.cache
+def why_not_own() -> HostBroken | None:
+    """Why no host with namespaces of its own can be made here; None where one can."""
+    try:
+        with Host("check") as host:
+            host.wait_ready()
+    except HostBroken as broken:
+        return broken
+    return None
+
+
+def _is_denied(broken: HostBroken) -> bool:
+    """Whether it is this place that forbids namespaces or mounts. Anything else is a fault that
+    must be seen."""
+    denied = (errno.EPERM, errno.EACCES, errno.ENOSPC, errno.EUSERS, errno.EINVAL, errno.ENOSYS)
+    return broken.errno in denied
+
+
+def make(name: str, *, targets: int = TARGETS) -> Host:
+    """A host of the kind that trials get here. Raises HostBroken where a shared one finds no
+    place."""
+    return SharedHost(name, targets=targets) if host_kind().shared else Host(name, targets=targets)
+
+
+def check() -> Host:
+    """A host that proves that hosts can be made here. Raises UserError that names what is
+    missing."""
+    return checked(lambda: make("check"))
+
+
+def check_own() -> Host:
+    """The same of one with namespaces of its own, whatever trials get here."""
+    return checked(lambda: Host("check"))
+
 
 NO_OFFSETS: Mapping[str, int] = {}
 NO_BESIDE: Mapping[str, Sequence[str]] = {}
@@ -33,7 +174,7 @@ class Hosts:
         several = len(hosts) > 1
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
-        self._common = common.make(name) if several else None
+        self._common = make_common(name) if several else None
         try:
             for host in hosts:
                 shown, offset_s = (
@@ -48,7 +189,7 @@ class Hosts:
                     else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
                 )
                 if self._common is not None:
-                    made.environment = {common.VARIABLE: str(self._common)}
+                    made.environment = {COMMON_VARIABLE: str(self._common)}
                 self._by_name[host] = made
             if several:
                 ports = len(hosts) + sum(map(len, beside.values()))
@@ -113,4 +254,44 @@ class Hosts:
         for host in self.all:
             host.close()
         if self._common is not None:
-            common.remove(self._common)
+            remove_common(self._common)
+
+
+GONE_TIMEOUT_S = 5.0
+
+
+def remove_strays(dry_run: bool = False) -> list[Stray]:
+    """The strays that were found and, unless `dry_run`, killed. Waits until they are gone."""
+    found = strays()
+    if dry_run:
+        return found
+    for stray in found:
+        try:
+            # A pidfd names the process and not the number: between finding and killing it may have
+            # become somebody else's.
+            descriptor = os.pidfd_open(stray.pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if stray in strays():
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        finally:
+            os.close(descriptor)
+    deadline = time.monotonic() + GONE_TIMEOUT_S
+    while any(stray in found for stray in strays()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
+def remove_directories(dry_run: bool = False) -> list[Path]:
+    """Directories of hosts whose orchestrator is gone, and the segments that carry the names of
+    shared ones."""
+    shared, of_several = stray_directories(), stray_common()
+    if not dry_run:
+        for directory in shared:
+            shared_files.remove(str(directory))
+        for directory in of_several:
+            remove_common(directory)
+    return shared + of_several

@@ -10,17 +10,13 @@ own. REMOVED is a directory that goes at the end, or empty; KEPT are paths below
 that stay where they are (rmwbench/lab/visible.py). Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
-  milliseconds, and
-  `json` or `socket` alone would double it. Both ends are the same interpreter, which is all that
-  marshal asks for.
+  milliseconds, and `json` or `socket` alone would double it. Both ends are the same interpreter,
+  which is all that marshal asks for.
 * The network is made over netlink, not with `ip`: a minimal container has no iproute2, and it is
-  faster. What a host
-  among several needs is composed by the orchestrator (rmwbench/lab/network), and only sent from
-  here: it must be sent
-  from within.
+  faster. What a host among several needs is composed by the orchestrator (rmwbench/lab/network),
+  and only sent from here: it must be sent from within.
 * End of file on FD ends PID 1, and the kernel then kills every process of the PID namespace: no
-  list of children to
-  keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
+  list of children to keep, and a SIGKILL of the orchestrator cleans up like an orderly end.
 
 Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "targets"} with
 descriptors [executable, one per target number], and with "container": {"own_ipc", "shm_bytes",

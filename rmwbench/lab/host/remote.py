@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.lab.host import contents, secure
+from rmwbench.lab.host import connection, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import (
     READY_TIMEOUT_S,
@@ -195,7 +195,7 @@ class RemoteHost:
             if fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
                 back.append(number)
             self._send({"file": number, "size": os.fstat(fd).st_size})
-            for offset, piece in contents.pieces(fd):
+            for offset, piece in connection.pieces(fd):
                 self._send({"file": number, "offset": offset}, piece)
         assert control is not None
         target, theirs = control
@@ -390,7 +390,7 @@ class RemoteHost:
                         self._write(control)
                         break
             case {"file": number, "offset": offset}:
-                contents.put(self._files[number], offset, body)
+                connection.put_piece(self._files[number], offset, body)
             case {"file": number, "size": size}:
                 os.ftruncate(self._files[number], 0)  # zeros do not travel
                 os.ftruncate(self._files[number], size)

@@ -95,27 +95,17 @@ class SharedHost(Host):
     def __init__(self, name: str, *, targets: int = TARGETS):
         self._owner = marker.of_this_process(name).text()
         self.place = claim(self._owner)
+        self.domain_id, self.directory = self.place.number, str(self.place.directory)
+        self.environment = {
+            "RMWBENCH_SHARED_HOST": self.place.directory.name,
+            "RMWBENCH_FIRST_PORT": str(self.place.first_port),
+            marker.VARIABLE: self._owner,
+        }
         try:
             super().__init__(name, targets=targets)
         except BaseException:
             self._leave_place()
             raise
-
-    @property
-    def domain_id(self) -> int:
-        return self.place.number
-
-    @property
-    def directory(self) -> str:
-        return str(self.place.directory)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            "RMWBENCH_SHARED_HOST": self.place.directory.name,
-            "RMWBENCH_FIRST_PORT": str(self.place.first_port),
-            marker.VARIABLE: self._owner,
-        }
 
     def _command(
         self, fd: int, targets: int, device: str, clock_offset_s: int

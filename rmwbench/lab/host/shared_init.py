@@ -5,11 +5,10 @@ Run as `python -I -S -E shared_init.py FD FIRST_FREE_FD DIRECTORY`; FD and the m
 init.py, whose code this runs. In place of namespaces:
 
 * every process that is started becomes a descendant of this one and stays it
-  (PR_SET_CHILD_SUBREAPER), so that the end
-  of file on FD, which also a SIGKILL of the orchestrator brings, finds and kills them all;
+  (PR_SET_CHILD_SUBREAPER), so that the end of file on FD, which also a SIGKILL of the orchestrator
+  brings, finds and kills them all;
 * a SIGKILL of this process kills those that it started (PR_SET_PDEATHSIG, init.py), and with the
-  orchestrator gone too
-  each worker ends at the end of file on its control descriptor;
+  orchestrator gone too each worker ends at the end of file on its control descriptor;
 * it keeps the orchestrator's ends of the control sockets open, so that no worker ends before it was
   looked at;
 * files are in DIRECTORY, and what a middleware must have in /dev/shm is looked for in its maps

@@ -5,13 +5,16 @@ import os
 import platform
 import re
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab.machine.finding import idle_state_text
 from rmwbench.lab.machine.probe import read_ticks
 from rmwbench.lab.machine.timekeeping import keeper, timekeeping
 
 _CPU = Path("/sys/devices/system/cpu")
+CLOCK_SOURCES = Path("/sys/devices/system/clocksource/clocksource0")
 
 SYSCTLS = (
     "net.core.rmem_max",
@@ -84,7 +87,8 @@ def kernel() -> dict[str, Any]:
         "distribution": _distribution(),
         "libc": " ".join(platform.libc_ver()) or None,
         "python": platform.python_version(),
-        "clocksource": _read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "clocksource": _read(CLOCK_SOURCES / "current_clocksource"),
+        "clocksources_available": (_read(CLOCK_SOURCES / "available_clocksource") or "").split(),
         "timer_hz": os.sysconf("SC_CLK_TCK"),
         "clock_resolution_ns": round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
         "transparent_hugepages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
@@ -127,23 +131,25 @@ def _summary(raw: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def _fact(
+    hidden: tuple[str, str],
+    name: str,
+    value: Any,
+    note: str | None = None,
+    absent: tuple[str, str] | None = None,
+) -> dict[str, Any]:
+    """`absent` is value and note of what was not found, where that is not what is `hidden`."""
+    shown, why = (str(value), note) if value is not None else absent or hidden
+    return {"name": name, "value": shown, "note": why}
+
+
 def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
     hardware, kernel_, state_ = raw["hardware"], raw["kernel"], raw["state"]
     virtual = (
         "a virtual machine hides it" if hardware["virtualization"] else "the kernel does not say"
     )
-
-    def fact(
-        name: str,
-        value: Any,
-        note: str | None = None,
-        absent: tuple[str, str] = ("not exposed", virtual),
-    ) -> dict[str, Any]:
-        """`absent` is value and note of what was not found."""
-        shown, why = (str(value), note) if value is not None else absent
-        return {"name": name, "value": shown, "note": why}
-
-    idle = [f"{s['name']} {s['latency_us']} µs" for s in hardware["idle_states"]]
+    fact = partial(_fact, ("not exposed", virtual))
+    idle = list(map(idle_state_text, hardware["idle_states"]))
     smt = {True: "on", False: "off", None: None}[hardware["smt_active"]]
     steal = state_["steal_fraction_since_boot"]
     return [
@@ -160,13 +166,8 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
             f"driver {hardware['idle_driver']}" if hardware["idle_driver"] else None,
         ),
         fact("virtualization", hardware["virtualization"], absent=("none", "no sign of one")),
-        fact(
-            "memory",
-            f"{hardware['memory_bytes'] / 1e9:.1f} GB" if hardware["memory_bytes"] else None,
-        ),
-        fact(
-            "/dev/shm", f"{hardware['shm_bytes'] / 1e9:.1f} GB" if hardware["shm_bytes"] else None
-        ),
+        fact("memory", _gigabytes(hardware["memory_bytes"])),
+        fact("/dev/shm", _gigabytes(hardware["shm_bytes"])),
         fact(
             "CPU quota",
             hardware["container"].get("cpu_quota_cores"),
@@ -190,6 +191,10 @@ def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
         fact("load average", f"{state_['load_1min']:.2f}", "1 minute, at the start"),
         *(fact(name, raw["sysctls"][name]) for name in SYSCTLS if name.startswith("net.")),
     ]
+
+
+def _gigabytes(size: int | None) -> str | None:
+    return f"{size / 1e9:.1f} GB" if size else None
 
 
 def _read(path: str | Path) -> str | None:

@@ -126,3 +126,9 @@ def bytes_text(value: float) -> str:
         if value >= size:
             return f"{value / size:.3g} {unit}"
     return f"{value:.0f} B"
+
+
+def idle_state_text(state: Mapping[str, Any]) -> str:
+    """`C6 133 µs`; the name alone where the kernel does not say how long waking from it takes."""
+    latency_us = state["latency_us"]
+    return str(state["name"]) if latency_us is None else f"{state['name']} {latency_us} µs"

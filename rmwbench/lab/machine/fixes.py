@@ -10,12 +10,12 @@ import json
 import os
 import resource
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rmwbench import home
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine import machine_facts
 from rmwbench.lab.machine.finding import Finding, FixChange
 from rmwbench.whole_file import make_directory, write_whole
@@ -63,12 +63,7 @@ def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Findi
     names = [one.check for one in findings]
     for name in only:
         if name not in names:
-            raise UserError(
-                f"the doctor has no check `{name}`",
-                where="--only",
-                expected="one of " + ", ".join(names),
-                fix=did_you_mean(name, names),
-            )
+            raise not_one_of(f"the doctor has no check `{name}`", name, names, where="--only")
     return [
         one
         for one in findings
@@ -227,11 +222,7 @@ def _keep(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
     if not steps:
         path.unlink(missing_ok=True)
         return
-    rows = [
-        {"kind": s.kind, "target": s.target, "before": s.before, "value": s.value}
-        | {"process": s.process}
-        for s in steps
-    ]
+    rows = [asdict(step) for step in steps]
     document = {"schema": SCHEMA, "version": VERSION, "boot": kernel.boot(), "changes": rows}
     make_directory(path.parent)
     write_whole(path, json.dumps(document, indent=1) + "\n")

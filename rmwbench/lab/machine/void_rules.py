@@ -12,29 +12,20 @@ The limits, with what was measured on a virtual machine of two processors (docs/
 table):
 
 * steal, as a share of the processor time that was asked for: small virtual machines always have
-  some. With 15 % of
-  all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is counted in ticks of 10
-  ms, and what asks
-  for little asks for a few of them: one stolen tick of three is not evidence. An arm of short
-  wake-ups also waits for
-  the hypervisor at each of them: of 20 µs of work, 1 500 times a second, 12 % were stolen while a
-  spinner lost 0.6 %.
-  So steal voids only where it is also more than 5 % of the window, and three ticks. One or two took
-  8 % of the trials
-  of `quick` away, whose shortest window has 50 of them.
+  some. With 15 % of all time (the measure then) a wake-up's p99 went from 0.1 to 4.9 ms. It is
+  counted in ticks of 10 ms, and what asks for little asks for a few of them: one stolen tick of
+  three is not evidence. An arm of short wake-ups also waits for the hypervisor at each of them: of
+  20 µs of work, 1 500 times a second, 12 % were stolen while a spinner lost 0.6 %. So steal voids
+  only where it is also more than 5 % of the window, and three ticks. One or two took 8 % of the
+  trials of `quick` away, whose shortest window has 50 of them.
 * canary: a thread on each processor that only sleeps; the shares are the worst processor's. Late is
-  a wake-up after
-  more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine exceeds 1 ms.
-  Builds beside it, with
-  a load average of 6 to 9 on two processors, made 11 % of the wake-ups late in the median trial and
-  75 % in the worst
-  of 51, but stalled (more than 10 ms) only 0 and 44 %. A processor taken away by a real-time
-  thread: more than half
-  stalled. So half of the wake-ups stalled is a processor that somebody keeps. An arm with very many
-  busy threads could
-  do that too, and what an arm does must not void its trial: where the trial's own processes used
-  more than half of the
-  processors that it may use, the lateness is a flag and nothing more.
+  a wake-up after more than 1 ms: at 1 % of them the p99 of *anything* that sleeps on this machine
+  exceeds 1 ms. Builds beside it, with a load average of 6 to 9 on two processors, made 11 % of the
+  wake-ups late in the median trial and 75 % in the worst of 51, but stalled (more than 10 ms) only
+  0 and 44 %. A processor taken away by a real-time thread: more than half stalled. So half of the
+  wake-ups stalled is a processor that somebody keeps. An arm with very many busy threads could do
+  that too, and what an arm does must not void its trial: where the trial's own processes used more
+  than half of the processors that it may use, the lateness is a flag and nothing more.
 * foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """
 

@@ -1,16 +1,187 @@
 """Builds workers: those of the system's libraries together, by one cargo.
 
 What is missing is found before anything is compiled, and named in one command: nobody should learn
-of the second missing package after waiting for the first build.
+of the second missing package after waiting for the first build. One cargo compiles several workers,
+so that every processor has work all the time; it makes the same files as `cargo build -p` of each,
+because of the crate `unified`.
 """
 
+import json
+import os
+import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from rmwbench.errors import UserError, nearest
-from rmwbench.lab.middleware import ros2, together, tool, workspace
-from rmwbench.lab.middleware.catalogue import Built, Recipe, apt_command, recipes
-from rmwbench.lab.middleware.newest import place
+from rmwbench.errors import UserError, not_one_of
+from rmwbench.lab.middleware import ros2, tool, workspace
+from rmwbench.lab.middleware.catalogue import CORES, Built, Recipe, apt_command, recipes
+from rmwbench.lab.middleware.newest import source_build
+
+PROGRAMS = ("bin", "cdylib")
+"""Kinds of targets that are a worker; the others are on the way to one."""
+
+
+@dataclass(frozen=True)
+class CrateProgram:
+    """What is built of a crate."""
+
+    name: str
+    crate: str
+    minutes: float
+    """From nothing and alone, on two processors; 0 where it is there already."""
+
+
+def compile_together(
+    programs: Sequence[CrateProgram],
+    root: Path,
+    environment: Mapping[str, str],
+    announce: Callable[[str], None],
+) -> set[str]:
+    """The crates that could be built. Cargo's own progress and its errors go to the terminal."""
+    names = {program.crate: program.name for program in programs}
+    chosen = ["--locked", *(word for crate in names for word in ("-p", crate))]
+    expected_s = 60 * expected_minutes([program.minutes for program in programs])
+    announce(f"building {', '.join(names.values())}{_left(expected_s)}")
+    progress = CargoProgress(expected_s, _needed(chosen, root, environment))
+    said_s, begun = 0.0, time.monotonic()
+    built: set[str] = set()
+    command = ["cargo", "build", "--release", "--keep-going"]
+    with subprocess.Popen(
+        [*command, "--message-format", "json-render-diagnostics", *chosen],
+        cwd=root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as cargo:
+        assert cargo.stdout is not None
+        for line in cargo.stdout:
+            if (artifact := artifact_of(line)) is None:
+                continue
+            progress.see(artifact)
+            now_s = time.monotonic() - begun
+            left = _left(progress.left_s(now_s))
+            if artifact.is_program and artifact.crate in names.keys() - built:
+                built.add(artifact.crate)
+                left = left if len(built) < len(names) else ""
+                announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{left}")
+            elif left and now_s >= said_s + SAID_EVERY_S:
+                announce(f"{progress.told}{left}")
+            else:
+                continue
+            said_s = now_s
+    return built
+
+
+SAID_EVERY_S = 60.0
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """What a line of `cargo --message-format json` says is there."""
+
+    package: str
+    """With its version and where it comes from, as cargo names it."""
+    is_program: bool
+    fresh: bool
+    """It was there before; nothing was compiled."""
+
+    @property
+    def crate(self) -> str:
+        """`rmwbench-link` of path+file:///…/native/link#rmwbench-link@0.1.0."""
+        return self.package.rpartition("#")[2].partition("@")[0]
+
+
+class CargoProgress:
+    """How far cargo is, by the crates that it has compiled. Before a tenth of the work is done, the
+    time left is what was `expected_s` for a machine like ours; from then on it is what this machine
+    took so far, carried on: one of two processors took 16 minutes where 8 were expected."""
+
+    def __init__(self, expected_s: float, needed: int) -> None:
+        self._expected_s = expected_s
+        self._needed = needed
+        self._compiled: set[str] = set()
+        self._fresh: set[str] = set()
+
+    def see(self, artifact: Artifact) -> None:
+        """A crate that is made twice, for the build and for the program, counts once."""
+        (self._fresh if artifact.fresh else self._compiled).add(artifact.package)
+
+    def left_s(self, elapsed_s: float) -> float:
+        """Seconds, of `elapsed_s` since the beginning."""
+        done = _work_done(len(self._compiled) / self._to_compile) if self._needed else 0.0
+        if done < LEAST_DONE:
+            return max(self._expected_s - elapsed_s, 0.0)
+        return elapsed_s * (1 / done - 1)
+
+    @property
+    def told(self) -> str:
+        of = f" of {self._to_compile}" if self._needed else ""
+        return f"crates compiled: {len(self._compiled)}{of}"
+
+    @property
+    def _to_compile(self) -> int:
+        return max(self._needed - len(self._fresh - self._compiled), len(self._compiled), 1)
+
+
+LEAST_DONE = 0.1
+WORK_DONE = {0.0: 0.0, 0.5: 0.26, 0.8: 0.43, 0.95: 0.54, 1.0: 1.0}
+"""Share of the crates → share of the time: the largest come last. Of the first set, from nothing,
+on two virtual processors (2026-11-26)."""
+
+
+def _work_done(share: float) -> float:
+    import numpy as np
+
+    return float(np.interp(share, list(WORK_DONE), list(WORK_DONE.values())))
+
+
+def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
+    """How many crates these programs are made of, by `cargo tree`, which downloads them; 0 where it
+    does not say."""
+    command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
+    done = subprocess.run(
+        [*command, "--format", "{p}", *chosen],
+        cwd=root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return len(set(done.stdout.splitlines())) if done.returncode == 0 else 0
+
+
+SHARE = 0.8
+"""What all together take of the sum of what each takes alone: 7.5 of 9.7 minutes for the first set,
+on two virtual processors with nothing else running (2026-11-25)."""
+
+
+def expected_minutes(alone: Sequence[float]) -> float:
+    """The time that all take together, where each takes so long alone on `CORES` processors."""
+    processors = min(os.cpu_count() or CORES, 4 * CORES)
+    return max(SHARE * sum(alone), max(alone, default=0.0)) * CORES / processors
+
+
+def artifact_of(line: str) -> Artifact | None:
+    """None where a line of `cargo --message-format json` is about something else, such as a crate's
+    build script, which comes before the crate."""
+    try:
+        message = json.loads(line)
+    except ValueError:
+        return None
+    if not isinstance(message, dict) or message.get("reason") != "compiler-artifact":
+        return None
+    kinds = set(message.get("target", {}).get("kind", ()))
+    if "custom-build" in kinds:
+        return None
+    package = str(message.get("package_id", ""))
+    return Artifact(package, not kinds.isdisjoint(PROGRAMS), message.get("fresh") is True)
+
+
+def _left(seconds: float) -> str:
+    return f"; about {seconds / 60:.0f} min left" if seconds >= 60 else ""
 
 
 def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:
@@ -20,8 +191,8 @@ def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[
     found: list[Recipe] = []
     for recipe in dict.fromkeys([*chosen, *newer]):
         found += [recipe] if recipe in chosen else []
-        if recipe.newest is not None and (at := place.installed(recipe)):
-            found.append(place.recipe_of(recipe, at))
+        if recipe.newest is not None and (at := source_build.installed(recipe)):
+            found.append(source_build.recipe_of(recipe, at))
     return found
 
 
@@ -50,13 +221,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
         )
     for name in names:
         if name not in known:
-            suggestion = nearest(name, known)
-            raise UserError(
-                f"no middleware {name!r} can be built here",
-                expected="one of " + ", ".join(known),
-                actual=name,
-                fix=f"did you mean {suggestion!r}?" if suggestion else None,
-            )
+            raise not_one_of(f"no middleware {name!r} can be built here", name, known)
     chosen = names or [name for name, recipe in known.items() if recipe.first_set]
     return [known[name] for name in dict.fromkeys([*tools, *chosen])]
 
@@ -101,7 +266,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         of_target = [recipe for recipe in ours if recipe.target == target]
         variables = environment | _own(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]
-        built = together.build(programs, root, variables, announce)
+        built = compile_together(programs, root, variables, announce)
         for recipe in of_target:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"
@@ -115,8 +280,8 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
     return [found[recipe.middleware] for recipe in chosen]
 
 
-def _program(recipe: Recipe, variables: Mapping[str, str]) -> together.CrateProgram:
+def _program(recipe: Recipe, variables: Mapping[str, str]) -> CrateProgram:
     there = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
-    return together.CrateProgram(
+    return CrateProgram(
         recipe.middleware, recipe.crate, 0.0 if there else recipe.build_minutes or 0.0
     )

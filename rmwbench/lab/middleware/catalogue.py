@@ -1,19 +1,27 @@
-"""What can be built here, as each crate says of itself in the table [package.metadata.rmwbench] of
-its Cargo.toml.
+"""Which workers there can be: those that can be built here, and those that a wheel brought.
 
-So a new middleware is one new directory: nothing on this side lists names, packages or headers. The
-keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
-(headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
-installation), `build_minutes` (on 2 cores). The table `newest` in it is of the version that
-Debian's newest source package has, built beside the system's. The crates of `middlewares/` are the
-first set, built when no name is given; those of `rare/` are built by name.
+What can be built says each crate of itself, in the table [package.metadata.rmwbench] of its
+Cargo.toml, so a new middleware is one new directory: nothing on this side lists names, packages or
+headers. The keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs),
+`probe_headers` (headers whose presence makes the packages unnecessary), `prefix_env` (variable that
+names another installation), `build_minutes` (on 2 cores). The table `newest` in it is of the
+version that Debian's newest source package has, built beside the system's. The crates of
+`middlewares/` are the first set, built when no name is given; those of `rare/` are built by name.
+
+A wheel (`make wheel`) has the directory `workers` in the package: programs, the harness's library
+and header for workers in Python, and `needs.json`: the name of the system that they were built on,
+and for each library that is not part of every system the package that it is in there. Beside it
+`ros2` has the packages of the worker on rclcpp, which are built where a ROS 2 is.
 """
 
+import json
 import os
+import platform
 import shutil
 import subprocess
 import tomllib
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +141,52 @@ def apt_command(packages: tuple[str, ...] | list[str]) -> str:
 def sudo() -> str:
     """What stands before a command for root: nothing where it is typed by root."""
     return "" if os.geteuid() == 0 else "sudo "
+
+
+BROUGHT = Path(__file__).resolve().parents[2] / "workers"
+NEEDS = "needs.json"
+LIBRARY = "librmwbench_worker.so"
+BROUGHT_PACKAGES = BROUGHT.with_name("ros2")
+NATIVE = "native"
+"""Below BROUGHT_PACKAGES: what these packages take of the Rust workspace, its headers and profiles."""
+
+
+def brought_directory() -> Path | None:
+    """Where they are; None where none was brought."""
+    return BROUGHT if BROUGHT.is_dir() else None
+
+
+def ros2_packages() -> Path | None:
+    """Where the packages of ROS 2 are; None where none were brought, or no harness for them."""
+    return BROUGHT_PACKAGES if BROUGHT_PACKAGES.is_dir() and (BROUGHT / LIBRARY).is_file() else None
+
+
+def lacking_library(library: str) -> tuple[str, str | None]:
+    """What to say of a program that lacks a shared library, and the command that installs it where
+    one is known to: on a system like the one that it was built on."""
+    needs = _needs()
+    package, system = needs.get("packages", {}).get(library), needs.get("system")
+    if package is None or brought_directory() is None:
+        return f"it needs {library}, which is not here", None
+    if system == _system():
+        return f"it needs {library}, which is not here", apt_command([package])
+    return (
+        f"it was built for {library} of {system} ({package}): build it from a checkout for what is "
+        "here",
+        None,
+    )
+
+
+@cache
+def _needs() -> dict[str, Any]:
+    try:
+        return dict(json.loads((BROUGHT / NEEDS).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+def _system() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None

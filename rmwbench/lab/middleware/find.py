@@ -1,13 +1,17 @@
 """Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
 They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel
-brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
+catalogue, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
 worker that does not answer is reported with its reason and not hidden: somebody built it and
 expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
 
 A middleware may be here in several versions. The first place has the bare name, and another one is
 found by a name with its series: `fastdds` and, beside it, `fastdds-2.9`. Who asks for a series by
-name gets it also where the bare name has it.
+name gets it also where the bare name has it. Two programs are the same one where they say the same
+of themselves.
+
+The state of each middleware, for people and scripts, is that it is built, or why it is not and
+which command builds it.
 """
 
 import contextlib
@@ -17,7 +21,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -26,9 +30,9 @@ from typing import Any
 
 from rmwbench.errors import UserError, nearest
 from rmwbench.lab import visible
-from rmwbench.lab.middleware import brought, ros2, workspace
-from rmwbench.lab.middleware.catalogue import recipes
-from rmwbench.suite.file.shipped import PREFIX, python_programs, shipped_middlewares
+from rmwbench.lab.middleware import catalogue, ros2, workspace
+from rmwbench.lab.middleware.catalogue import Recipe, apt_command, recipes
+from rmwbench.suite.file.places import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, SERIES, bare
 
 VARIABLE = visible.WORKERS
@@ -210,7 +214,7 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     with contextlib.suppress(UserError):
         if sourced := ros2.worker_directory():
             places.append((sourced, None))
-    if came := brought.directory():
+    if came := catalogue.brought_directory():
         places.append((came, {program_of(name) for name in shipped_middlewares()}))
     places.append((Path(sys.executable).parent, set(python_programs())))
     for prefix in filter(None, os.environ.get(ROS_VARIABLE, "").split(os.pathsep)):
@@ -263,7 +267,7 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
         return _Answer([], f"cannot be executed: {error.strerror}")
     if done.returncode:
         if lacking := _LIBRARY.search(done.stderr):
-            return _Answer([], *brought.lacking(lacking[1]))
+            return _Answer([], *catalogue.lacking_library(lacking[1]))
         if lacking := _MODULE.search(done.stderr):
             return _Answer([], f"its Python package {lacking[1]} is not installed", _python_fix())
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
@@ -427,3 +431,65 @@ def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
         if program_of(name) in python_programs()
         else None
     )
+
+
+def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str, Any]:
+    """An entry of docs/formats/middlewares.md; what is unknown is null."""
+    described = worker.description if worker else None
+    reason, command = (None, None) if described else _why_not_built(name, recipe, worker)
+    fields = ("layer", "version", "release_date", "build", "capabilities", "profiles")
+    entry = {
+        "middleware": name,
+        "summary": recipe.summary if recipe else "",
+        "first_set": recipe.first_set if recipe else False,
+    }
+    entry |= {
+        "built": described is not None,
+        "executable": str(worker.executable) if worker else None,
+    }
+    entry |= {field: described[field] if described else None for field in fields}
+    entry["modes"] = described.get("modes") if described else None
+    if described:
+        entry["profiles"] = [{"summary": "", **profile} for profile in described["profiles"]]
+    return entry | {"reason": reason, "command": command}
+
+
+def _why_not_built(
+    name: str, recipe: Recipe | None, worker: Worker | None
+) -> tuple[str, str | None]:
+    build = f"rmwbench middlewares build {name}"
+    if recipe is None:
+        problem, command = (worker.problem or "", worker.fix) if worker else ("", None)
+        return problem or "it does not answer", command
+    if workspace.cargo() is None:
+        return "there is no Rust toolchain", workspace.RUST_FIX
+    if recipe.middleware == ros2.NAME and (reason := ros2.why_not()):
+        return reason, ros2.SOURCE_FIX if reason == ros2.NOT_SOURCED else None
+    if missing := recipe.missing_packages():
+        return f"packages are missing: {', '.join(missing)}", f"{apt_command(missing)} && {build}"
+    if worker is not None:
+        return worker.problem or "it does not answer", worker.fix or build
+    return "not built yet", build
+
+
+SHOWN_CHARACTERS = 40
+"""Characters of a value in a sentence."""
+
+
+def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
+    """The names of what a program describes otherwise there than here; None where it describes the
+    same."""
+    ours, theirs = ours or {}, theirs or {}
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    return (
+        ", ".join(
+            f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}"
+            for name in names
+        )
+        or None
+    )
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import brought, workspace
+from rmwbench.lab.middleware import catalogue, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 
 NAME = "rclcpp"
@@ -40,7 +40,7 @@ package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmak
 def sources() -> Path | None:
     """The directory of PACKAGES: the checkout's, or what a wheel brought; None without either."""
     root = workspace.root()
-    return root.parent / "ros2" if root else brought.ros2_packages()
+    return root.parent / "ros2" if root else catalogue.ros2_packages()
 
 
 def recipes() -> dict[str, Recipe]:
@@ -130,7 +130,7 @@ def build() -> str | None:
     places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, given)]))
     environment["CMAKE_PREFIX_PATH"] = os.pathsep.join(places)
     if root is None:
-        native, library = packages / brought.NATIVE, brought.DIRECTORY / brought.LIBRARY
+        native, library = packages / catalogue.NATIVE, catalogue.BROUGHT / catalogue.LIBRARY
         steps = []
     else:
         native = root

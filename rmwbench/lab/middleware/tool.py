@@ -2,7 +2,7 @@
 and their `--describe`.
 
 They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a
-wheel brought, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
+wheel catalogue, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
 [package.metadata.rmwbench].
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import brought, workspace
+from rmwbench.lab.middleware import catalogue, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import DESCRIBE_TIMEOUT_S, VARIABLE
 
@@ -70,7 +70,7 @@ def _places(given: str | None, _target: str | None) -> tuple[Path, ...]:
     places = [Path(given)] if given else []
     with contextlib.suppress(UserError):  # without a toolchain there is nothing that cargo built
         places.append(workspace.target_directory() / "release")
-    if came := brought.directory():
+    if came := catalogue.brought_directory():
         places.append(came)
     return tuple(places)
 

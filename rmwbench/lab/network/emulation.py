@@ -117,8 +117,8 @@ class Emulation:
         opened = self._switch.open(seed)
         tokens = []
         for host, place in self._places.items():
-            messages, writes, reads = plumbing.setup(place, self._links)
-            tokens.append(self._crew.configure(host, "setup", messages, writes, reads))
+            setup = plumbing.setup(place, self._links)
+            tokens.append(self._crew.configure(host, "setup", *setup))
         done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         for (host, place), configured in zip(self._places.items(), done, strict=True):
             self._record["hosts"][host] = plumbing.check(place, self._links, configured)
@@ -160,12 +160,12 @@ class Emulation:
                 due.append(
                     Due(at_ns, NETWORK_HOST, change.host, self._kernel.changed(change), words)
                 )
-            elif by_link:
+            elif by_link and isinstance(self._switch, Switch):
                 what = _told_to_link(change)
                 for_link.append(self._switch.wire_change(at_ns, change.host, what))
                 self._link_changes.append(change)
         self._due.extend(sorted(due, key=lambda one: one.at_ns))
-        if self._kernel is None:
+        if isinstance(self._switch, Switch):
             self._switch.schedule(for_link, (steady_ns, end_ns))
 
     @property
@@ -281,7 +281,7 @@ class Emulation:
         """What is a function of time begins again with the steady state: discovery takes each
         candidate another while, and all should meet the same link at the same place of their
         windows."""
-        if self._kernel is not None:
+        if not isinstance(self._switch, Switch):
             return []
         specs = {
             port.name: [self._links.port_spec(port, way) for way in ("up", "down")]

@@ -4,10 +4,11 @@ rate at its device, settings of IP.
 Everything is read back: a network that silently is not there has fooled benchmarks before.
 """
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.lab.host import Configured, Host
 from rmwbench.lab.host.host import NetlinkMessage, Write
@@ -68,6 +69,8 @@ RECORDED = (
 )
 DEVICES = "/proc/net/dev"
 _TX_DROPPED = 11  # column of /proc/net/dev
+HTB_STEP = "scheduler htb at eth0"
+"""Of `Configured.failed`; ENOENT there: the kernel does not know this scheduler."""
 
 
 class NetworkBroken(Exception):
@@ -81,51 +84,67 @@ class NetworkBroken(Exception):
 
 @dataclass(frozen=True)
 class HostDevices:
-    """One host: its number, the index of its `eth0`, and those of its devices in the networks
-    beside."""
+    """One host: its number, the index of its device `eth0`, and those of its devices in the
+    networks beside."""
 
     host: str
     number: int
-    device: int
+    eth0: int
     beside: Mapping[str, int] = field(default_factory=dict)
 
 
-def setup(place: HostDevices, links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
-    """Everything of one host, in order; the last messages are the dumps for `check`."""
-    network, device = links.network, place.device
-    mtu = links.mtu_bytes(place.host)
+class HostSetup(NamedTuple):
+    """What `Host.configure` takes; the last messages are those of `_read_back`."""
+
+    messages: list[NetlinkMessage]
+    writes: list[Write]
+    reads: list[str]
+
+
+def setup(devices: HostDevices, links: Links) -> HostSetup:
+    """Everything of one host, in order."""
+    network, index = links.network, devices.eth0
+    mtu = links.mtu_bytes(devices.host)
     writes: list[Write] = [(CONGESTION, network.congestion_control.encode(), False)]
     if network.ip_fragments == "tuned":
         writes += [
             (_SYS + name, str(value).encode(), True) for name, value in TUNED_FRAGMENTS.items()
         ]
-    own = netlink.link(device, mac=addresses.mac(place.number), mtu=mtu, queue_frames=QUEUE_FRAMES)
+    own = netlink.link(index, mac=addresses.mac(devices.number), mtu=mtu, queue_frames=QUEUE_FRAMES)
     messages: list[NetlinkMessage] = [("device of eth0", netlink.NEWLINK, 0, own)]
-    if (nic := network.up(place.host).nic()) is not None:
-        messages += _nic(device, nic)
-    messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(device, up=True)))
-    messages.append(_address(place))
-    messages += routes(place, links)
-    for port in links.ports_beside(place.host):
+    if (nic := network.up(devices.host).nic()) is not None:
+        messages += _nic(index, nic)
+    messages.append(("eth0 up", netlink.NEWLINK, 0, netlink.link(index, up=True)))
+    messages.append(_address(devices))
+    messages += routes(devices, links)
+    for port in links.ports_beside(devices.host):
         writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
-        messages += _leads_to_others(place, port, links)
-    for index, one in further(place, links):
-        messages += _leads_nowhere(index, one)
-    if network.further(place.host):
+        messages += _leads_to_others(devices, port, links)
+    for further_index, one in further(devices, links):
+        messages += _leads_nowhere(further_index, one)
+    if network.further(devices.host):
         writes += [(_NO_IPV6, b"1", False)]
-    messages += [
-        ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
-        ("read addresses", netlink.GETADDR, netlink.DUMP, bytes(8)),
-        ("read neighbours", netlink.GETNEIGH, netlink.DUMP, bytes(12)),
-        ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
-        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(device)),
-    ]
-    return messages, writes, [_SYS + name for name in RECORDED]
+    messages += _read_back(index).values()
+    return HostSetup(messages, writes, [_SYS + name for name in RECORDED])
 
 
-def _leads_to_others(place: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
+def _read_back(index: int) -> dict[str, NetlinkMessage]:
+    """The dumps that `check` is given, by name and in order; `index` is that of `eth0`."""
+    dumps = {
+        "links": (netlink.GETLINK, netlink.link(0)),
+        "addresses": (netlink.GETADDR, bytes(8)),
+        "neighbours": (netlink.GETNEIGH, bytes(12)),
+        "classes": (netlink.GETTCLASS, netlink.of_device(index)),
+        "schedulers": (netlink.GETQDISC, netlink.of_device(index)),
+    }
+    return {
+        name: (f"read {name}", kind, netlink.DUMP, body) for name, (kind, body) in dumps.items()
+    }
+
+
+def _leads_to_others(devices: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
     """Its device in a network beside, with permanent neighbours as `eth0` has them. IPv4 alone."""
-    index, flags = place.beside[port.device], netlink.CREATE | netlink.REPLACE
+    index, flags = devices.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
     own = netlink.link(index, mac=mac, mtu=links.port_mtu_bytes(port), queue_frames=QUEUE_FRAMES)
     local, last = (
@@ -133,16 +152,30 @@ def _leads_to_others(place: HostDevices, port: Port, links: Links) -> list[Netli
         addresses.broadcast(port.network),
     )
     address = netlink.address(index, local, addresses.PREFIX_BITS, last)
-    found = [
+    return [
         (f"device of {port.device}", netlink.NEWLINK, 0, own),
         (f"{port.device} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
         (f"address {addresses.text(local)}", netlink.NEWADDR, flags, address),
+        *_permanent(index, _neighbours_beside(port, links), links),
     ]
-    if links.network.neighbours == "permanent":
-        for of, its_mac in _neighbours_beside(port, links):
-            body = netlink.neighbour(index, of, its_mac)
-            found.append((f"neighbour {addresses.text(of)}", netlink.NEWNEIGH, flags, body))
-    return found
+
+
+def _permanent(
+    index: int, neighbours: Sequence[tuple[bytes, bytes]], links: Links
+) -> list[NetlinkMessage]:
+    """The (address, MAC) of a device's neighbours, where the network has them permanent."""
+    flags = netlink.CREATE | netlink.REPLACE
+    if links.network.neighbours != "permanent":
+        return []
+    return [
+        (
+            f"neighbour {addresses.text(address)}",
+            netlink.NEWNEIGH,
+            flags,
+            netlink.neighbour(index, address, mac),
+        )
+        for address, mac in neighbours
+    ]
 
 
 def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
@@ -156,35 +189,36 @@ def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _check_beside(
-    place: HostDevices, links: Links, devices: bytes, inet: bytes, arp: bytes
-) -> None:
-    there = netlink.links_of(devices)
-    for port in links.ports_beside(place.host):
-        index = place.beside[port.device]
-        device, local = there.get(index, {}), addresses.ipv4(port.number, network=port.network)
+def _check_beside(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
+    in_force = netlink.links_of(answers["links"])
+    for port in links.ports_beside(devices.host):
+        index = devices.beside[port.device]
+        settings, local = in_force.get(index, {}), addresses.ipv4(port.number, network=port.network)
         wanted = {
             "up": True,
             "mac": addresses.mac(port.number, port.network),
             "mtu": links.port_mtu_bytes(port),
         }
         for name, value in wanted.items():
-            _expect(place.host, f"{name} of {port.device}", value, device.get(name))
-        if local not in netlink.addresses_of(inet, index):
+            _expect(devices.host, f"{name} of {port.device}", value, settings.get(name))
+        if local not in netlink.addresses_of(answers["addresses"], index):
             raise NetworkBroken(
-                f"host {place.host}: address {addresses.text(local)} of {port.device} is absent"
+                f"host {devices.host}: address {addresses.text(local)} of {port.device} is absent"
             )
         if links.network.neighbours == "permanent":
-            there_arp = netlink.permanent_neighbours_of(arp, index)
-            if missing := {of for of, _ in _neighbours_beside(port, links)} - there_arp:
-                raise NetworkBroken(
-                    f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}"
-                )
+            wanted_neighbours = {address for address, _ in _neighbours_beside(port, links)}
+            _check_neighbours(devices.host, index, wanted_neighbours, answers["neighbours"])
 
 
-def further(place: HostDevices, links: Links) -> list[tuple[int, Interface]]:
+def _check_neighbours(host: str, index: int, wanted: set[bytes], answer: bytes) -> None:
+    if missing := wanted - netlink.permanent_neighbours_of(answer, index):
+        raise NetworkBroken(f"host {host}: no permanent neighbour {addresses.text(min(missing))}")
+
+
+def further(devices: HostDevices, links: Links) -> list[tuple[int, Interface]]:
     """(index of its device, interface) of those that lead nowhere."""
-    return [(FIRST_FURTHER + 2 * k, one) for k, one in enumerate(links.network.further(place.host))]
+    interfaces = links.network.further(devices.host)
+    return [(FIRST_FURTHER + 2 * k, one) for k, one in enumerate(interfaces)]
 
 
 def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
@@ -206,163 +240,166 @@ def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
     ]
 
 
-def _check_further(place: HostDevices, links: Links, devices: bytes, inet: bytes) -> None:
-    there = netlink.links_of(devices)
-    for index, one in further(place, links):
+def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
+    in_force = netlink.links_of(answers["links"])
+    for index, one in further(devices, links):
         wanted = {"up": True, "multicast": one.multicast, "carrier": one.carrier}
         for name, value in wanted.items():
-            _expect(place.host, f"{name} of {one.name}", value, there.get(index, {}).get(name))
-        if one.local not in netlink.addresses_of(inet, index):
-            raise NetworkBroken(f"host {place.host}: address {one.address} of {one.name} is absent")
+            _expect(devices.host, f"{name} of {one.name}", value, in_force.get(index, {}).get(name))
+        if one.local not in netlink.addresses_of(answers["addresses"], index):
+            raise NetworkBroken(
+                f"host {devices.host}: address {one.address} of {one.name} is absent"
+            )
 
 
-def routes(place: HostDevices, links: Links) -> list[NetlinkMessage]:
+def routes(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
     """The default route, and the neighbours where they are permanent: what a device loses that was
     down."""
     flags = netlink.CREATE | netlink.REPLACE
-    route = netlink.default_route(place.device, addresses.GATEWAY)
-    found: list[NetlinkMessage] = [("default route", netlink.NEWROUTE, flags, route)]
-    if links.network.neighbours == "permanent":
-        for of, mac in neighbours(place, links):
-            body = netlink.neighbour(place.device, of, mac)
-            found.append((f"neighbour {addresses.text(of)}", netlink.NEWNEIGH, flags, body))
-    return found
+    route = netlink.default_route(devices.eth0, addresses.GATEWAY)
+    return [
+        ("default route", netlink.NEWROUTE, flags, route),
+        *_permanent(devices.eth0, neighbours(devices, links), links),
+    ]
 
 
-def neighbours(place: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
+def neighbours(devices: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
     their devices."""
     renumbered = {change.host for change in links.network.changes if change.renumbers}
-    found = []
+    pairs = []
     for number, host in enumerate(links.hosts, start=1):
-        if host == place.host:
+        if host == devices.host:
             continue
-        of = [addresses.ipv4(number), addresses.link_local(number)]
-        of += [addresses.ipv4(number, second=True)] if host in renumbered else []
-        found += [(address, addresses.mac(number)) for address in of]
-    return found
+        of_host = [addresses.ipv4(number), addresses.link_local(number)]
+        of_host += [addresses.ipv4(number, second=True)] if host in renumbered else []
+        pairs += [(address, addresses.mac(number)) for address in of_host]
+    return pairs
 
 
-def check(place: HostDevices, links: Links, done: Configured) -> dict[str, Any]:
+def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any]:
     """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked
     for."""
     if done.failed is not None:
-        raise NetworkBroken(_failure(place.host, *done.failed))
-    devices, inet, arp, classes, schedulers = done.answers[-5:]
-    device = netlink.links_of(devices).get(place.device, {})
+        raise NetworkBroken(_failure(devices.host, *done.failed))
+    names = _read_back(devices.eth0)
+    answers = dict(zip(names, done.answers[-len(names) :], strict=True))
+    settings = netlink.links_of(answers["links"]).get(devices.eth0, {})
     wanted = {
         "up": True,
-        "mac": addresses.mac(place.number),
-        "mtu": links.mtu_bytes(place.host),
+        "mac": addresses.mac(devices.number),
+        "mtu": links.mtu_bytes(devices.host),
         "queue_frames": QUEUE_FRAMES,
     }
     for name, value in wanted.items():
-        _expect(place.host, f"{name} of eth0", value, device.get(name))
-    _check_further(place, links, devices, inet)
-    _check_beside(place, links, devices, inet, arp)
-    found = netlink.addresses_of(inet, place.device)
-    if addresses.ipv4(place.number) not in found:
+        _expect(devices.host, f"{name} of eth0", value, settings.get(name))
+    _check_further(devices, links, answers)
+    _check_beside(devices, links, answers)
+    own = netlink.addresses_of(answers["addresses"], devices.eth0)
+    if addresses.ipv4(devices.number) not in own:
         raise NetworkBroken(
-            f"host {place.host}: its address {addresses.text(addresses.ipv4(place.number))} is "
+            f"host {devices.host}: its address {addresses.text(addresses.ipv4(devices.number))} is "
             "absent"
         )
     if links.network.neighbours == "permanent":
-        missing = {of for of, _ in neighbours(place, links)} - netlink.permanent_neighbours_of(
-            arp, place.device
-        )
-        missing = {of for of in missing if len(of) == 4 or any(len(own) == 16 for own in found)}
-        if missing:
-            raise NetworkBroken(
-                f"host {place.host}: no permanent neighbour {addresses.text(min(missing))}"
-            )
-    nic = links.network.up(place.host).nic()
+        # A device without an address of IPv6 speaks none, and needs no such neighbours.
+        lengths = {len(address) for address in own}
+        wanted_neighbours = {
+            address for address, _ in neighbours(devices, links) if len(address) in lengths
+        }
+        _check_neighbours(devices.host, devices.eth0, wanted_neighbours, answers["neighbours"])
+    nic = links.network.up(devices.host).nic()
     _expect(
-        place.host,
+        devices.host,
         "rate at eth0 (bit/s)",
         [nic["rate_bps"] // 8 * 8] if nic else [],
-        netlink.class_rates_of(classes),
+        netlink.class_rates_of(answers["classes"]),
     )
     if nic:
-        found_limit = netlink.fifo_limits_of(schedulers).get(place.device)
-        _expect(place.host, "queue at eth0", _limit(nic), found_limit)
+        limit = netlink.fifo_limits_of(answers["schedulers"]).get(devices.eth0)
+        _expect(devices.host, "queue at eth0", _limit(nic), limit)
     sysctls = {path.removeprefix(_SYS): _text(value) for path, value in done.texts.items()}
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
-        _expect(place.host, "TCP congestion control", links.network.congestion_control, control)
-    also = {one.name: one.address for _, one in further(place, links)}
+        _expect(devices.host, "TCP congestion control", links.network.congestion_control, control)
+    return _in_force(devices, links, sysctls)
+
+
+def _in_force(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) -> dict[str, Any]:
+    also = {one.name: one.address for _, one in further(devices, links)}
     ports = {
         p.device: addresses.text(addresses.ipv4(p.number, network=p.network))
-        for p in links.ports_beside(place.host)
+        for p in links.ports_beside(devices.host)
     }
     return (
         ({"further": also} if also else {})
         | ({"beside": ports} if ports else {})
         | {
-            "address": addresses.text(addresses.ipv4(place.number)),
-            "mac": addresses.mac_text(place.number),
-            "mtu_bytes": device["mtu"],
-            "nic": nic,
+            "address": addresses.text(addresses.ipv4(devices.number)),
+            "mac": addresses.mac_text(devices.number),
+            "mtu_bytes": links.mtu_bytes(devices.host),
+            "nic": links.network.up(devices.host).nic(),
             "sysctls": sysctls,
         }
     )
 
 
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
-"""A network asks for this: what each host's kernel must be able to, besides the rate at its device."""
+"""Fields of a network that each host's kernel must support, besides the device rate."""
 
 
 def rehearse_host(links: Links, host: str) -> None:
-    """Sets up one host alone and lets it go. Raises NetworkBroken where its kernel cannot what is
-    asked for."""
-    with Host("check", tap=True, beside=links.beside(host)) as made:
-        made.wait_ready()
-        place = HostDevices(
-            host, links.hosts.index(host) + 1, made.device or 0, made.beside_devices
+    """Sets up one host alone and lets it go. Raises NetworkBroken if its kernel does not support
+    what is asked for."""
+    with Host("check", tap=True, beside=links.beside(host)) as alone:
+        alone.wait_ready()
+        devices = HostDevices(
+            host, links.hosts.index(host) + 1, alone.device or 0, alone.beside_devices
         )
-        made.configure("check", *setup(place, links))
-        done = made.receive(5.0)
+        alone.configure("check", *setup(devices, links))
+        done = alone.receive(5.0)
         assert isinstance(done, Configured)
-        check(place, links, done)
+        check(devices, links, done)
 
 
-def admin_down(place: HostDevices) -> list[NetlinkMessage]:
-    return [("eth0 down", netlink.NEWLINK, 0, netlink.link(place.device, up=False))]
+def admin_down(devices: HostDevices) -> list[NetlinkMessage]:
+    return [("eth0 down", netlink.NEWLINK, 0, netlink.link(devices.eth0, up=False))]
 
 
-def admin_up(place: HostDevices, links: Links) -> list[NetlinkMessage]:
+def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
     """Up again, with what it lost, as a network manager does."""
     return [
-        ("eth0 up", netlink.NEWLINK, 0, netlink.link(place.device, up=True)),
-        *routes(place, links),
+        ("eth0 up", netlink.NEWLINK, 0, netlink.link(devices.eth0, up=True)),
+        *routes(devices, links),
     ]
 
 
-def new_address(place: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
+def new_address(devices: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
     """The old address goes, and the routes with it; another one comes. A host has two of them, and
     goes back to the first from its second."""
-    had = addresses.ipv4(place.number, second=not second)
-    old = netlink.address(place.device, had, addresses.PREFIX_BITS, addresses.BROADCAST)
-    gone = ("the old address goes", netlink.DELADDR, 0, old)
-    return [gone, _address(place, second=second), *routes(place, links)]
+    address = addresses.ipv4(devices.number, second=not second)
+    old = netlink.address(devices.eth0, address, addresses.PREFIX_BITS, addresses.BROADCAST)
+    removal = ("the old address goes", netlink.DELADDR, 0, old)
+    return [removal, _address(devices, second=second), *routes(devices, links)]
 
 
-def nic_changed(place: HostDevices, spec: Spec) -> list[NetlinkMessage]:
+def nic_changed(devices: HostDevices, spec: Spec) -> list[NetlinkMessage]:
     """Another rate at the device, and the limit of what waits there; what waits stays."""
     nic = spec.nic()
     if nic is None:
         return []
     how = netlink.CREATE | netlink.REPLACE
-    return [_class(place.device, nic["rate_bps"], how), _queue(place.device, nic, how)]
+    return [_class(devices.eth0, nic["rate_bps"], how), _queue(devices.eth0, nic, how)]
 
 
 QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
 
 
-def dropped_by_queue(place: HostDevices, schedulers: bytes) -> int | None:
+def dropped_by_queue(devices: HostDevices, schedulers: bytes) -> int | None:
     """Frames that found the queue before a rate at `eth0` full, of an answer to QUEUES: no counter
     of the device has them, and the sender is told of nothing."""
-    found = netlink.schedulers_of(schedulers).get((place.device, "htb"))
-    return None if found is None else found["dropped"]
+    counters = netlink.schedulers_of(schedulers).get((devices.eth0, "htb"))
+    return None if counters is None else counters["dropped"]
 
 
 def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
@@ -374,26 +411,26 @@ def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
     return None
 
 
-def _nic(device: int, nic: Mapping[str, int]) -> Sequence[NetlinkMessage]:
+def _nic(index: int, nic: Mapping[str, int]) -> Sequence[NetlinkMessage]:
     how = netlink.CREATE | netlink.EXCL
     return [
-        ("scheduler htb at eth0", netlink.NEWQDISC, how, netlink.htb(device)),
-        _class(device, nic["rate_bps"], how),
-        _queue(device, nic, how),
+        (HTB_STEP, netlink.NEWQDISC, how, netlink.htb(index)),
+        _class(index, nic["rate_bps"], how),
+        _queue(index, nic, how),
     ]
 
 
-def _class(device: int, rate_bps: int, how: int) -> NetlinkMessage:
-    body = netlink.htb_class(device, rate_bps, burst_bytes(rate_bps))
+def _class(index: int, rate_bps: int, how: int) -> NetlinkMessage:
+    body = netlink.htb_class(index, rate_bps, burst_bytes(rate_bps))
     return "rate at eth0", netlink.NEWTCLASS, how, body
 
 
-def _queue(device: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
+def _queue(index: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
     kind, limit = _limit(nic)
     body = (
-        netlink.fifo(device, limit_bytes=limit)
+        netlink.fifo(index, limit_bytes=limit)
         if kind == "bfifo"
-        else netlink.fifo(device, limit_frames=limit)
+        else netlink.fifo(index, limit_frames=limit)
     )
     return "queue at eth0", netlink.NEWQDISC, how, body
 
@@ -414,15 +451,15 @@ def burst_bytes(rate_bps: int) -> int:
     return min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
 
 
-def _address(place: HostDevices, *, second: bool = False) -> NetlinkMessage:
-    own = addresses.ipv4(place.number, second=second)
-    body = netlink.address(place.device, own, addresses.PREFIX_BITS, addresses.BROADCAST)
+def _address(devices: HostDevices, *, second: bool = False) -> NetlinkMessage:
+    own = addresses.ipv4(devices.number, second=second)
+    body = netlink.address(devices.eth0, own, addresses.PREFIX_BITS, addresses.BROADCAST)
     return f"address {addresses.text(own)}", netlink.NEWADDR, netlink.CREATE | netlink.REPLACE, body
 
 
 def _failure(host: str, step: str, error_number: int) -> str:
     text = f"host {host}: {step}: {os.strerror(error_number)}"
-    if "htb" in step:
+    if step == HTB_STEP and error_number == errno.ENOENT:
         return (
             f"{text}; this kernel has no HTB (sch_htb), so `bottleneck: nic` cannot be: use "
             "`bottleneck: path`"

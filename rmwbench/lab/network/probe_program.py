@@ -55,6 +55,52 @@ def together(place: int, places: int, now: "Callable[[], int]") -> int:
     raise TimeoutError("the others are not ready")
 
 
+def bound(own: str, port: int) -> "_socket.socket":
+    """A socket that the kernel stamps what it takes from the device for."""
+    sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
+    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
+    sock.setsockopt(_socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    sock.bind((own, port))
+    sock.setblocking(False)
+    return sock
+
+
+def wall_ahead(now: "Callable[[], int]") -> int:
+    """How far the clock of the kernel's stamps is ahead of `now`, by the closest of some
+    readings."""
+    readings = [(now(), time.time_ns(), now()) for _ in range(20)]
+    before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
+    return wall_ns - (before_ns + behind_ns) // 2
+
+
+def received(
+    sock: "_socket.socket", now: "Callable[[], int]", wall_ahead_ns: int
+) -> "list[tuple[bytes, int]]":
+    """What has arrived, and when the kernel took it."""
+    found: list[tuple[bytes, int]] = []
+    while True:
+        try:
+            data, stamps, _, _ = sock.recvmsg(2048, 64)
+        except BlockingIOError:
+            return found
+        seen_ns = now()
+        for _, kind, stamp in stamps:
+            if kind == SO_TIMESTAMPNS:
+                seconds, rest = (int.from_bytes(stamp[at : at + 8], "little") for at in (0, 8))
+                seen_ns = min(seen_ns, seconds * 1_000_000_000 + rest - wall_ahead_ns)
+        found.append((data, seen_ns))
+
+
+def rest_for(poll: "select.poll", rest_ns: int) -> None:
+    """Sleeps until a datagram comes, or about so long."""
+    if rest_ns > 2_000_000:
+        poll.poll(rest_ns // 1_000_000 - 1)
+    elif not poll.poll(0):
+        # with no time left the device was full
+        time.sleep(min(rest_ns, 100_000) / 1e9 if rest_ns > 0 else 1e-4)
+
+
 def main(own: str, other: str, *numbers: int) -> None:
     port, place, places, after_ns, longest_ns, after_end_ns = numbers[:6]
     count, interval_ns, burst, size, ahead_ns = numbers[6:]
@@ -62,19 +108,12 @@ def main(own: str, other: str, *numbers: int) -> None:
     def now() -> int:
         return time.monotonic_ns() - ahead_ns
 
-    sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_RCVBUF, 4 << 20)
-    sock.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, 4 << 20)
-    sock.setsockopt(_socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-    sock.bind((own, port))
-    sock.setblocking(False)
+    sock = bound(own, port)
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
     begin_ns = together(place, places, now)
     start_ns, deadline_ns = begin_ns + after_ns, begin_ns + longest_ns
-    readings = [(now(), time.time_ns(), now()) for _ in range(20)]
-    before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
-    wall_ahead_ns = wall_ns - (before_ns + behind_ns) // 2
+    wall_ahead_ns = wall_ahead(now)
     seen: list[tuple[int, int, int, int]] = []
     sent = [0, 0]
     # kind, number, when; the burst goes a little after the last small one, so that it finds an
@@ -100,44 +139,17 @@ def main(own: str, other: str, *numbers: int) -> None:
                 sent[kind] += 1
             if kind == BURST and done_ % 8 == 0:
                 break  # to receive between
-        while True:
-            try:
-                data, stamps, _, _ = sock.recvmsg(2048, 64)
-            except BlockingIOError:
-                break
-            seen_ns = now()
-            for _, kind, stamp in stamps:
-                if kind == SO_TIMESTAMPNS:
-                    seconds, rest = (int.from_bytes(stamp[at : at + 8], "little") for at in (0, 8))
-                    seen_ns = min(seen_ns, seconds * 1_000_000_000 + rest - wall_ahead_ns)
-            kind = data[0]
-            if kind == END:
+        for data, seen_ns in received(sock, now, wall_ahead_ns):
+            number, sent_ns = (int.from_bytes(data[a:b], "little") for a, b in ((1, 5), (5, 13)))
+            if data[0] == END:
                 ended = ended or seen_ns
             else:
-                seen.append(
-                    (
-                        kind,
-                        int.from_bytes(data[1:5], "little"),
-                        int.from_bytes(data[5:13], "little"),
-                        seen_ns,
-                    )
-                )
-        now_ns = now()
-        if now_ns >= deadline_ns or (
-            done_ == len(plan) and ended and now_ns > ended + after_end_ns
-        ):
+                seen.append((data[0], number, sent_ns, seen_ns))
+        now_ns, all_sent = now(), done_ == len(plan)
+        end_ns = min(deadline_ns, ended + after_end_ns) if all_sent and ended else deadline_ns
+        if now_ns >= deadline_ns or now_ns > end_ns:
             break
-        next_ns = min(deadline_ns, plan[done_][2] if done_ < len(plan) else deadline_ns)
-        if ended and done_ == len(plan):
-            next_ns = min(next_ns, ended + after_end_ns)
-        rest_ns = next_ns - now_ns
-        if rest_ns > 2_000_000:
-            poll.poll(rest_ns // 1_000_000 - 1)
-        elif rest_ns > 0:
-            if not poll.poll(0):
-                time.sleep(min(rest_ns, 100_000) / 1e9)
-        elif not poll.poll(0):
-            time.sleep(1e-4)  # the device was full
+        rest_for(poll, (end_ns if all_sent else min(end_ns, plan[done_][2])) - now_ns)
     os.pwrite(RESULT_FD, marshal.dumps({"sent": sent, "seen": seen}), 0)
 
 

@@ -6,7 +6,7 @@ the results can bear.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
 from rmwbench.lab.network.plumbing import QUEUE_FRAMES
 from rmwbench.lab.network.switch import DELIVERED
-from rmwbench.suite.network.network import KERNEL, Links
+from rmwbench.suite.network.network import KERNEL, Links, Port
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
 VOID_FACTOR = 10
@@ -89,7 +89,7 @@ def kept(
     found = [
         one
         for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS))
-        if (one := _late(late, name, limit))
+        if (one := _late(links, late, name, limit))
     ]
     if unlogged:
         found.append(NetworkFinding(f"{unlogged} frames found no room in the log", True))
@@ -99,58 +99,62 @@ def kept(
                 NetworkFinding(f"the link of {change['link']} could not change: {error}", True)
             )
     for port in links.ports:
-        host, device = port.name, document["devices"].get(port.name, {})
-        if errors := device.get("write_errors"):
-            found.append(
-                NetworkFinding(
-                    f"{errors} frames could not be written to the device of {host}", True
-                )
-            )
-        if device.get("read_errors"):
-            found.append(
-                NetworkFinding(
-                    f"the device of {host} could not be read: what it sent then is lost", True
-                )
-            )
-        most = links.port_mtu_bytes(port) + ETHERNET_BYTES
-        if (size := device.get("largest_frame_bytes") or 0) > most:
-            found.append(
-                NetworkFinding(
-                    f"a frame of {size} bytes left {host}, whose MTU allows {most}", True
-                )
-            )
-        if (count := device.get("dropped")) and not _without_device(links, host):
-            text = (
-                f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
-            )
-            found.append(NetworkFinding(text, True, machine=True))
-        if (count := dropped.get(host)) and not _without_device(links, host):
-            text = (
-                f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
-            )
-            found.append(NetworkFinding(text, True, machine=True))
-        for direction in ("up", "down"):
-            if _changes(links, host, direction) or (
-                document.get("backend") == KERNEL and _is_cut(links, host)
-            ):
-                continue
-            spec, counters = links.port_spec(port, direction), document["links"][host][direction]
-            if (of := exposed(counters, spec)) > 0:
-                what = f"{host}.{direction}"
-                if (one := loss_finding(what, spec, counters["lost"], of)) is not None:
-                    found.append(one)
+        of_host = dropped.get(port.name)
+        found += _of_device(links, port, document["devices"].get(port.name, {}), of_host)
+        found += _of_links(links, port, document)
     return found
 
 
-def _late(late: Mapping[str, float], name: str, limit_ns: int) -> NetworkFinding | None:
+def _of_device(
+    links: Links, port: Port, device: Mapping[str, Any], dropped: int | None
+) -> Iterator[NetworkFinding]:
+    """What the device of a port lost, and what its host sent that is larger than its MTU."""
+    host, most = port.name, links.port_mtu_bytes(port) + ETHERNET_BYTES
+    if errors := device.get("write_errors"):
+        yield NetworkFinding(f"{errors} frames could not be written to the device of {host}", True)
+    if device.get("read_errors"):
+        yield NetworkFinding(
+            f"the device of {host} could not be read: what it sent then is lost", True
+        )
+    if (size := device.get("largest_frame_bytes") or 0) > most:
+        yield NetworkFinding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True)
+    if _without_device(links, host):
+        return
+    if count := device.get("dropped"):
+        text = f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
+        yield NetworkFinding(text, True, machine=True)
+    if dropped:
+        text = (
+            f"the device of {host} dropped {dropped} frames: its queue of {QUEUE_FRAMES} was full"
+        )
+        yield NetworkFinding(text, True, machine=True)
+
+
+def _of_links(links: Links, port: Port, document: Mapping[str, Any]) -> Iterator[NetworkFinding]:
+    """Losses that are not those that were asked for."""
+    host, uncounted = port.name, document.get("backend") == KERNEL and _is_cut(links, port.name)
+    for direction in ("up", "down"):
+        if uncounted or _changes(links, host, direction):
+            continue
+        spec, counters = links.port_spec(port, direction), document["links"][host][direction]
+        if (of := exposed(counters, spec)) > 0:
+            one = loss_finding(f"{host}.{direction}", spec, counters["lost"], of)
+            if one is not None:
+                yield one
+
+
+def _late(
+    links: Links, late: Mapping[str, float], name: str, limit_ns: int
+) -> NetworkFinding | None:
     value = late.get(name)
-    if value is None or value <= limit_ns:
+    own_ns = None if value is None else value - links.quantum_ns  # which is meant
+    if own_ns is None or own_ns <= limit_ns:
         return None
     text = (
-        f"frames were delivered {value / 1e3:.0f} us late in the {name} (promised: "
+        f"frames were delivered {own_ns / 1e3:.0f} us late in the {name} (promised: "
         f"{limit_ns / 1e3:.0f} us)"
     )
-    return NetworkFinding(text, value > VOID_FACTOR * limit_ns, machine=True)
+    return NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True)
 
 
 def _without_device(links: Links, host: str) -> bool:

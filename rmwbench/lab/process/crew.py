@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,6 @@ from rmwbench.lab.process.worker import (
 )
 
 NOTHING: Mapping[str, str] = {}
-NO_FILES: Mapping[int, int] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
 """Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do
 it."""
@@ -49,6 +48,35 @@ work of ours in a turn takes so long."""
 NETWORK_HOST = "/network"
 """The host of the network between the others, where `configure` and `run_programs` name one; no
 suite's host can be called so."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a worker is given beyond its control socket and its records: further arguments and
+    descriptors (by the number that they have in it), a library that counts its allocations, a
+    container, a scheduling of its own."""
+
+    words: Sequence[str] = ()
+    files: Mapping[int, int] = field(default_factory=dict)
+    count_allocations: bool = False
+    container: Container | None = None
+    scheduling: Scheduling | None = None
+
+
+NOTHING_GIVEN = Given()
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How a process is started: its arguments, descriptors and variables; `program` is what it is
+    called in its own words, where that is not its name here."""
+
+    executable: Path
+    words: Sequence[str]
+    files: Mapping[int, int]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    program: str | None = None
+    given: Given = NOTHING_GIVEN
 
 
 class Crew:
@@ -89,45 +117,23 @@ class Crew:
         process: str,
         executable: Path,
         records_fd: int,
-        arguments: Sequence[str] = (),
-        environment: Mapping[str, str] = NOTHING,
         *,
-        count_allocations: bool = False,
+        environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
-        more: Sequence[str] = (),
-        more_files: Mapping[int, int] = NO_FILES,
-        container: Container | None = None,
-        scheduling: Scheduling | None = None,
+        given: Given = NOTHING_GIVEN,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what
         its description asks for beyond what every process gets. Raises UserError where allocations
         cannot be counted."""
-        words = [
-            *arguments,
-            "--control-fd",
-            str(CONTROL_FD),
-            "--records-fd",
-            str(RECORDS_FD),
-            *more,
-        ]
-        files = {RECORDS_FD: records_fd, **more_files}
-        if count_allocations:
+        words = ["--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *given.words]
+        files = {RECORDS_FD: records_fd, **given.files}
+        if given.count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
-        if scheduling is not None and scheduling.locked:
+        if given.scheduling is not None and given.scheduling.locked:
             environment = {**environment, LOCK_MEMORY: "1"}
-        on = self._host(host)
-        return self._spawn(
-            "worker",
-            process,
-            executable,
-            words,
-            files,
-            environment,
-            host=on,
-            container=container,
-            scheduling=scheduling,
-        )
+        start = _Start(executable, words, files, environment, given=given)
+        return self._spawn("worker", process, start, self._host(host))
 
     def spawn_daemon(
         self,
@@ -140,10 +146,8 @@ class Crew:
         """Starts a daemon of a worker's middleware: the same program, and the same protocol.
         `label` is what it is called here, where two have one name."""
         words = ["--daemon", name, "--control-fd", str(CONTROL_FD)]
-        on = self._host(host)
-        return self._spawn(
-            "daemon", label or name, executable, words, {}, environment, name, host=on
-        )
+        start = _Start(executable, words, {}, environment, name)
+        return self._spawn("daemon", label or name, start, self._host(host))
 
     def spawn_tool(
         self, name: str, executable: Path, document_fd: int, host: str | None = None
@@ -151,26 +155,18 @@ class Crew:
         """Starts a tool of ours that writes its answer to a file. Whatever becomes of it, nothing
         is raised."""
         words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
-        return self._spawn(
-            "tool", name, executable, words, {RECORDS_FD: document_fd}, host=self._host(host)
-        )
+        start = _Start(executable, words, {RECORDS_FD: document_fd})
+        return self._spawn("tool", name, start, self._host(host))
 
     def spawn_network(
         self, name: str, executable: Path, document_fd: int, files: Mapping[int, int]
     ) -> WorkerProcess:
         """Starts the network between the hosts; its end is raised like a worker's. The lowest of
         `files` is its log."""
-        words = [
-            "--control-fd",
-            str(CONTROL_FD),
-            "--document-fd",
-            str(RECORDS_FD),
-            "--log-fd",
-            str(min(files)),
-        ]
-        assert self.hosts.network is not None
-        all_files = {RECORDS_FD: document_fd, **files}
-        return self._spawn("network", name, executable, words, all_files, host=self.hosts.network)
+        words = ["--control-fd", str(CONTROL_FD), "--document-fd", str(RECORDS_FD)]
+        words += ["--log-fd", str(min(files))]
+        start = _Start(executable, words, {RECORDS_FD: document_fd, **files})
+        return self._spawn("network", name, start, self._host(NETWORK_HOST))
 
     def _host(self, name: str | None) -> Host | RemoteHost:
         if name == NETWORK_HOST:
@@ -179,18 +175,7 @@ class Crew:
         return self.hosts.first if name is None else self.hosts[name]
 
     def _spawn(
-        self,
-        role: Role,
-        process: str,
-        executable: Path,
-        words: list[str],
-        files: Mapping[int, int],
-        environment: Mapping[str, str] = NOTHING,
-        program: str | None = None,
-        *,
-        host: Host | RemoteHost,
-        container: Container | None = None,
-        scheduling: Scheduling | None = None,
+        self, role: Role, process: str, start: _Start, host: Host | RemoteHost
     ) -> WorkerProcess:
         """Both output streams go to memory files: a pipe would have to be read during the window,
         or would block a talkative middleware."""
@@ -199,8 +184,7 @@ class Crew:
         out, err = (
             os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")
         )
-        logs = [out, err]
-        worker = WorkerProcess(process, ours, out, err, role, program, host=host)
+        worker = WorkerProcess(process, ours, out, err, role, start.program, host=host)
         if role == "network":
             self.network = worker
         else:
@@ -208,13 +192,18 @@ class Crew:
                 worker
             )
         self._selector.register(ours, selectors.EVENT_READ, worker)
-        fds = {1: logs[0], 2: logs[1], CONTROL_FD: theirs.fileno(), **files}
+        fds = {1: out, 2: err, CONTROL_FD: theirs.fileno(), **start.files}
         with theirs:
             if isinstance(host, SharedHost):
                 host.hold(ours.fileno())
-            variables = _environment(environment, host.directory)
             host.spawn(
-                _token(role, process), executable, words, fds, variables, container, scheduling
+                _token(role, process),
+                start.executable,
+                start.words,
+                fds,
+                _environment(start.environment, host.directory),
+                start.given.container,
+                start.given.scheduling,
             )
         return worker
 
@@ -607,7 +596,7 @@ class Posted:
         failed = error.get("kind") == "failed"
         verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
         text = f"{verb}: {error.get('object')}: {error.get('message')}"
-        raise self.worker.failure("refused", text, error, self.cmd)
+        raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
 
 
 def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:

@@ -25,9 +25,6 @@ ALIGNMENT_BYTES = 4096
 
 SENT, RECEIVED, SPAN = 1, 2, 3
 
-FOREIGN = 16
-"""Flag of a RECEIVED slot: a message of another trial."""
-
 _HEADER = struct.Struct("<8sIIQQ32x")
 _ENTRY = struct.Struct("<IIQQQ32x")
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware.find import PROTOCOL
-from rmwbench.lab.process import messages
+from rmwbench.lab.process.worker_messages import REPLIES, event_model, message_problem
 
 # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
 CLOCK = "CLOCK_MONOTONIC"
@@ -37,7 +37,7 @@ Role = Literal["worker", "daemon", "tool", "network"]
 
 class WorkerFailed(Exception):
     """A worker cost its trial. `kind` is `crashed`, `timeout`, `protocol`, `refused` (it answered
-    with an error, which `error` and the command `cmd` is), `spawn`, `clock` (its host's clock was
+    with an error, which is `error`, with the command as `cmd`), `spawn`, `clock` (its host's clock was
     stepped) or `host` (its host is lost)."""
 
     def __init__(
@@ -46,17 +46,22 @@ class WorkerFailed(Exception):
         process: str,
         message: str,
         *,
-        signal_name: str | None = None,
-        exit_code: int | None = None,
+        wait_status: int | None = None,
         stderr_tail: str = "",
         role: Role = "worker",
         error: Mapping[str, Any] | None = None,
-        cmd: str | None = None,
     ):
-        self.role, self.error, self.cmd = role, error, cmd
+        self.role, self.error = role, error
         self.kind, self.process, self.message = kind, process, message
-        self.signal_name, self.exit_code, self.stderr_tail = signal_name, exit_code, stderr_tail
+        self.wait_status, self.stderr_tail = wait_status, stderr_tail
         super().__init__(self.reason())
+
+    @property
+    def signal_name(self) -> str | None:
+        """What ended it; None where no signal did, as far as anybody knows."""
+        if self.wait_status is None or not os.WIFSIGNALED(self.wait_status):
+            return None
+        return _signal_name(os.WTERMSIG(self.wait_status))
 
     @property
     def unsupported(self) -> str | None:
@@ -65,20 +70,16 @@ class WorkerFailed(Exception):
         if (
             self.error is None
             or self.error.get("kind") != "unsupported"
-            or self.cmd not in ("open", "create")
+            or self.error.get("cmd") not in ("open", "create")
         ):
             return None
         return f"{self.error.get('object')}: {self.error.get('message')}"
 
     def reason(self) -> str:
         """One line for the trial's `reason`; the last line of stderr is often the whole story."""
-        how = (
-            f" ({self.signal_name})"
-            if self.signal_name
-            else f" (exit code {self.exit_code})"
-            if self.exit_code is not None
-            else ""
-        )
+        how = ""
+        if self.wait_status is not None:
+            how = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"
         last = self.stderr_tail.strip().splitlines()[-1:]
         return f"{self.role} {self.process}: {self.message}{how}" + (
             f"; stderr ends: {last[0][:300]}" if last else ""
@@ -139,26 +140,17 @@ class WorkerProcess:
         kind: str,
         message: str,
         error: Mapping[str, Any] | None = None,
-        cmd: str | None = None,
     ) -> WorkerFailed:
         """The exception for this worker, with what is known of its end."""
-        signal_name = exit_code = None
-        if self.wait_status is not None:
-            if os.WIFSIGNALED(self.wait_status):
-                signal_name = _signal_name(os.WTERMSIG(self.wait_status))
-            else:
-                exit_code = os.WEXITSTATUS(self.wait_status)
         tail = self.stderr(STDERR_TAIL_BYTES).decode(errors="replace")
         return WorkerFailed(
             kind,
             self.process,
             message,
-            signal_name=signal_name,
-            exit_code=exit_code,
+            wait_status=self.wait_status,
             stderr_tail=tail,
             role=self.role,
             error=error,
-            cmd=cmd,
         )
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
@@ -238,12 +230,7 @@ class WorkerProcess:
         elif self.hello is None:
             raise self.failure("protocol", f"spoke before its hello: {text[:120]!r}")
         elif "event" in line:
-            if problem := messages.event_problem(line):
-                raise self.failure(
-                    "protocol", f"sent event {line['event']} without what belongs to it: {problem}"
-                )
-            if messages.is_known_event(line):
-                self.events.append(line)
+            self._on_event(line)
         elif isinstance(line.get("id"), int):
             self._on_reply(line, text)
         else:
@@ -269,6 +256,16 @@ class WorkerProcess:
             )
         self.hello = hello
 
+    def _on_event(self, event: dict[str, Any]) -> None:
+        model = event_model(event)
+        if model is None:
+            return
+        if problem := message_problem(model, event):
+            raise self.failure(
+                "protocol", f"sent event {event['event']} without what belongs to it: {problem}"
+            )
+        self.events.append(event)
+
     def _on_reply(self, line: dict[str, Any], text: bytes) -> None:
         number = line["id"]
         if number not in self.pending:
@@ -278,8 +275,9 @@ class WorkerProcess:
         if not isinstance(line.get("ok"), dict) and not isinstance(line.get("error"), dict):
             raise self.failure("protocol", f"answered with neither ok nor error: {text[:120]!r}")
         cmd = self.pending.pop(number)
+        model = REPLIES.get(cmd)
         checked = self.role == "worker" and isinstance(line.get("ok"), dict)
-        if checked and (problem := messages.reply_problem(cmd, line["ok"])):
+        if checked and model is not None and (problem := message_problem(model, line["ok"])):
             raise self.failure("protocol", f"answered {cmd} without what belongs to it: {problem}")
         self.replies[number], self.replied_ns[number] = line, self._read_ns
 

@@ -3,8 +3,20 @@
 import re
 from collections.abc import Iterable
 
-from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds, Renaming, names, reachable
-from rmwbench.lab.profile_file.xml_tree import Element, anywhere, at, attribute, root_of, tag, texts
+from rmwbench.lab.profile_file.file_needs import (
+    NOTHING,
+    Element,
+    FileNeeds,
+    Renaming,
+    anywhere,
+    at,
+    attribute,
+    names,
+    reachable,
+    root_of,
+    tag,
+    texts,
+)
 
 UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30}
 UNITS |= {"gib": 1 << 30}

@@ -5,14 +5,19 @@ from collections.abc import Iterator
 
 from rmwbench.lab.profile_file.file_needs import (
     NOTHING,
+    Element,
     FileNeeds,
     Locator,
     Renaming,
+    anywhere,
+    at,
+    attribute,
     names,
     parsed,
     reachable,
+    root_of,
+    texts,
 )
-from rmwbench.lab.profile_file.xml_tree import Element, anywhere, at, attribute, root_of, texts
 
 FIRST_PORT, MOST_SERVERS = 11811, 16
 """Where ROS 2 looks for its server 0, and how many servers the worker can be."""

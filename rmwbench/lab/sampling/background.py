@@ -94,7 +94,7 @@ class Background:
         """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
         here = {name: load for name, load in self._loads.items() if load.host == host}
         found = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
-        helpers = [(name, load.role, load.asked.get("pid")) for name, load in here.items()]
+        helpers = [(name, load.role, load.in_force.get("pid")) for name, load in here.items()]
         return found + [
             (f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None
         ]
@@ -106,7 +106,8 @@ class Background:
             name: load.request("start", {"kind": load.kind}) for name, load in self._loads.items()
         }
         for name, load in self._loads.items():
-            self._answer(name, numbers[name])
+            load.answer(numbers[name])
+            self._take_problem(name)
             if (
                 load.role == BACKGROUND
                 and load.process.pid is not None
@@ -126,22 +127,17 @@ class Background:
         meanwhile."""
         numbers = {name: load.request("collect", {}) for name, load in self._loads.items()}
         for name, load in self._loads.items():
-            reply = self._answer(name, numbers[name])
-            load.request("exit", {})
-            if reply is None:
+            answer = load.stop(numbers[name])
+            self._take_problem(name)
+            if answer is None:
                 continue
-            edges = {snapshot["at"]: snapshot for snapshot in reply["snapshots"]}
-            if not {"steady_begin", "steady_end"} <= edges.keys():
-                self.problems.setdefault(name, "the load gave no account of the window")
-                continue
-            load.edges = edges["steady_begin"], edges["steady_end"]
             self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
             if load.role == AWAKE and not self._is_far(load.host):
                 self.awake = load.grown("cpu_ns") / (
                     max(1, load.grown("time_ns")) * len(os.sched_getaffinity(0))
                 )
-            if bursts := reply.get("bursts"):
-                size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
+            if bursts := answer.get("bursts"):
+                size = load.in_force["datagram_bytes"] + DATAGRAM_HEADER_BYTES
                 sent_by = tuple((time_ns, sent) for time_ns, sent in bursts)
                 self.own_flows[load.host] = LoadFlow(sent_by, size)
 
@@ -186,10 +182,10 @@ class Background:
             else:
                 accounts = [{row["probe"]: row for row in load.account()} for load in mine]
                 for probe, first in accounts[0].items():
-                    of = min if probe == "background_achieved" else sum
+                    combine = min if probe == "background_achieved" else sum
                     yield {
                         **first,
-                        "value": of(one[probe]["value"] for one in accounts if probe in one),
+                        "value": combine(one[probe]["value"] for one in accounts if probe in one),
                     }
         if AWAKE in self.asked:
             yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
@@ -202,27 +198,18 @@ class Background:
             self._group = self._group or ControlGroup("load")
             self._group.add(pid)
 
-    def _answer(self, name: str, number: int) -> dict[str, Any] | None:
-        """The `ok` of a request, or None with the problem noted."""
-        load = self._loads[name]
-        reply = load.answer(number)
-        if load.problem is not None:
-            self.problems.setdefault(name, load.problem)
-        return reply
+    def _take_problem(self, name: str) -> None:
+        if (problem := self._loads[name].problem) is not None:
+            self.problems.setdefault(name, problem)
 
 
 class _Load(LoadProcess):
-    """One process: its role, its kind, and its two snapshots."""
+    """One process: its role, its kind, and when its window began."""
 
     def __init__(self, crew: Crew, name: str, role: str, kind: str, host: str):
         super().__init__(crew, name, host)
         self.role, self.kind = role, kind
         self.steady_ns: int | None = None
-        self.edges: tuple[dict[str, Any], dict[str, Any]] | None = None
-
-    def grown(self, name: str) -> int:
-        assert self.edges is not None
-        return int(self.edges[1][name] - self.edges[0][name])
 
     def account(self) -> list[dict[str, Any]]:
         """A computing load is what it ran plus what it waited for a processor: where workers took
@@ -240,22 +227,22 @@ class _Load(LoadProcess):
                 self.grown("cpu_ns") / (length_ns * len(os.sched_getaffinity(0))),
             )
         ]
-        if share := self.asked.get("share"):
+        if share := self.in_force.get("share"):
             waited = (
                 self.grown("wait_ns")
                 if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1]
                 else 0
             )
             achieved = (self.grown("cpu_ns") + waited) / (
-                share * self.asked["processors"] * length_ns
+                share * self.in_force["processors"] * length_ns
             )
-            if self.asked.get("memory_bytes"):
+            if self.in_force.get("memory_bytes"):
                 copied = self.grown("copied_bytes")
                 rows.append(_row("background_rate", "bytes/s", copied / length_ns * 1e9))
                 achieved = achieved if copied else 0.0
         else:
-            sent, size = self.grown("datagrams_sent"), self.asked["datagram_bytes"]
-            achieved = sent / (self.asked["datagrams_per_s"] * length_ns / 1e9)
+            sent, size = self.grown("datagrams_sent"), self.in_force["datagram_bytes"]
+            achieved = sent / (self.in_force["datagrams_per_s"] * length_ns / 1e9)
             rows.append(_row("background_rate", "bytes/s", sent * size / length_ns * 1e9))
         return [_row("background_achieved", "fraction", min(1.0, achieved)), *rows]
 

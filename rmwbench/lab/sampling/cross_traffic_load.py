@@ -17,14 +17,12 @@ from typing import Any
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.sampling.load_process import LoadProcess
+from rmwbench.lab.sampling.load_process import LoadProcess, Snapshot
 from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
 
 ROLE = "cross traffic"
 """The role of its processes in the bundle's `counters`."""
-
-Snapshot = Mapping[str, Any]
 
 
 class Traffic:
@@ -33,8 +31,11 @@ class Traffic:
     said."""
 
     def __init__(self, crew: Crew, links: Links | None):
-        asked = links.network.cross_traffic if links is not None else ()
-        self._flows = [_Flow(crew, links, one) for one in asked if links is not None]
+        self._flows = (
+            [_Flow(crew, links, entry) for entry in links.network.cross_traffic]
+            if links is not None
+            else []
+        )
 
     def __bool__(self) -> bool:
         return bool(self._flows)
@@ -46,10 +47,10 @@ class Traffic:
             (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
         ]
         for flow, number in listening:
-            flow.answered(flow.receiver, number)
+            _require(flow.receiver, flow.receiver.answer(number))
         sending = [(flow, flow.sender.request("start", flow.command())) for flow in self._flows]
         for flow, number in sending:
-            flow.answered(flow.sender, number)
+            _require(flow.sender, flow.sender.answer(number))
             flow.check_congestion_control()
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
@@ -61,18 +62,17 @@ class Traffic:
 
     def stop(self) -> None:
         """Takes the accounts, and ends all of it. Raises as `start`."""
-        asked = [
-            (flow, load, load.request("collect", {})) for flow in self._flows for load in flow.ends
+        pending = [
+            (load, load.request("collect", {})) for flow in self._flows for load in flow.ends
         ]
-        for flow, load, number in asked:
-            flow.accounts[load.name] = flow.answered(load, number)["snapshots"]
-            load.request("exit", {})
+        for load, number in pending:
+            _require(load, load.stop(number))
         for flow in self._flows:
-            flow.check_accounts()
+            flow.check_open()
 
     @property
     def cpu_ns(self) -> int:
-        return sum(flow.cpu_ns(load) for flow in self._flows for load in flow.ends)
+        return sum(load.grown("cpu_ns") for flow in self._flows for load in flow.ends)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for flow in self._flows:
@@ -81,92 +81,80 @@ class Traffic:
     def document(self) -> dict[str, Any]:
         """Name of each → what was in force and every snapshot of both ends."""
         return {
-            flow.asked.name: {
-                "asked": flow.asked.definition(),
-                "congestion_control": flow.sender.asked.get("congestion_control"),
-                "snapshots": flow.accounts,
+            flow.entry.name: {
+                "asked": flow.entry.definition(),
+                "congestion_control": flow.sender.in_force.get("congestion_control"),
+                "snapshots": {load.name: load.snapshots for load in flow.ends},
             }
             for flow in self._flows
         }
 
 
 class _Flow:
-    """One entry: its two processes, and after the trial their snapshots by process."""
+    """One entry of the network's cross traffic with its two processes."""
 
-    def __init__(self, crew: Crew, links: Links, asked: CrossTraffic):
-        self.asked = asked
-        self.receiver = LoadProcess(crew, f"{asked.name}, receiver", asked.to)
-        self.sender = LoadProcess(crew, f"{asked.name}, sender", asked.from_)
+    def __init__(self, crew: Crew, links: Links, entry: CrossTraffic):
+        self.entry = entry
+        self.receiver = LoadProcess(crew, f"{entry.name}, receiver", entry.to)
+        self.sender = LoadProcess(crew, f"{entry.name}, sender", entry.from_)
         self.ends = (self.receiver, self.sender)
-        self.accounts: dict[str, list[Snapshot]] = {}
-        self._control = asked.congestion_control or links.network.congestion_control
-        self._address = addresses.text(addresses.ipv4(links.hosts.index(asked.to) + 1))
+        self._control = entry.congestion_control or links.network.congestion_control
+        self._address = addresses.text(addresses.ipv4(links.hosts.index(entry.to) + 1))
 
     def command(self) -> dict[str, Any]:
         """`start` of the sender, once the receiver listens."""
-        to = f"{self._address}:{self.receiver.asked['port']}"
-        fields = {"to": to, "flows": self.asked.flows, "congestion_control": self._control}
-        if self.asked.piece is not None:
-            fields["piece"] = self.asked.piece
+        to = f"{self._address}:{self.receiver.in_force['port']}"
+        fields = {"to": to, "flows": self.entry.flows, "congestion_control": self._control}
+        if self.entry.piece is not None:
+            fields["piece"] = self.entry.piece
         return {"kind": "tcp_send", "tcp": fields}
 
-    def answered(self, load: LoadProcess, number: int) -> dict[str, Any]:
-        reply = load.answer(number)
-        if reply is None:
-            raise NetworkBroken(f"cross traffic from {load.name}: {load.problem}")
-        return reply
-
     def check_congestion_control(self) -> None:
-        given = self.sender.asked.get("congestion_control")
-        if given != self._control:
+        in_force = self.sender.in_force.get("congestion_control")
+        if in_force != self._control:
             text = (
-                f"cross traffic from {self.asked.name} has congestion control {given}, asked "
+                f"cross traffic from {self.entry.name} has congestion control {in_force}, asked "
                 f"for {self._control}"
             )
             raise NetworkBroken(text)
 
-    def check_accounts(self) -> None:
-        for load in self.ends:
-            if not {"steady_begin", "steady_end"} <= {
-                one["at"] for one in self.accounts[load.name]
-            }:
-                raise NetworkBroken(
-                    f"cross traffic from {load.name}: it gave no account of the window"
-                )
-        open_flows = self._at(self.sender, "steady_begin")["tcp_flows_open"]
-        if open_flows < self.asked.flows:
+    def check_open(self) -> None:
+        open_flows = _edges(self.sender)[0]["tcp_flows_open"]
+        if open_flows < self.entry.flows:
             text = (
-                f"{open_flows} of {self.asked.flows} flows from {self.asked.name} were there "
+                f"{open_flows} of {self.entry.flows} flows from {self.entry.name} were there "
                 "as the window began"
             )
             raise NetworkBroken(f"cross traffic: {text}")
-
-    def cpu_ns(self, load: LoadProcess) -> int:
-        return int(
-            self._at(load, "steady_end")["cpu_ns"] - self._at(load, "steady_begin")["cpu_ns"]
-        )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """What the receiver had read at the window's edges and after each second of it, and both
         ends' CPU time."""
         seconds = 0
-        for one in self.accounts[self.receiver.name]:
-            at = one["at"]
+        for snapshot in self.receiver.snapshots:
+            at = snapshot["at"]
             if at == "second":
                 seconds += 1
                 at = f"second_{seconds}"
             elif at not in ("steady_begin", "steady_end"):
                 continue
-            yield _row(self.receiver, "tcp.received", "bytes", at, one["tcp_bytes_received"])
-            yield _row(self.receiver, "snapshot_time", "ns", at, one["time_ns"])
+            yield _row(self.receiver, "tcp.received", "bytes", at, snapshot["tcp_bytes_received"])
+            yield _row(self.receiver, "snapshot_time", "ns", at, snapshot["time_ns"])
         for load in self.ends:
-            for at in ("steady_begin", "steady_end"):
-                yield _row(load, "cpu", "ns", at, self._at(load, at)["cpu_ns"])
-        still_open = self._at(self.sender, "steady_end")["tcp_flows_open"]
+            for edge in _edges(load):
+                yield _row(load, "cpu", "ns", edge["at"], edge["cpu_ns"])
+        still_open = _edges(self.sender)[1]["tcp_flows_open"]
         yield _row(self.sender, "tcp.flows_open", "count", "steady_end", still_open)
 
-    def _at(self, load: LoadProcess, at: str) -> Snapshot:
-        return next(one for one in self.accounts[load.name] if one["at"] == at)
+
+def _require(load: LoadProcess, answer: Mapping[str, Any] | None) -> None:
+    if answer is None:
+        raise NetworkBroken(f"cross traffic from {load.name}: {load.problem}")
+
+
+def _edges(load: LoadProcess) -> tuple[Snapshot, Snapshot]:
+    assert load.edges is not None
+    return load.edges
 
 
 def _row(load: LoadProcess, counter: str, unit: str, at: str, value: float) -> dict[str, Any]:

@@ -1,10 +1,9 @@
-"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it
-ends."""
+"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it ends."""
 
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.lab.middleware import tool
@@ -14,11 +13,14 @@ from rmwbench.lab.process.worker import WorkerProcess
 TOOL = "load"
 TIMEOUT_S = 10.0
 
+Snapshot = Mapping[str, Any]
+
 
 class LoadProcess:
-    """`asked` is what it says that its kind means here, once it was started, and `problem` the
-    first thing that went wrong with it: nothing here raises for that. Making it raises UserError
-    where the tool is not built."""
+    """`in_force` is what it says that its kind means here, once it was started; `snapshots` are its
+    account, and `edges` those of the window's beginning and end, once it was stopped; `problem` is
+    the first thing that went wrong with it: nothing here raises for that. Making it raises
+    UserError where the tool is not built."""
 
     def __init__(self, crew: Crew, name: str, host: str):
         executable = tool.find(TOOL).executable
@@ -29,7 +31,9 @@ class LoadProcess:
         finally:
             os.close(file)
         self.name, self.host = name, host
-        self.asked: dict[str, Any] = {}
+        self.in_force: dict[str, Any] = {}
+        self.snapshots: Sequence[Snapshot] = ()
+        self.edges: tuple[Snapshot, Snapshot] | None = None
         self.problem: str | None = None
         self._crew = crew
 
@@ -56,9 +60,29 @@ class LoadProcess:
         if error := reply.get("error"):
             self._failed(f"{error.get('object')}: {error.get('message')}")
             return None
-        answered: dict[str, Any] = reply["ok"]
-        self.asked = answered.get("asked", self.asked)
-        return answered
+        answer: dict[str, Any] = reply["ok"]
+        self.in_force = answer.get("asked", self.in_force)
+        return answer
+
+    def stop(self, number: int) -> dict[str, Any] | None:
+        """Ends it, and takes the account that was asked for by the request `collect`: what it
+        answered, or None with the problem noted. Raises as `answer`."""
+        answer = self.answer(number)
+        self.request("exit", {})
+        if answer is None:
+            return None
+        self.snapshots = answer["snapshots"]
+        by_edge = {snapshot["at"]: snapshot for snapshot in self.snapshots}
+        if not {"steady_begin", "steady_end"} <= by_edge.keys():
+            self._failed("the load gave no account of the window")
+            return None
+        self.edges = by_edge["steady_begin"], by_edge["steady_end"]
+        return answer
+
+    def grown(self, name: str) -> int:
+        """By how much a counter of it grew in the window."""
+        assert self.edges is not None
+        return int(self.edges[1][name] - self.edges[0][name])
 
     def _failed(self, text: str) -> None:
         self.problem = self.problem or text

@@ -18,7 +18,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
-from rmwbench.suite.sampling import Sampling
+from rmwbench.suite.timeline import Sampling
 
 NAME = "sampler"
 CANARY_NS = 10_000_000

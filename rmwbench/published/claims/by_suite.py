@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rmwbench.errors import UserError
-from rmwbench.published.about import OVER_RMWS, is_suite
+from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.claim_suites import untested
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
 from rmwbench.published.claims.judging.proxies import AS_LONG
@@ -71,13 +70,13 @@ def _of_source(
     for judged in source.claims:
         for suite in dict.fromkeys(test.suite for test in judged.claim.tests):
             states.setdefault(suite, Counter())[judged.state] += 1
-    for name in (*states, *untested(file)):
+    for name in (*states, *file.untested()):
         whole = comparisons(cells(load(name)))
         original = _of_the_original(file, name, whole)
         ran = [
             one
             for one in measured
-            if is_suite(name, str(one.suite)) and any(x.workload in whole for x in one.workloads)
+            if one.ran(name) and any(x.workload in whole for x in one.workloads)
         ]
         times_s = [one.wall_s for one in ran if one.wall_s is not None]
         enough = _with_enough_blocks(ran)

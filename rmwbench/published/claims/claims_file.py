@@ -1,26 +1,39 @@
 """Claims: the checkable statements of a published evaluation, as data that anyone can extend
 (docs/formats/claims.md).
 
-A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here;
-whether it holds is decided in `published/claims/judging/`, and what it says of the source's own
-data in `published/claims/original_data.py`.
-"""
+A file per source, `suites/published/SOURCE/claims.yaml`; `rmwbench published claims WORD…` asks for
+sources, files and single claims by their ids. What a claim's words mean is checked here; whether it
+holds is decided in `published/claims/judging/`. A test holds its verdicts to the source's own data."""
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.published.about import is_suite
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.places import CLAIMS_FILE, read, shown, source_file
+from rmwbench.suite.file.candidate_list import Layer
+from rmwbench.suite.file.places import (
+    CLAIMS_FILE,
+    SUFFIXES,
+    read,
+    shipped_suites,
+    shown,
+    source_directory,
+    source_file,
+    sources_with,
+    suite_file,
+)
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.predicate import Levels, Predicate, Relation, Text
 
 Kind = Literal[
     "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"
 ]
-Layer = Literal["floor", "native", "rclcpp", "rclpy"]
 Settled = Literal[
     "supported",
     "contradicted",
@@ -302,9 +315,89 @@ class Claims(Strict):
     def layer_of(self, claim: Claim) -> str:
         return claim.layer or self.layer
 
+    @property
+    def tested(self) -> set[str]:
+        """The suites that its claims test, wherever they lie."""
+        return {test.suite for claim in self.items for test in claim.tests}
+
+    def untested(self) -> list[str]:
+        """The suites of its folder that none of its claims tests, by name."""
+        folder, tested = source_directory(self.claims), self.tested
+        return [
+            name
+            for name in shipped_suites()
+            if name not in tested and suite_file(name).parent == folder
+        ]
+
+    def has(self, suite: str | None) -> bool:
+        """Whether a suite that calls itself so is one of this source. One that no claim tests is
+        known by its whole name, which has the source in it: `wifi` is another suite than
+        `galactic-2020/wifi`."""
+        whole = (name.replace("/", "-") for name in self.untested())
+        return any(is_suite(name, str(suite)) for name in self.tested) or str(suite) in whole
+
 
 def load(source: str | Path) -> Claims:
     """The claims of a shipped source, or of a file by its path. UserError, with file and line, for
     anything wrong."""
     path = source_file(source, CLAIMS_FILE, "claims")
     return validated(read(path), where=shown(path), model=Claims)
+
+
+def sources() -> list[str]:
+    """The sources that have claims, by the name of their folder."""
+    return sources_with(CLAIMS_FILE)
+
+
+@dataclass
+class Asked:
+    files: list[Claims] = field(default_factory=list)
+    ids: dict[str, set[str]] = field(default_factory=dict)
+    """Source -> the ids that were named; of a source without any, all claims are asked for."""
+    given: dict[str, str] = field(default_factory=dict)
+    """Source -> how it was named, which of a file is its path."""
+
+
+def asked(words: Sequence[str]) -> Asked:
+    """All shipped sources where no word is given. UserError for a word that is neither source, file
+    nor id; ids are those of the shipped sources and of the files among the words."""
+    found = Asked()
+    known = sources()
+    by_id = {one: name for name in known for one in _ids(name)} if set(words) - set(known) else {}
+    for word in words or known:
+        if word in known or Path(word).suffix in SUFFIXES:
+            file = _added(found, load(word))
+            found.given.setdefault(file.claims, word)
+            by_id |= {claim.id: file.claims for claim in file.items}
+    for word in words:
+        if word in known or Path(word).suffix in SUFFIXES:
+            continue
+        if word not in by_id:
+            raise _unknown(word, [*known, *by_id])
+        if by_id[word] not in {file.claims for file in found.files}:
+            _added(found, load(by_id[word]))
+        found.ids.setdefault(by_id[word], set()).add(word)
+    return found
+
+
+def _added(found: Asked, file: Claims) -> Claims:
+    if file.claims not in {one.claims for one in found.files}:
+        found.files.append(file)
+    return file
+
+
+def _ids(source: str) -> list[str]:
+    """Only the text is searched: reading a claims file takes a quarter of a second."""
+    text = (source_directory(source) / CLAIMS_FILE).read_text(encoding="utf-8")
+    return re.findall(r"^ *- *\{? *id: *[\"']?([a-z0-9][a-z0-9.-]*)", text, re.MULTILINE)
+
+
+def _unknown(word: str, known: Iterable[str]) -> UserError:
+    return UserError(
+        f"no source and no claim is called `{word}`",
+        expected=f"one of the sources {', '.join(sources())}, the id of a claim, or the path of a "
+        "claims file",
+        actual=word,
+        fix=did_you_mean(word, known)
+        or "`rmwbench published claims` lists all claims with their ids",
+    )

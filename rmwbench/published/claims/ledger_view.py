@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING, Any, Literal
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claim_items import Link, choices, inside, item
 from rmwbench.published.claims.claim_items import counts as counts_of
-from rmwbench.published.claims.claims_ledger import ClaimsLedger, JudgedClaim, SourceLedger
+from rmwbench.published.claims.claims_ledger import (
+    STATES,
+    ClaimsLedger,
+    JudgedClaim,
+    SourceLedger,
+    counts,
+)
 from rmwbench.published.claims.judging.today import Today
-from rmwbench.published.claims.sentences import as_published, here, in_brief, in_full, of_the_data
-from rmwbench.published.claims.state import STATES, counts
+from rmwbench.published.claims.sentences import (
+    in_brief,
+    in_full,
+    judged_text,
+    published_text,
+    result_and_experiment,
+)
 from rmwbench.report.page import asset, environment
 from rmwbench.report.view import (
     Block,
@@ -243,8 +254,7 @@ def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, T
     claim = judged.claim
     yield claim.id, TableCell(claim.says + (f" ({claim.figure})" if claim.figure else ""))
     for line in in_full(judged, run, cells=depth == "cells"):
-        found_here = line.startswith(("here: ", "also: "))
-        yield "", TableCell(line, "" if found_here else "muted")
+        yield "", TableCell(line.text, "" if line.is_result else "muted")
 
 
 def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> tuple[str, ...]:
@@ -253,7 +263,8 @@ def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> tuple[str, ...]:
     said = " ".join(filter(None, (f"{claim.id} ({claim.kind}) {claim.says}", *more)))
     if claim.kind == "opinion":
         return said, "opinion", "", ""
-    return said, as_published(claim), of_the_data(claim.corrected), here(judged, letters)
+    here = result_and_experiment(judged, letters)
+    return said, published_text(claim), judged_text(claim.corrected), here
 
 
 def _headings(ledger: ClaimsLedger) -> Section:

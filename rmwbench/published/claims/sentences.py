@@ -2,7 +2,7 @@
 Pure; the ledger's view and the section of a campaign's report are made of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, interval, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged
@@ -14,14 +14,14 @@ from rmwbench.words import numbers as fmt
 NO_LETTERS: Mapping[str, str] = {}
 
 
-def as_published(claim: Claim) -> str:
+def published_text(claim: Claim) -> str:
     """What the source's own data says, or from what an inference of ours is."""
     if claim.inferred is not None:
         return f"ours: {claim.inferred}"
-    return of_the_data(claim.published)
+    return judged_text(claim.published)
 
 
-def of_the_data(judged: Judged | None) -> str:
+def judged_text(judged: Judged | None) -> str:
     if judged is None:
         return ""
     p = "" if judged.p is None else f" (p = {judged.p:g})"
@@ -38,42 +38,51 @@ def in_brief(judged: JudgedClaim) -> str:
     """The verdicts without their reasons: `published supported; here holds, rclcpp, 6 blocks`."""
     if judged.state == "opinion":
         return "opinion"
-    told = ["ours"] if judged.claim.inferred else []
-    told += [
+    parts = ["ours"] if judged.claim.inferred else []
+    parts += [
         "its data is not published"
         if (key, one.verdict) == ("published", "data not published")
         else f"{key} {one.verdict}"
         for key, one in by_the_data(judged.claim)
     ]
     untestable = judged.state == "not testable here"
-    return "; ".join([*told, judged.state if untestable else f"here {answered(judged)}"])
+    return "; ".join([*parts, judged.state if untestable else f"here {results(judged)}"])
 
 
-def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[str]:
-    """Everything that is known of a claim, a line each; `run` measures what is open, and with
-    `cells` each cell has a line."""
+class ClaimLine(NamedTuple):
+    """A line about a claim; `is_result`: it says what was measured here."""
+
+    text: str
+    is_result: bool = False
+
+
+def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine]:
+    """Everything that is known of a claim; `run` measures what is open, and with `cells` each cell
+    has a line."""
     claim = judged.claim
     if judged.state == "opinion":
-        yield "opinion: listed, not judged"
+        yield ClaimLine("opinion: listed, not judged")
         return
     if claim.place:
-        yield f"place: {claim.place}"
+        yield ClaimLine(f"place: {claim.place}")
     if claim.inferred:
-        yield f"ours: not said by the source, but inferred {claim.inferred}"
-    yield from (f"{key}: {of_the_data(one)}" for key, one in by_the_data(claim))
+        yield ClaimLine(f"ours: not said by the source, but inferred {claim.inferred}")
+    for key, one in by_the_data(claim):
+        yield ClaimLine(f"{key}: {judged_text(one)}")
     if not judged.today:
         do = f" (nothing measured yet: {run})" if judged.state == "open" else ""
-        yield f"here: {answered(judged) if claim.test else experiment(claim)}{do}"
+        text = results(judged) if claim.test else experiment(claim)
+        yield ClaimLine(f"here: {text}{do}", is_result=True)
     for place, today in enumerate(judged.today):
         differ = "machines differ: " if not place and judged.state == "machines differ" else ""
-        yield f"{'also' if place else 'here'}: {differ}{answer(today)}"
+        yield ClaimLine(f"{'also' if place else 'here'}: {differ}{result(today)}", is_result=True)
         if cells:
-            yield from _in_full(today)
+            yield from map(ClaimLine, _details(today))
     if claim.test:
-        yield f"experiment: {experiment(claim)}"
+        yield ClaimLine(f"experiment: {experiment(claim)}")
 
 
-def _in_full(today: Today) -> Iterator[str]:
+def _details(today: Today) -> Iterator[str]:
     """Arms, versions and machine, then every cell."""
     where = f"{today.machine or 'this machine'}, {today.date}, {', '.join(today.campaigns)}"
     yield f"{', '.join(today.arms)}; {where}"
@@ -91,11 +100,11 @@ def _cell(cell: CellAnswer) -> str:
     return f"{cell.workload}: {cell.answer}, {between} {found}{reason}"
 
 
-def here(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
+def result_and_experiment(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
     """What was found here, and the experiment in a few words, or why there is none. `letters` as in
-    `answered`."""
-    told = experiment(judged.claim)
-    return f"{answered(judged, letters)}; {told}" if judged.claim.tests else told
+    `results`."""
+    text = experiment(judged.claim)
+    return f"{results(judged, letters)}; {text}" if judged.claim.tests else text
 
 
 def experiment(claim: Claim) -> str:
@@ -115,10 +124,10 @@ def _experiment(test: ClaimTest) -> str:
     metric = f"{title}," if "," in title else title
     if test.by == "exponent":
         metric = f"growth exponent of {metric}"
-    told = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_against(test, base)}"
+    text = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_against(test, base)}"
     if test.existence:
-        told += " (anything in any block)"
-    return told + _of_cells(test.cells)
+        text += " (anything in any block)"
+    return text + _of_cells(test.cells)
 
 
 _RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}
@@ -169,17 +178,17 @@ def _level(level: Any) -> str:
     return " or ".join(map(str, level)) if isinstance(level, list) else str(level)
 
 
-def answered(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
+def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
     """`holds, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine that has data, side by side;
     `open` where there is none. `letters`: machine -> how it is called, as in `6 blocks on B`."""
     if not judged.today:
         return "open"
     with_data = [one for one in judged.today if one.answer != "no data"]
-    told = " · ".join(answer(today, letters) for today in with_data or judged.today[:1])
-    return f"machines differ: {told}" if judged.state == "machines differ" else told
+    text = " · ".join(result(today, letters) for today in with_data or judged.today[:1])
+    return f"machines differ: {text}" if judged.state == "machines differ" else text
 
 
-def answer(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
+def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     blocks = f", {fmt.counted(today.blocks, 'block')}" if today.blocks else ""
     if today.missing and today.blocks:
         blocks += f", without {today.missing} of its cells"
@@ -192,8 +201,8 @@ def answer(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     name, reason = today.name, _reason(today)
     if today.takes is not None:
         name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"
-    told = f"{name}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
-    return f"{told}: {reason}" if reason else told
+    text = f"{name}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
+    return f"{text}: {reason}" if reason else text
 
 
 def _codes(today: Today) -> list[str]:

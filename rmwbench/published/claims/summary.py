@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.published.about import OVER_RMWS, is_suite
+from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
-from rmwbench.published.claims.claim_suites import is_of
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judging.judge import compared
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
@@ -146,7 +145,7 @@ def _campaign(
 
 def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of a campaign of one of the source's suites, over each of ROS 2's RMWs."""
-    if is_of(source, campaign):
+    if source.has(campaign.suite):
         for workload in campaign.workloads:
             for arm in workload.arms:
                 if arm.middleware in OVER_RMWS:
@@ -155,19 +154,17 @@ def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str
 
 def _cells_of(one: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of the cells of a campaign that a figure draws."""
-    from rmwbench.published.figures import (
-        figure_cells as cells,  # which only those who save a summary need
-    )
+    from rmwbench.published.figures import measured_points as cells
 
-    if not is_suite(one.suite, str(campaign.suite)):
+    if not campaign.ran(one.suite):
         return
     for workload in campaign.workloads:
         for arm in workload.arms:
-            cell = cells.values(workload.name, arm.arm, arm.factors, arm.pair)
+            cell = cells.cell_values(workload.name, arm.arm, arm.factors, arm.pair)
             has = (*arm.metrics, *arm.by_second)
             if arm.is_floor or not any(name in has for name in one.metrics):
                 continue
-            if cells.chosen(one, cell):
+            if cells.is_asked(one, cell):
                 yield workload.workload, arm.arm
 
 

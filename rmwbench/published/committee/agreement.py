@@ -23,10 +23,13 @@ from rmwbench.words import numbers as fmt
 
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
 """What a decided verdict comes to."""
+ABSENT = frozenset(("no data", "alone"))
+"""Of a candidate that was not compared: it has no data, or nothing beside it has."""
 
 
 class Agreement(StrEnum):
-    """What the second run says of a verdict of the first. `SAME` is of decided ones alone."""
+    """What the second run says of a verdict of the first. `SAME` is of decided ones alone; `ABSENT`:
+    one of the runs had nothing to compare."""
 
     SAME = "the same"
     ONE = "decided in one"
@@ -47,7 +50,7 @@ class RunPair:
     @property
     def said(self) -> Agreement:
         verdicts = [verdict_of(arm) for arm in self.arms]
-        if "no data" in verdicts:
+        if not ABSENT.isdisjoint(verdicts):
             return Agreement.ABSENT
         sides = {SIDES.get(verdict) for verdict in verdicts}
         if None in sides:

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics.fates import Fates
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.over_topics import MOST_LOST
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.results.answer import facts as said
-from rmwbench.results.answer.facts import Fact
+from rmwbench.results.answer.facts import WorkloadFact
 from rmwbench.results.answer.headline import Headline, headline, together
 from rmwbench.results.shown import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
@@ -33,7 +34,7 @@ class TopicFates:
 
     @property
     def is_carried(self) -> bool:
-        return self.undelivered <= said.MOST_LOST and not self.endless
+        return self.undelivered <= MOST_LOST and not self.endless
 
 
 def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> Headline:
@@ -94,13 +95,13 @@ _ASIDE = (said.LimitsFact, said.NoneCarries)
 """What stands before the verdicts."""
 
 
-def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
+def _named(facts: Sequence[WorkloadFact]) -> tuple[str, ...]:
     """The arms of which the first verdict says that they are the best, or may be."""
     first = next((fact for fact in facts if not isinstance(fact, _ASIDE)), None)
-    return () if first is None else said.offered(first)
+    return () if first is None else first.offered
 
 
-def _tells_losses(fact: Fact) -> bool:
+def _tells_losses(fact: WorkloadFact) -> bool:
     """Whether its own words say what its arms do not deliver."""
     if isinstance(fact, said.Equal | said.Between):
         return bool(fact.fates)
@@ -123,7 +124,7 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
         else:
             clauses.append(f"{one.arm} {one.fates.verbs(one.of)}")
         last = of
-    if found := [one.arm for one in fates if one.endless and one.undelivered <= said.MOST_LOST]:
+    if found := [one.arm for one in fates if one.endless and one.undelivered <= MOST_LOST]:
         clauses.append(f"with {said.names(found)} {endless}")
     return clauses
 

@@ -7,7 +7,7 @@ readers see it, so a fault of any renderer is found as well.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -15,6 +15,7 @@ from itertools import pairwise
 from markdown_it import MarkdownIt
 
 from rmwbench.published.committee import need_conclusions
+from rmwbench.published.committee.need_conclusions import NeedFact
 from rmwbench.published.committee.needs import NeedMark
 from rmwbench.published.committee.report_parts import SECURITY, Report, SectionPart
 from rmwbench.results.answer.facts import contenders
@@ -72,12 +73,17 @@ def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
                 yield DocumentFault(
                     Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}"
                 )
-            of_case = [row for row in limits if row[0].startswith(f"{title}: ")]
-            outcomes = {row[2] for row in of_case if row[1] == fact.candidate}
+            of_need = [row for row in limits if row[0].startswith(f"{title}: ")]
+            own = [(row[0], row[2]) for row in of_need if row[1] == fact.candidate]
+            outcomes = {outcome for _, outcome in own}
             if not _agree(fact.mark, outcomes):
-                told = ", ".join(sorted(outcomes)) or "no row"
+                listed = ", ".join(sorted(outcomes)) or "no row"
                 yield DocumentFault(
-                    Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {told}"
+                    Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {listed}"
+                )
+            for case in _missed_unnamed(fact, title, own):
+                yield DocumentFault(
+                    Contradiction.LIMITS, title, f"{fact.candidate}: misses {case}, not named"
                 )
 
 
@@ -88,6 +94,17 @@ def _agree(mark: NeedMark, outcomes: set[str]) -> bool:
     if mark is NeedMark.PARTLY:
         return "meets" in outcomes
     return "meets" not in outcomes and ("misses" in outcomes) is (mark is NeedMark.MISSES)
+
+
+def _missed_unnamed(
+    fact: NeedFact, title: str, outcomes: Iterable[tuple[str, str]]
+) -> Iterator[str]:
+    """Cases that a candidate misses, though it meets others, and that its sentence does not name.
+    `outcomes`: (`NEED: CASE`, its outcome)."""
+    for place, outcome in outcomes:
+        case = place.removeprefix(f"{title}: ")
+        if fact.mark is NeedMark.PARTLY and outcome == "misses" and case not in fact.text:
+            yield case
 
 
 def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:

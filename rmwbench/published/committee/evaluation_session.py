@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
@@ -36,7 +37,8 @@ class PlannedSection:
     that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
     that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
     None where it can. `workloads`, `at`: what of the suite it runs, the version's where there are
-    none; `added`: candidates beside its own."""
+    none; `added`: candidates beside its own; `without`: arms of it that are left out; `asked`:
+    blocks that its needs ask for, below which no budget cuts it."""
 
     name: str
     title: str
@@ -51,13 +53,16 @@ class PlannedSection:
     workloads: list[str] = field(default_factory=list)
     at: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)
+    asked: int = 0
 
     @property
     def command(self) -> str:
         """What runs the section by itself."""
         words = ["rmwbench run", self.suite, *(["--short"] if self.short else [])]
         words += [f"--workload {name}" for name in self.workloads]
-        words += [f"--with {name}" for name in self.added]
+        words += [f"--with {quote(name)}" for name in self.added]
+        words += [f"--without {quote(name)}" for name in self.without]
         return " ".join([*words, *(f"--at {level}" for level in self.at)])
 
 
@@ -87,7 +92,7 @@ class CommitteeSession:
         from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
         whole = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
-        return whole.adding(section.added)
+        return whole.adding(section.added).leaving(section.without)
 
     def place(self, section: PlannedSection) -> Path:
         """Where its campaign is, or will be."""
@@ -120,23 +125,7 @@ def begin(
 ) -> CommitteeSession:
     """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
     UserError where something else is there."""
-    planned = [
-        PlannedSection(
-            name=one.cost.section.name,
-            title=one.cost.section.title,
-            suite=one.cost.section.suite,
-            short=one.cost.short,
-            blocks=one.blocks,
-            budget_s=_whole_ms(one.seconds),
-            least_s=round(one.cost.least_s, 1),
-            comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
-            machine_s=_whole_ms(one.machine_s),
-            workloads=list(one.cost.section.workloads),
-            at=list(one.cost.section.at),
-            added=list(one.cost.added),
-        )
-        for one in shares
-    ]
+    planned = list(map(_planned, shares))
     planned += [
         PlannedSection(
             name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why
@@ -160,6 +149,26 @@ def begin(
     return session
 
 
+def _planned(share: "BudgetShare") -> PlannedSection:
+    section = share.cost.section
+    return PlannedSection(
+        name=section.name,
+        title=section.title,
+        suite=section.suite,
+        short=share.cost.short,
+        blocks=share.blocks,
+        budget_s=_whole_ms(share.seconds),
+        least_s=round(share.cost.least_s, 1),
+        comparisons=None if share.is_whole else [one.comparison for one in share.chosen],
+        machine_s=_whole_ms(share.machine_s),
+        workloads=list(section.workloads),
+        at=list(section.at),
+        added=list(share.cost.added),
+        without=list(share.cost.without),
+        asked=min(share.blocks, share.cost.asked),
+    )
+
+
 def _whole_ms(seconds: float) -> float:
     """Rounded up: rounded down it would not hold the last block."""
     return math.ceil(seconds * 1000) / 1000
@@ -178,8 +187,8 @@ def is_session(directory: Path) -> bool:
 def load(directory: Path) -> CommitteeSession:
     """Raises UserError where the file is not one of ours."""
 
-    def made(document: dict[str, Any]) -> CommitteeSession:
+    def make(document: dict[str, Any]) -> CommitteeSession:
         sections = [PlannedSection(**one) for one in document.pop("sections")]
         return CommitteeSession(directory=directory, sections=sections, **document)
 
-    return STATE.load(directory, made)
+    return STATE.load(directory, make)

@@ -38,11 +38,12 @@ _WORTH = (NeedMark.MISSES, NeedMark.UNKNOWN, NeedMark.PARTLY, NeedMark.MEETS)
 
 @dataclass(frozen=True)
 class NeedFact:
-    """A candidate's mark for a need, as a sentence says it."""
+    """A candidate's mark for a need, and the `text` that says it."""
 
     need: str
     candidate: str
     mark: NeedMark
+    text: str
 
 
 @dataclass(frozen=True)
@@ -100,12 +101,13 @@ def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
 def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
     columns = subjects(needs)
     for need in needs:
-        said, facts = [], []
-        for column in columns:
-            for one in filter(None, (column.installed(need), column.better(need))):
-                said.append(_clause(need, one))
-                facts.append(NeedFact(need.need.need, one.candidate, need.mark(one.candidate)))
-        text = " ".join(said) if said else f"Nothing is known: {need.why or 'nothing was judged'}."
+        facts = [
+            NeedFact(need.need.need, one.candidate, need.mark(one.candidate), _clause(need, one))
+            for column in columns
+            for one in filter(None, (column.installed(need), column.better(need)))
+        ]
+        text = " ".join(fact.text for fact in facts)
+        text = text or f"Nothing is known: {need.why or 'nothing was judged'}."
         yield NeedSentence(need.need.title, text, tuple(facts))
 
 
@@ -115,33 +117,54 @@ def _worth(need: NeedAnswer, one: NeedCandidate) -> int:
 
 def _clause(need: NeedAnswer, one: NeedCandidate) -> str:
     """`rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906 cores …`"""
-    decisive = need.decisive(one.candidate)
+    name, mark = one.candidate, need.mark(one.candidate)
+    if mark is NeedMark.PARTLY:
+        return _partly(need, name)
+    decisive = need.decisive(name)
     assert decisive is not None, "a candidate stands in a case"
     case, judged = decisive
     where = f" ({case.case.title})" if len(need.cases) > 1 else ""
-    mark, reason = need.mark(one.candidate), decide_words.reason(judged.answer)
-    name = one.candidate
     if mark is NeedMark.MEETS:
         return f"{name} meets it; nearest{where}: {_nearest(need, one)}."
-    if mark is NeedMark.PARTLY:
-        met = [of.case.title for of in _met(need, name)]
-        missed = [of.case.title for of in need.cases if of.of(name) is None]
-        if missed:
-            return f"{name} meets it with {names(met)}; {names(missed)} was not measured."
-        return f"{name} meets it with {names(met)}, and {_outcome(judged)}{where}: {reason}."
-    return f"{name} {_outcome(judged)}{where}: {reason}."
+    return f"{name} {_outcome(judged)}{where}: {decide_words.reason(judged.answer)}."
+
+
+def _partly(need: NeedAnswer, name: str) -> str:
+    """The cases that it meets; each that it misses and each that is open, with the reason; those in
+    which it was not measured."""
+    others = [
+        *_cases(need, name, Outcome.MISSES),
+        *_cases(need, name, Outcome.OPEN, Outcome.UNKNOWN),
+    ]
+    beside = [
+        f"{_outcome(judged)} ({case.case.title}): {decide_words.reason(judged.answer)}"
+        for case, judged in others
+    ]
+    text = f"{name} meets it with {names(_titles(need, name, Outcome.MEETS))}"
+    if beside:
+        text += f", and {'; '.join(beside)}"
+    if absent := [case.case.title for case in need.cases if case.of(name) is None]:
+        text += f"; {names(absent)} {'was' if len(absent) == 1 else 'were'} not measured"
+    return f"{text}."
 
 
 def _outcome(judged: NeedCandidate) -> str:
     return "misses it" if judged.outcome is Outcome.MISSES else "is open"
 
 
-def _met(need: NeedAnswer, candidate: str) -> list[NeedCaseAnswer]:
+def _cases(
+    need: NeedAnswer, candidate: str, *outcomes: Outcome
+) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
+    """Those in which it has one of these outcomes."""
     return [
-        case
+        (case, judged)
         for case in need.cases
-        if (one := case.of(candidate)) is not None and one.outcome is Outcome.MEETS
+        if (judged := case.of(candidate)) is not None and judged.outcome in outcomes
     ]
+
+
+def _titles(need: NeedAnswer, candidate: str, outcome: Outcome) -> list[str]:
+    return [case.case.title for case, _ in _cases(need, candidate, outcome)]
 
 
 def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
@@ -157,8 +180,8 @@ def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
 
 
 def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
-    """What a default costs, in three sentences: how many needs each meets as installed, which only
-    another meets, and what none meets."""
+    """What a default costs, in three sentences: how many needs each meets as installed, what it
+    misses of those that another meets, and what none meets."""
     columns = subjects(needs)
     known = [need for need in needs if need.candidates]
     if not known:
@@ -167,31 +190,37 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
         column.candidate: [n for n in known if column.mark(n) is NeedMark.MEETS]
         for column in columns
     }
-    counts = [f"{name} meets {len(found)}" for name, found in met.items()]
+    counts = [f"{name} meets {len(own)}" for name, own in met.items()]
     unknown = len(needs) - len(known)
     rest = f"; of {counted(unknown, 'need')} nothing is known" if unknown else ""
     yield f"As installed, {names(counts)} of {counted(len(known), 'measured need')}{rest}."
-    gives_up = []
-    for column in columns:
-        lost = [
-            need
-            for need in known
-            if column.mark(need) is NeedMark.MISSES and any(need in found for found in met.values())
-        ]
-        if lost:
-            gives_up.append(f"{column.candidate} misses {_listed(lost)}")
-    if gives_up:
-        yield f"Of what another meets as installed, {'; '.join(gives_up)}."
-    nobody = [
-        need for need in known if all(column.mark(need) is not NeedMark.MEETS for column in columns)
+    by_somebody = [need for need in known if any(need in own for own in met.values())]
+    costs = [
+        f"{column.candidate} misses {names(missed)}"
+        for column in columns
+        if (missed := list(filter(None, (_missed(need, column) for need in by_somebody))))
     ]
-    if nobody:
-        yield f"As installed, no candidate is shown to meet {_listed(nobody)}."
+    if costs:
+        yield f"Of what another meets as installed, {'; '.join(costs)}."
+    by_nobody = [need for need in known if need not in by_somebody]
+    if by_nobody:
+        yield f"As installed, no candidate is shown to meet {names(list(map(_title, by_nobody)))}."
 
 
-def _listed(needs: Sequence[NeedAnswer]) -> str:
-    """`“cameras on one board”, “lidar and maps”`: titles have words of their own between them."""
-    return names([f"“{need.need.title[0].lower()}{need.need.title[1:]}”" for need in needs])
+def _missed(need: NeedAnswer, column: RmwColumn) -> str | None:
+    """`“services” (ten clients)`: the need, with the cases that it misses as installed where it meets
+    others; None where it misses none."""
+    installed = column.installed(need)
+    cases = [] if installed is None else _titles(need, installed.candidate, Outcome.MISSES)
+    if not cases:
+        return None
+    partly = column.mark(need) is NeedMark.PARTLY
+    return f"{_title(need)} ({names(cases)})" if partly else _title(need)
+
+
+def _title(need: NeedAnswer) -> str:
+    """`“cameras on one board”`: a title has words of its own."""
+    return f"“{need.need.title[0].lower()}{need.need.title[1:]}”"
 
 
 def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:

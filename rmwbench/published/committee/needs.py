@@ -16,12 +16,11 @@ from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json
 from rmwbench.results.decide.decide_document import summarise as decide
 from rmwbench.results.decide.decide_model import Contender
-from rmwbench.suite.fault import Strict
+from rmwbench.suite.fault import Scalar, Strict
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.places import limits_directory
 from rmwbench.suite.file.tree import validated
 from rmwbench.suite.limits import Limits, LimitsCase, LimitsFile
-from rmwbench.suite.scalar import Scalar
 
 NOT_PLANNED = "its section is not planned in this report"
 NOT_RUN = "its condition was not run within the budget"
@@ -38,6 +37,10 @@ class NeedCase(Strict):
     limits: str | Limits
     levels: dict[str, Scalar] = Field(default_factory=dict)
     modes: dict[str, Scalar] = Field(default_factory=dict)
+
+    def asks_for(self, modes: Mapping[str, Scalar]) -> bool:
+        """Whether an arm with these modes is one of those that it is about."""
+        return all(modes.get(name) == value for name, value in self.modes.items())
 
     def read(self) -> LimitsFile:
         """Its limits, of its own cells. UserError for a file that is not one."""
@@ -86,9 +89,6 @@ class MeasuredArm:
     is_rmw: bool
     sets: bool
     modes: Mapping[str, Scalar]
-
-    def asks(self, modes: Mapping[str, Scalar]) -> bool:
-        return all(self.modes.get(name) == value for name, value in modes.items())
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ def _judged(
 ) -> Iterable[NeedCandidate]:
     for one in contenders:
         arm = arms.get(one.arm)
-        if arm is not None and arm.asks(case.modes):
+        if arm is not None and case.asks_for(arm.modes):
             others = set(arm.modes) - set(case.modes)
             yield NeedCandidate(
                 arm=arm,

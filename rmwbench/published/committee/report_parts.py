@@ -14,11 +14,11 @@ from typing import Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import DescribedMiddleware
+from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_text
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.committee import ran
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
 from rmwbench.published.committee.needs import (
     MeasuredArm,
@@ -33,14 +33,17 @@ from rmwbench.published.questionnaire import responses as questionnaire
 from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
-from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.answer.facts import contenders, names, verdict_of
 from rmwbench.results.selection import select
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload.workload_arm import as_installed
+from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.fault import Scalar
+from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import level_text, named_level
 
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""
@@ -61,14 +64,55 @@ class SectionGroup:
     shown: SuiteAnswer
 
 
+WORKLOAD = ""
+"""The axis that is no factor."""
+
+
+@dataclass(frozen=True)
+class ReportCondition:
+    """A workload at levels of its suite's factors."""
+
+    workload: str
+    levels: Mapping[str, Any]
+
+    def at(self, axis: str) -> str:
+        if axis == WORKLOAD:
+            return self.workload
+        return level_text(self.levels[axis]) if axis in self.levels else ""
+
+    def label(self, axes: Sequence[str]) -> str:
+        """`rate_hz=80`: what tells it apart on these axes."""
+        levels = [named_level(axis, self.levels[axis]) for axis in axes if axis in self.levels]
+        return " ".join([self.workload, *levels] if WORKLOAD in axes or not levels else levels)
+
+
+def which_ran(ran: Sequence[ReportCondition], not_run: Sequence[ReportCondition]) -> str:
+    """Which conditions of a section ran, in a few words, where its budget left some out: what was
+    found holds for these alone. `network.loss=0.0; 0.1 and 0.2 were not run`; where they differ in
+    several things what was not run is counted: `small rate_hz=30; 5 more were not run`. Empty where
+    all ran, or none."""
+    if not ran or not not_run:
+        return ""
+    axes = _axes([*ran, *not_run])
+    labels = names([one.label(axes) for one in ran])
+    rest = f"{len(not_run)} more" if len(axes) != 1 else names([one.at(axes[0]) for one in not_run])
+    return f"{labels}; {rest} {'was' if len(not_run) == 1 else 'were'} not run"
+
+
+def _axes(found: Sequence[ReportCondition]) -> list[str]:
+    """On which they differ: their workloads, and factors."""
+    factors = dict.fromkeys(factor for one in found for factor in one.levels)
+    return [axis for axis in (WORKLOAD, *factors) if len({one.at(axis) for one in found}) > 1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SectionPart:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
-    reason `why`; `get` is the command that changes it. `groups`: what it answers of those that a
+    reason `not_measured_because`; `command` changes that. `groups`: what it answers of those that a
     committee chooses from, ROS 2's RMWs where there are two; with and without security apart.
-    `bundle`: its campaign; `arms`: what that says of each, `middlewares`: what those say of themselves. `not_run`:
-    the conditions that its budget left out, by the names of their comparisons. `evaluated`: what
-    the published evaluations said of the same."""
+    `bundle`: its campaign; `arms`: what that says of each, `middlewares`: what those say of
+    themselves. `not_run`: the conditions that its budget left out. `evaluated`: what the published
+    evaluations said of the same."""
 
     section: PlannedSection
     shown: SuiteAnswer | None
@@ -76,9 +120,9 @@ class SectionPart:
     bundle: Bundle | None = None
     arms: Mapping[str, MeasuredArm] = field(default_factory=dict)
     middlewares: tuple[DescribedMiddleware, ...] = ()
-    why: str | None = None
-    get: str | None = None
-    not_run: tuple[str, ...] = ()
+    not_measured_because: str | None = None
+    command: str | None = None
+    not_run: tuple[ReportCondition, ...] = ()
     evaluated: Evaluated = NOT_EVALUATED
 
     @property
@@ -89,7 +133,8 @@ class SectionPart:
     @property
     def heading(self) -> str:
         """Its title, with the conditions that ran where the budget left some out."""
-        there = ran.words([one.workload for one in self.answer.workloads], self.not_run)
+        ran = [ReportCondition(one.name, one.levels) for one in self.answer.workloads]
+        there = which_ran(ran, self.not_run)
         return f"{self.section.title} ({there})" if there else self.section.title
 
     @property
@@ -125,12 +170,12 @@ class Comment:
 @dataclass(frozen=True, kw_only=True)
 class CommunityPart:
     """A part in which nothing runs: the community's numbers. `view` is None where it was not given;
-    then `get` is the command that makes it. `opens`: it stands before the sections, for it says who
+    then `command` makes it. `opens`: it stands before the sections, for it says who
     may be in a report at all."""
 
     title: str
     view: View | None
-    get: str
+    command: str
     opens: bool = False
 
 
@@ -164,8 +209,8 @@ class Report:
                     "title": part.section.title,
                     "suite": part.section.suite,
                     "campaign": str(self.session.place(part.section)) if part.shown else None,
-                    "why": part.why,
-                    "get": part.get,
+                    "why": part.not_measured_because,
+                    "get": part.command,
                 }
                 for part in self.parts
             ],
@@ -202,32 +247,28 @@ def gather(
 
 def _measured(part: SectionPart) -> MeasuredSection | str:
     if part.bundle is None:
-        return part.why or "it was not measured"
+        return part.not_measured_because or "it was not measured"
     return MeasuredSection(part.bundle, part.arms)
 
 
 def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
     if section.problem is not None:
-        return SectionPart(section=section, shown=None, why=section.problem, get=section.command)
+        return _not_measured(section, section.problem, section.command)
     if not section.blocks:
         more = session.budget_s + section.least_s
-        why = (
+        return _not_measured(
+            section,
             f"the budget of {fmt.duration(session.budget_s)} had no room for its "
-            f"{fmt.duration(section.least_s)}"
-        )
-        get = (
+            f"{fmt.duration(section.least_s)}",
             f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
-            "ANOTHER_DIR"
+            "ANOTHER_DIR",
         )
-        return SectionPart(section=section, shown=None, why=why, get=get)
     go_on = f"rmwbench resume {session.directory}"
     if not session.has_begun(section):
-        return SectionPart(section=section, shown=None, why="it was not run yet", get=go_on)
+        return _not_measured(section, "it was not run yet", go_on)
     bundle = Bundle(session.place(section))
     if not bundle.trials("done"):
-        return SectionPart(
-            section=section, shown=None, why="none of its trials was good", get=go_on
-        )
+        return _not_measured(section, "none of its trials was good", go_on)
     shown = summarise(bundle)
     arms = _arms(bundle, shown)
     return SectionPart(
@@ -237,9 +278,42 @@ def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
         bundle=bundle,
         arms=arms,
         middlewares=tuple(bundle.campaign.middlewares),
-        not_run=bundle.campaign.plan.not_run.comparisons,
+        not_run=_not_run(bundle),
         evaluated=evaluated(shown),
     )
+
+
+def _not_measured(section: PlannedSection, reason: str, command: str | None) -> SectionPart:
+    return SectionPart(section=section, shown=None, not_measured_because=reason, command=command)
+
+
+def _not_run(bundle: Bundle) -> tuple[ReportCondition, ...]:
+    """What its budget left out, as the suite that it was planned of has it. One that this version
+    cannot read any more, or that has another name for it, leaves the name of the comparison."""
+    left_out = bundle.campaign.plan.not_run.comparisons
+    known = _comparisons(bundle) if left_out else {}
+    return tuple(
+        ReportCondition(known[name][0].workload.name, known[name][0].factors)
+        if name in known
+        else ReportCondition(name, {})
+        for name in left_out
+    )
+
+
+def _comparisons(bundle: Bundle) -> Mapping[str, Sequence[Cell]]:
+    """All of its suite; empty where this version cannot read it any more."""
+    text = bundle.campaign.suite.text
+    if not text:
+        return {}
+    try:
+        request = replace(Request.of_document(bundle.campaign.request or {}), comparisons=None)
+    except (KeyError, TypeError):  # written by another version
+        return {}
+    try:
+        planner = Planner(text, request.suite_file, Choice(written=request.written))
+        return comparisons(planner.chosen(request)[1])
+    except UserError:
+        return {}
 
 
 def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
@@ -271,10 +345,10 @@ def groups_of(
     for name in chosen:
         apart.setdefault(arms[name].modes.get(SECURITY, False), []).append(name)
     every = {arm.arm for workload in shown.workloads for arm in contenders(workload)}
-    for is_secure, names in apart.items():
+    for is_secure, secured in apart.items():
         title = "" if len(apart) == 1 else "with security" if is_secure else "without security"
-        alone = len(names) == len(every)
-        yield SectionGroup(title=title, shown=shown if alone else _among(bundle, names))
+        alone = len(secured) == len(every)
+        yield SectionGroup(title=title, shown=shown if alone else _among(bundle, secured))
     if not apart:  # pairs of middlewares, or what compares nothing
         yield SectionGroup(title="", shown=shown)
 

@@ -5,14 +5,16 @@ What decides comes first; every table and chart of a section is in the section's
 (DIR/sections), so that the document stays one that people read.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rmwbench.analysis.stats.resolution import comparisons, resolvable_ratio
+from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.verdicts.unlike import MONTHS
-from rmwbench.published.committee import answers, need_conclusions, report_versions, rmw_costs
+from rmwbench.published.committee import answers, need_conclusions
+from rmwbench.published.committee import report_annex as annex
 from rmwbench.published.committee.report_parts import (
     ORDER,
     Report,
@@ -31,14 +33,13 @@ from rmwbench.report.render.markdown import (
     file_name,
     render_blocks,
     render_markdown,
-    table,
 )
 from rmwbench.report.show import ros
 from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.matrices import conditions as condition_table
 from rmwbench.report.show.matrices import pairs
 from rmwbench.report.show.workload_view import KEY, topic_cell
-from rmwbench.report.view import Block, Table, TableCell, Text
+from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
@@ -47,10 +48,14 @@ from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, W
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import named_level
 
-FEW = 3
-"""Workloads of a section that are told one by one, and charts that it shows; more of them are
-counted."""
+MOST_TOLD = 3
+"""Workloads of a section that are told one by one; more of them are counted."""
+MOST_CHARTS = 3
+"""Charts that a section's page draws for the report."""
+LEAST_SECTIONS = 3
+"""Sections that a candidate has run in, to be in the table of where each stands."""
 WIDE = 8
 """Columns of a table that a page holds."""
 CHARTS = ("comparison", "delivered", "up")
@@ -88,64 +93,56 @@ def write(report: Report) -> list[Path]:
 
 def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     """The text; `images` has of each measured section (title, relative path) of its charts."""
-    lines = [*_head(report), "## Conclusions", ""]
-    lines += [*render_blocks(need_conclusions.page(report.needs), level=3)]
-    lines += [
-        f"## {report_versions.TITLE}",
-        "",
-        *render_blocks(report_versions.tables(report), level=3),
+    lacking = _lacking(report)
+    versions = [*annex.versions(report), *_left_out(report, lacking), *_not_measured(report)]
+    opening = [
+        _head(report),
+        Section("Conclusions", list(need_conclusions.page(report.needs))),
+        Section(annex.VERSIONS_TITLE, versions),
     ]
-    lines += [*_left_out(report), *_not_measured(report), *_beside(report, opens=True)]
+    lines = [f"# {escape(report.title)}", "", *render_blocks(opening, level=2)]
+    lines += _beside(report, opens=True)
     for part in report.measured:
-        lines += _part(report, part, images.get(part.section.name, []))
-    lines += [*_questions(report), *_beside(report, opens=False), *_comments(report)]
-    lines += [*_method(report), *_appendix(report)]
+        lines += _part(report, part, images.get(part.section.name, []), lacking)
+    lines += [*_questions(report), *_beside(report, opens=False)]
+    lines += [*_comments(report), *_method(report), *_appendix(report)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _comparisons(part: SectionPart, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Of what was drawn for the section's page the comparison of the first workloads: (title, path
     relative to the report)."""
-    for workload in part.answer.workloads[:FEW]:
+    for workload in part.answer.workloads[:MOST_CHARTS]:
         path = charts_directory(page) / f"{file_name(workload.workload)}-comparison.svg"
         if path in drawn:
             yield f"{workload.title}: comparison", str(path.relative_to(page.parent.parent))
 
 
-def _head(report: Report) -> Iterator[str]:
+def _head(report: Report) -> Text:
     measured = report.measured
-    yield from (f"# {escape(report.title)}", "")
+    if not measured:
+        return Text("Nothing is measured yet.")
     trials = sum(part.answer.campaign.trials.done for part in measured)
     machines = list(dict.fromkeys(part.answer.machine.summary for part in measured))
     dates = sorted(str(part.answer.campaign.created_utc)[:10] for part in measured)
-    when = (
-        dates[0]
-        if dates and dates[0] == dates[-1]
-        else f"{dates[0]} to {dates[-1]}"
-        if dates
-        else "not yet"
-    )
-    yield (
-        f"Measured {when} on {escape('; '.join(machines)) or 'no machine'}: "
+    when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
+    return Text(
+        f"Measured {when} on {'; '.join(machines)}: "
         f"{fmt.counted(trials, 'trial')} in {len(measured)} of "
         f"{fmt.counted(len(report.parts), 'section')}, seed {report.session.seed}. Every number "
         "comes from the campaigns that are named with it, and every interval and verdict from "
         "their blocks; nothing was chosen by hand, and what is missing says why."
     )
-    yield ""
 
 
-def _left_out(report: Report) -> Iterator[str]:
+def _left_out(report: Report, lacking: Mapping[str, int]) -> Iterator[Block]:
     of = len(report.measured)
-    told = [
-        "- Left out of "
-        f"{'every section' if count == of else f'{count} of {of} sections'}: "
-        f"{escape(text)}"
-        for text, count in _left_out_of_several(report).items()
+    texts = [
+        f"Left out of {'every section' if count == of else f'{count} of {of} sections'}: {text}"
+        for text, count in lacking.items()
     ]
-    told += _outdated(report)
-    if told:
-        yield from (*told, "")
+    if texts := [*texts, *_outdated(report)]:
+        yield Items(texts)
 
 
 def _outdated(report: Report) -> Iterator[str]:
@@ -163,45 +160,46 @@ def _outdated(report: Report) -> Iterator[str]:
         if arm.support_ended:
             why = f"without its vendor's support since {arm.support_ended}"
         yield (
-            f"- {escape(arm.middleware)} is version {escape(str(arm.version))}, {why}; tables of "
-            f"the sections' own pages call it {escape(series)}."
+            f"{arm.middleware} is version {arm.version}, {why}; tables of the sections' own pages "
+            f"call it {series}."
         )
 
 
-def _left_out_of_several(report: Report) -> dict[str, int]:
+def _lacking(report: Report) -> dict[str, int]:
     """What more than one section lacks, with how many do; said once."""
     lists = (part.answer.campaign.left_out for part in report.measured)
     each = Counter(text for found in lists for text in dict.fromkeys(found))
     return {text: count for text, count in each.items() if count > 1}
 
 
-def _not_measured(report: Report) -> Iterator[str]:
-    absent = [part for part in report.parts if part.shown is None]
-    if absent:
-        yield from ("### Not measured", "")
-        yield from table(
-            ("section", "why", "what changes it"),
-            [
-                (
-                    escape(part.section.title),
-                    escape(part.why or ""),
-                    f"`{part.get}`" if part.get else "",
-                )
-                for part in absent
-            ],
+def _not_measured(report: Report) -> Iterator[Block]:
+    rows = [
+        (
+            part.section.title,
+            part.not_measured_because or "",
+            f"`{part.command}`" if part.command else "",
         )
+        for part in report.parts
+        if part.shown is None
+    ]
+    if rows:
+        yield Section("Not measured", [Table(("section", "why", "what changes it"), rows)])
 
 
-def _told(shown: SuiteAnswer) -> str:
+def _answer_text(shown: SuiteAnswer) -> str:
     """One by one where a section has few workloads; else in how many of them who is best. Of
     workloads with too few blocks only that."""
     if shown.ros_variables is not None:
         return escape(shown.ros_variables.summary)
-    every, found = shown.workloads, [one for one in shown.workloads if decidable(one)]
-    told = _best(found, every, conditions(shown)) if found else ""
-    return " ".join(
-        filter(None, (told, _too_few([one for one in every if one not in found], len(every))))
+    every = shown.workloads
+    decided = [one for one in every if decidable(one)]
+    text = (
+        _one_by_one(decided, every, conditions(shown))
+        if len(decided) <= MOST_TOLD
+        else _best_counted(decided)
     )
+    open_ = [one for one in every if one not in decided]
+    return " ".join(filter(None, (text, _too_few(open_, len(every)))))
 
 
 def _too_few(found: Sequence[WorkloadAnswer], of: int) -> str:
@@ -216,85 +214,89 @@ def _too_few(found: Sequence[WorkloadAnswer], of: int) -> str:
     return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
 
 
-def _best(
-    found: Sequence[WorkloadAnswer],
+def _one_by_one(
+    decided: Sequence[WorkloadAnswer],
     every: Sequence[WorkloadAnswer],
     known: Mapping[str, LevelsOutcome],
 ) -> str:
-    """What the workloads of a section answer that were `found` with enough blocks, of `every` one."""
-    if len(found) <= FEW:
-        several = len(every) > 1
-        return " ".join(
-            f"{escape(_title(workload, every))}: {escape(answer.answer)}"
-            if several
-            else escape(answer.answer)
-            for workload in found
-            if (answer := answers.answer(workload, known.get(workload.workload)))
-        )
+    """What each workload with enough blocks answers, with its title where the section has several:
+    `every` one."""
+    texts = []
+    for workload in decided:
+        if answer := answers.answer(workload, known.get(workload.workload)):
+            title = f"{escape(_title(workload, every))}: " if len(every) > 1 else ""
+            texts.append(f"{title}{escape(answer.answer)}")
+    return " ".join(texts)
+
+
+def _best_counted(decided: Sequence[WorkloadAnswer]) -> str:
+    """In how many of these workloads each arm is best, and in how many that stays open."""
     best: Counter[str] = Counter()
     open_ = 0
-    for workload in found:
+    for workload in decided:
         arms = [
             arm.arm for arm in contenders(workload) if verdict_of(arm) in ("best", "equivalent")
         ]
         best.update(arms)
         open_ += not arms
-    counted = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
-    told = f"Of {len(found)} conditions, best or as good as the best: {counted}." if best else ""
-    return (
-        f"{told} In {open_} of {len(found)} it stays open who is best.".strip() if open_ else told
-    )
+    sentences = []
+    if best:
+        counts = "; ".join(f"{escape(arm)} in {count}" for arm, count in best.most_common())
+        sentences.append(f"Of {len(decided)} conditions, best or as good as the best: {counts}.")
+    if open_:
+        sentences.append(f"In {open_} of {len(decided)} it stays open who is best.")
+    return " ".join(sentences)
 
 
 def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
     """With the levels of its factors where others of the section are called the same."""
     same = sum(one.title == workload.title for one in among) > 1
-    levels = workload.workload.removeprefix(workload.name).strip(" []")
+    levels = ", ".join(named_level(name, level) for name, level in workload.levels.items())
     return f"{workload.title} ({levels})" if same and levels else workload.title
 
 
-def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[str]:
+def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     """The table of the candidates that ran in at least so many sections."""
     found = [one for one in standings if one.sections >= least]
     if not found:
         return
     used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
-    yield from ("## Appendix: where each candidate stands", "")
     few = (
         f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1
         else "Workloads"
     )
-    yield (
+    told = (
         "In how many workloads of this report each candidate came to each verdict, all sections "
         f"together. {few} of fewer than {DECIDABLE_BLOCKS} blocks are in none."
     )
-    yield ""
+    heads = ("candidate", *(HEADS[name] for name in used), "workloads", "sections")
     rows = [
-        (
-            escape(one.arm),
-            *(str(one.counts.get(name, 0)) for name in used),
-            str(one.workloads),
-            str(one.sections),
-        )
-        for one in found
+        (one.arm, *(str(one.counts.get(name, 0)) for name in used), *_sums(one)) for one in found
     ]
-    yield from table(("candidate", *(HEADS[name] for name in used), "workloads", "sections"), rows)
+    yield Section("Appendix: where each candidate stands", [Text(told), Table(heads, rows)])
+
+
+def _sums(one: Standing) -> tuple[str, str]:
+    return str(one.workloads), str(one.sections)
 
 
 def _beside(report: Report, *, opens: bool) -> Iterator[str]:
     """The parts in which nothing runs: those that open the report, or those behind its sections."""
     for one in report.beside:
-        if one.opens is opens:
-            yield from (f"## {escape(one.title)}", "")
-            yield from (
-                render_blocks((*one.view.about, *one.view.sections), level=3)
-                if one.view
-                else (f"Not given. `{one.get}` makes it.", "")
-            )
+        if one.opens is opens and one.view:
+            blocks = [*one.view.about, *one.view.sections]
+            yield from render_blocks([Section(one.title, blocks)], level=2)
+        elif one.opens is opens:
+            yield from (f"## {escape(one.title)}", "", f"Not given. `{one.command}` makes it.", "")
 
 
-def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> Iterator[str]:
+def _part(
+    report: Report,
+    part: SectionPart,
+    images: list[tuple[str, str]],
+    lacking: Mapping[str, int],
+) -> Iterator[str]:
     shown = part.answer
     campaign = shown.campaign
     yield from (f"## {escape(part.heading)}", "")
@@ -304,11 +306,10 @@ def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> I
         yield from (f"![{escape(picture)}]({image})", "")
     for group in part.groups:
         lead = f"**{group.title.capitalize()}.** " if group.title else ""
-        yield from (lead + _told(group.shown), "")
+        yield from (lead + _answer_text(group.shown), "")
         yield from render_blocks(_tables(shown, group), level=3)
     yield from _since(part)
-    said = _left_out_of_several(report)
-    yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in said)
+    yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking)
     place = report.session.place(part.section).relative_to(report.session.directory)
     counts = ", ".join(map(escape, done.counts(campaign)))
     yield (
@@ -321,13 +322,17 @@ def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> I
 
 
 def _resolution(shown: SuiteAnswer) -> str:
-    """What its blocks resolve, and what as many again would; empty where nothing is compared."""
-    contending = [len(contenders(workload)) for workload in shown.workloads]
-    blocks = max(map(blocks_of, shown.workloads), default=0)
-    if blocks < DECIDABLE_BLOCKS or max(contending) < 2:
+    """What its blocks resolve, and what as many again would, with the share of the error and the
+    comparisons by which it was judged; empty where nothing is compared, or nothing can be found."""
+    compared = [one for one in shown.workloads if len(contenders(one)) > 1]
+    blocks = max(map(blocks_of, compared), default=0)
+    if blocks < DECIDABLE_BLOCKS:
         return ""
-    tests = comparisons(max(contending), sum(contending))
-    finds, twice = (resolvable_ratio(count, tests, SCATTER) for count in (blocks, 2 * blocks))
+    tests = max(one.resolution.comparisons for one in compared)
+    level = Threshold(alpha=min(one.judged.alpha for one in compared))
+    finds, twice = (resolvable_ratio(n, tests, SCATTER, level) for n in (blocks, 2 * blocks))
+    if math.isinf(finds):
+        return ""
     return (
         f"{fmt.counted(blocks, 'block')} find a true ratio of {fmt.significant(finds)}× in 95 of "
         f"100 campaigns where block log-ratios scatter by {SCATTER:g}; twice as many would find "
@@ -352,10 +357,8 @@ def _since(part: SectionPart) -> Iterator[str]:
         f"What earlier reports said (*proxy*: it neither confirms nor refutes them){more}:",
         "",
     )
-    yield from table(
-        ("statement", "as published", "as corrected", "here"),
-        [tuple(map(escape, row)) for row in rows[:MOST_CLAIMS]],
-    )
+    heads = ("statement", "as published", "as corrected", "here")
+    yield from render_blocks([Table(heads, rows[:MOST_CLAIMS])], level=3)
 
 
 def _primary(shown: SuiteAnswer) -> Iterator[Block]:
@@ -436,16 +439,15 @@ def _questions(report: Report) -> Iterator[str]:
     )
     yield "place and date](sections/questionnaire.md)."
     yield ""
-    heads = ("question", *map(escape, made["middlewares"]))
     rows = []
     for question in made["questions"]:
         cells = []
         for answer in question["answers"]:
             values = sum(row["value"] is not None for row in answer["measured"])
-            counted = f", {values} {'value' if values == 1 else 'values'}" if values else ""
-            cells.append(escape(answer["state"] + counted))
-        rows.append((escape(question["asks"]), *cells))
-    yield from table(heads, rows)
+            count = f", {fmt.counted(values, 'value')}" if values else ""
+            cells.append(answer["state"] + count)
+        rows.append((question["asks"], *cells))
+    yield from render_blocks([Table(("question", *made["middlewares"]), rows)], level=3)
 
 
 def _comments(report: Report) -> Iterator[str]:
@@ -479,8 +481,8 @@ def _method(report: Report) -> Iterator[str]:
         yield from (f"### {escape(summary)}", "", escape(machine.calibration.text), "")
         yield from (f"- Warning: {escape(text)}" for text in machine.warnings)
         yield ""
-        rows = ((one.name, one.value, one.note or "") for one in machine.facts)
-        yield from table(("fact", "value", "note"), (map(escape, row) for row in rows))
+        rows = [(one.name, one.value, one.note or "") for one in machine.facts]
+        yield from render_blocks([Table(("fact", "value", "note"), rows)], level=3)
 
 
 def _cautions(report: Report) -> dict[str, list[str]]:
@@ -501,10 +503,10 @@ def _appendix(report: Report) -> Iterator[str]:
         "docs/limits.md). All answers of a case share an error of 5 %, so one whose own interval of "
         "95 % lies just beyond a limit stays open."
     )
-    yield from ("", *render_blocks([need_conclusions.limits_table(report.needs)], level=3))
-    yield from _standings(report.standings, least=min(FEW, len(report.measured)))
-    yield from (f"## Appendix: {rmw_costs.TITLE}", "")
-    yield from render_blocks(rmw_costs.blocks(report), level=3)
+    standings = _standings(report.standings, least=min(LEAST_SECTIONS, len(report.measured)))
+    costs = Section(f"Appendix: {annex.COSTS_TITLE}", list(annex.costs(report)))
+    limits = need_conclusions.limits_table(report.needs)
+    yield from ("", *render_blocks([limits, *standings, costs], level=2))
     yield from ("## Appendix: every table", "")
     for part in report.measured:
         yield f"- [{escape(part.section.title)}](sections/{part.section.name}.md)"

@@ -97,7 +97,7 @@ class Sections:
             shortened=section.short,
             at=tuple(section.at),
             comparisons=None if section.comparisons is None else tuple(section.comparisons),
-            least_blocks=DECIDABLE_BLOCKS,
+            least_blocks=max(DECIDABLE_BLOCKS, section.asked),
         )
         choice, machine_s = self._session.choice(section), section.machine_s
         return self._begin(request, directory, choice=choice, machine_s=machine_s)

@@ -4,9 +4,9 @@ anything runs.
 A section is a suite's short version (docs/evaluations.md). Dealing out is pure, and breadth comes
 first: each section gets one condition in the blocks without which it decides nothing, the most
 important sections first; then each a few conditions, then blocks until it finds what is worth
-finding, and only then the rest. Which conditions those are is the rule of every budget
-(campaign/plan/cut.py): those that span the range. What does not fit is named with what it would
-take: a section that was not measured is a row of the report, not a gap.
+finding and its needs can be met (need_blocks.py), and only then the rest. Which conditions those
+are is the rule of every budget (campaign/plan/cut.py): those that span the range. What does not fit
+is named with what it would take: a section that was not measured is a row of the report, not a gap.
 """
 
 import math
@@ -21,11 +21,13 @@ from rmwbench.campaign.pace import spread_s
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import NAMESPACES
+from rmwbench.lab.host.hosts import NAMESPACES
 from rmwbench.lab.middleware import names_here
+from rmwbench.published.committee.need_blocks import blocks_asked
+from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice, layer_of
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import find, read
 from rmwbench.suite.file.short_version import KEY
@@ -46,7 +48,8 @@ class ReportSection:
     """`name` in files and directories, `title` in the document, `question` that it answers, `suite`
     whose short version it runs. `whole`: each of its conditions answers a question of its own, so
     none is left out. `workloads` and `at` (`FACTOR=LEVEL`): what of the suite it runs, the short
-    version's where there are none. `added`: candidates beside the suite's own."""
+    version's where there are none. `added`: candidates beside the suite's own. `libraries`: with
+    the RMWs' own libraries beside them, which no node can take: for what an RMW adds."""
 
     name: str
     title: str
@@ -56,6 +59,7 @@ class ReportSection:
     workloads: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
+    libraries: bool = False
 
 
 TUNED = ("ros2_tuned",)
@@ -75,6 +79,7 @@ TSC = (
         workloads=("robot",),
         at=_levels("message", "Array1k", "PointCloud512k", "Array2m", "Array8m"),
         added=TUNED,
+        libraries=True,
     ),
     ReportSection(
         "mininet",
@@ -108,6 +113,7 @@ TSC = (
         "How long does a call take, of one client, of ten, and with a large reply?",
         "services",
         added=TUNED,
+        libraries=True,
     ),
     ReportSection(
         "cameras",
@@ -157,12 +163,14 @@ TSC = (
         "Interoperability",
         "Which pairs of two middlewares understand each other?",
         "galactic-2020/interop",
+        libraries=True,
     ),
     ReportSection(
         "layers",
         "Layers of ROS 2",
         "Where in rclcpp, rcl, rmw and the library does a message's time go?",
         "pipeline-2021/layers",
+        libraries=True,
     ),
     ReportSection(
         "maps",
@@ -241,7 +249,8 @@ class SectionCost:
     """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks
     without which it decides nothing; `short`: the suite has a short version, and that is meant;
     `machines`: so many run it at a time, each whole blocks of a condition; `added`: candidates
-    beside the suite's own."""
+    beside the suite's own; `without`: arms of the suite that it leaves out; `asked`: blocks
+    without which who loses nothing is not shown to meet a need."""
 
     section: ReportSection
     conditions: tuple[SectionCondition, ...]
@@ -250,6 +259,8 @@ class SectionCost:
     short: bool = True
     machines: int = 1
     added: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    asked: int = 0
 
     @property
     def begins(self) -> "BudgetShare":
@@ -320,9 +331,11 @@ class BudgetShare:
             return (0, self.conditions), wider
         if finds > WORTH_FINDING and self.blocks < MOST_BLOCKS:
             return (1, -finds), deeper
+        if self.blocks < self.cost.asked:
+            return (2, self.blocks / self.cost.asked), deeper
         if not self.is_whole:
-            return (2, self.conditions / len(self.cost.conditions)), wider
-        return ((3, -finds), deeper) if self.blocks < MOST_BLOCKS else None
+            return (3, self.conditions / len(self.cost.conditions)), wider
+        return ((4, -finds), deeper) if self.blocks < MOST_BLOCKS else None
 
 
 Urgency = tuple[int, float]
@@ -383,9 +396,17 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
         shortened=KEY in plain(text, where=section.suite),
         at=section.at,
     )
-    # Its own only where a ROS 2 is sourced: no RMW is here otherwise.
-    added = section.added if "rclcpp" in names_here() else ()
-    return Planner(text, request.suite_file, choice.adding(added)), request
+    if "rclcpp" not in names_here():  # no ROS 2 is sourced, so the libraries are all there is
+        return Planner(text, request.suite_file, choice), request
+    whole = Planner(text, request.suite_file, choice.adding(section.added))
+    if section.libraries:
+        return whole, request
+    _, cells = whole.chosen(request)
+    layers = {cell.arm.name: layer_of(cell.arm.middleware) for cell in cells}
+    libraries = [arm for arm, layer in layers.items() if layer == "native"]
+    if not any(layer.startswith("rcl") for layer in layers.values()):
+        return whole, request
+    return Planner(text, request.suite_file, whole.choice.leaving(libraries)), request
 
 
 def cells_of(section: ReportSection) -> tuple[Cell, ...]:
@@ -419,5 +440,7 @@ def _cost(
         arms,
         short,
         machines,
-        tuple(name for name in planner.choice.added if name not in choice.added),
+        added=tuple(name for name in planner.choice.added if name not in choice.added),
+        without=tuple(name for name in planner.choice.without if name not in choice.without),
+        asked=blocks_asked(shipped_needs(), section.name, able, MOST_BLOCKS),
     )

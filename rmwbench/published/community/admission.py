@@ -8,14 +8,19 @@ criterion without evidence is `not stated`, never `not met`.
 """
 
 import re
-from datetime import date
+from datetime import date as Date
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from rmwbench.errors import UserError, did_you_mean
+from pydantic import Field
+
+from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
 from rmwbench.published.community.rep2004.markup import cells
 from rmwbench.report.view import Table, Text, View, panel
+from rmwbench.suite.fault import Strict
+from rmwbench.suite.file.places import read
+from rmwbench.suite.file.tree import validated
 
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"
 _PERMISSIVE = (
@@ -30,14 +35,45 @@ _OTHER_OPEN = (
 PERMISSIVE, OTHER_OPEN = frozenset(_PERMISSIVE.split()), frozenset(_OTHER_OPEN.split())
 OURS = Path(__file__).parent / "candidates.yaml"
 RTPS = ("rtps", "dds", "ddsi-rtps", "dds/rtps")
-FIELDS = ("name", "package", "licence", "protocol", "tier")
-KEYS = {"licence": "spdx", "protocol": "name", "tier": "tier"}
-EVIDENCE = ("evidence", "date", "note")
 CRITERIA = {
     "tier": "Tier 1 in REP-2000",
     "licence": "open source under a permissive licence",
     "protocol": "an RTPS/DDS implementation",
 }
+
+
+class AdmissionEvidence(Strict):
+    """Where it was read that a candidate meets a criterion, and when."""
+
+    evidence: str | None = None
+    date: Date | None = None
+    note: str | None = None
+
+
+class Tier(AdmissionEvidence):
+    tier: int | None = None
+
+
+class Licence(AdmissionEvidence):
+    spdx: str | None = None
+
+
+class Protocol(AdmissionEvidence):
+    name: str | None = None
+
+
+class AdmissionCandidate(Strict):
+    name: str
+    package: str | None = None
+    tier: Tier | None = None
+    licence: Licence | None = None
+    protocol: Protocol | None = None
+
+
+class AdmissionFile(Strict):
+    """A file of candidates."""
+
+    candidates: Annotated[tuple[AdmissionCandidate, ...], Field(strict=False, min_length=1)]
 
 
 def document(
@@ -46,7 +82,7 @@ def document(
     """The admission document (docs/community.md) of a YAML file of candidates. With REP-2000's
     text, tiers come from its table for the distribution (the newest one it has a table for, if not
     named). UserError with file and line."""
-    candidates = _load(path)
+    candidates = validated(read(path), where=str(path), model=AdmissionFile).candidates
     support: dict[str, tuple[int, int]] = {}
     if rep2000 is not None:
         distribution, support = tiers(rep2000, distribution)
@@ -58,27 +94,22 @@ def document(
         )
     rows = []
     for candidate in candidates:
-        tier = candidate.get("tier")
-        if rep2000 is not None and candidate.get("package"):
-            found = support.get(candidate["package"])
-            tier = {"evidence": f"{rep2000.name}:{found[1]}", "tier": found[0]} if found else None
-            note = f"not in the table for {distribution}" if tier is None else f"for {distribution}"
-            tier = (tier or {"tier": None}) | {"note": note, "date": None}
-        rows.append(
-            {
-                "name": candidate["name"],
-                "package": candidate.get("package"),
-                "criteria": {
-                    "tier": _tier(tier),
-                    "licence": _licence(candidate.get("licence")),
-                    "protocol": _protocol(candidate.get("protocol")),
-                },
-            }
-        )
-        statuses = {c["status"] for c in rows[-1]["criteria"].values()}
-        rows[-1]["admitted"] = (
-            "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
-        )
+        tier = candidate.tier or Tier()
+        if rep2000 is not None and candidate.package:
+            found = support.get(candidate.package)
+            tier = Tier(note=f"not in the table for {distribution}")
+            if found:
+                where = f"{rep2000.name}:{found[1]}"
+                tier = Tier(tier=found[0], evidence=where, note=f"for {distribution}")
+        criteria = {
+            "tier": _tier(tier),
+            "licence": _licence(candidate.licence or Licence()),
+            "protocol": _protocol(candidate.protocol or Protocol()),
+        }
+        statuses = {one["status"] for one in criteria.values()}
+        admitted = "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
+        about = {"name": candidate.name, "package": candidate.package}
+        rows.append({**about, "criteria": criteria, "admitted": admitted})
     return {
         "schema": "rmwbench/community-admission",
         "version": 1,
@@ -89,42 +120,38 @@ def document(
     }
 
 
-def _tier(given: dict[str, Any] | None) -> dict[str, Any]:
-    value = (given or {}).get("tier")
+def _tier(given: Tier) -> dict[str, Any]:
+    value = given.tier
     status = NOT_STATED if value is None else MET if value == 1 else NOT_MET
     return _criterion(status, None if value is None else f"Tier {value}", given)
 
 
-def _licence(given: dict[str, Any] | None) -> dict[str, Any]:
-    expression = (given or {}).get("spdx")
-    if not expression:
+def _licence(given: Licence) -> dict[str, Any]:
+    if not given.spdx:
         return _criterion(NOT_STATED, None, given)
-    allowed = permissive(expression)
+    allowed = permissive(given.spdx)
     note = None if allowed is not None else "not an SPDX expression of licences that are known here"
     status = NOT_STATED if allowed is None else MET if allowed else NOT_MET
-    return _criterion(status, expression, given, note)
+    return _criterion(status, given.spdx, given, note)
 
 
-def _protocol(given: dict[str, Any] | None) -> dict[str, Any]:
-    name = (given or {}).get("name")
-    status = NOT_STATED if not name else MET if name.lower() in RTPS else NOT_MET
-    return _criterion(status, name, given)
+def _protocol(given: Protocol) -> dict[str, Any]:
+    status = NOT_STATED if not given.name else MET if given.name.lower() in RTPS else NOT_MET
+    return _criterion(status, given.name, given)
 
 
 def _criterion(
-    status: str, value: str | None, given: dict[str, Any] | None, note: str | None = None
+    status: str, value: str | None, given: AdmissionEvidence, note: str | None = None
 ) -> dict[str, Any]:
     """Without evidence a value is somebody's word, and counts as not stated."""
-    given = given or {}
-    if status != NOT_STATED and not given.get("evidence"):
+    if status != NOT_STATED and not given.evidence:
         status, note = NOT_STATED, "said without evidence"
-    notes = "; ".join(n for n in (note, given.get("note")) if n)
     return {
         "status": status,
         "value": value,
-        "evidence": given.get("evidence"),
-        "date": given.get("date"),
-        "note": notes or None,
+        "evidence": given.evidence,
+        "date": given.date and given.date.isoformat(),
+        "note": "; ".join(filter(None, (note, given.note))) or None,
     }
 
 
@@ -218,84 +245,6 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
     return chosen, found[chosen]
 
 
-def _load(path: Path) -> list[dict[str, Any]]:
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-    try:
-        loaded = YAML(typ="rt").load(read_text(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read: {error}", where=str(path)) from None
-    except MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(f"not YAML: {error.problem}", where=f"{path}:{line}") from None
-    except YAMLError as error:
-        raise UserError(f"not YAML: {error}", where=str(path)) from None
-    candidates = loaded.get("candidates") if isinstance(loaded, dict) else None
-    if not isinstance(candidates, list) or not candidates:
-        raise UserError(
-            "no candidates",
-            where=str(path),
-            expected="candidates: [{name: …, licence: {spdx: …}}, …]",
-        )
-    return [_candidate(path, entry) for entry in candidates]
-
-
-def _candidate(path: Path, entry: Any) -> dict[str, Any]:
-    where = f"{path}:{entry.lc.line + 1}" if hasattr(entry, "lc") else str(path)
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise UserError(
-            "a candidate without a name", where=where, expected="name: …", actual=str(entry)[:80]
-        )
-    _known(where, entry, FIELDS)
-    at_line: Any = entry
-    out: dict[str, Any] = {"name": entry["name"], "package": entry.get("package")}
-    for field, key in KEYS.items():
-        given = entry.get(field)
-        if given is None:
-            continue
-        at = f"{path}:{at_line.lc.key(field)[0] + 1}"
-        if not isinstance(given, dict):
-            raise UserError(
-                f"{field} is not a mapping",
-                where=at,
-                expected=f"{{{key}: …, evidence: URL}}",
-                actual=str(given),
-            )
-        _known(at, given, (key, *EVIDENCE))
-        kind = int if key == "tier" else str
-        if given.get(key) is not None and (
-            not isinstance(given[key], kind) or isinstance(given[key], bool)
-        ):
-            raise UserError(
-                f"{field}.{key} is not of type {kind.__name__}", where=at, actual=str(given[key])
-            )
-        out[field] = dict(given) | {"date": _date(at, given.get("date"))}
-    return out
-
-
-def _known(where: str, given: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    for name in given:
-        if name not in allowed:
-            raise UserError(
-                f"unknown field {name!r}",
-                where=where,
-                expected=", ".join(allowed),
-                fix=did_you_mean(str(name), allowed),
-            )
-
-
-def _date(where: str, value: Any) -> str | None:
-    if value is None:
-        return None
-    try:
-        return date.fromisoformat(str(value)).isoformat()
-    except ValueError:
-        raise UserError(
-            "not a date", where=where, expected="YYYY-MM-DD", actual=str(value)
-        ) from None
-
-
 def view(doc: dict[str, Any]) -> View:
     """A row per candidate and criterion."""
     rows = []
@@ -303,24 +252,9 @@ def view(doc: dict[str, Any]) -> View:
         for place, (key, text) in enumerate(doc["criteria"].items()):
             found = candidate["criteria"][key]
             start = ["", ""] if place else [candidate["name"], candidate["admitted"]]
-            rows.append(
-                [
-                    *start,
-                    text,
-                    found["status"],
-                    *(found[k] or "–" for k in ("value", "evidence", "date", "note")),
-                ]
-            )
-    columns = (
-        "candidate",
-        "admitted",
-        "criterion",
-        "status",
-        "found",
-        "evidence",
-        "as of",
-        "note",
-    )
+            about = (found[k] or "–" for k in ("value", "evidence", "date", "note"))
+            rows.append([*start, text, found["status"], *about])
+    columns = ("candidate", "admitted", "criterion", "status")
     lead = [
         "The minimum bar of the evaluation of 2020, criterion by criterion; each status with its "
         "evidence."
@@ -330,6 +264,8 @@ def view(doc: dict[str, Any]) -> View:
     return View(
         title="Admission to a report",
         about=[*map(Text, lead)],
-        sections=[panel("Candidates", [], Table(columns, rows))],
+        sections=[
+            panel("Candidates", [], Table((*columns, "found", "evidence", "as of", "note"), rows))
+        ],
         card=[doc["source"]],
     )

@@ -128,3 +128,8 @@ def _environment(path: Path) -> dict[str, str]:
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
     }
+
+
+FAR_APART_DAYS = 548
+"""How far apart the dates of two things may be until they describe different times: 18 months (rule 8
+of the design)."""

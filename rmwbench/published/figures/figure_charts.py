@@ -14,8 +14,8 @@ from typing import Any
 import altair as alt
 
 from rmwbench.published.figures.versions import VERSIONS
-from rmwbench.report.chart import charts
-from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart import frame
+from rmwbench.report.chart.frame import MUTED, TEXT, Spec
 from rmwbench.report.chart.style import NEUTRAL, looks_of_middlewares
 
 TITLES = {"published": "as published", "corrected": "as corrected"}
@@ -191,7 +191,7 @@ def _multiples(
 
 
 def _sized(spec: Spec, rows: list[dict[str, Any]], columns: dict[str, int]) -> Spec:
-    spec = charts._styled(spec, height=None, points=rows)
+    spec = frame.styled(spec, height=None, points=rows)
     spec["usermeta"]["rmwbench"]["columns"] = columns
     spec["config"]["axis"] |= {"labelFontSize": 10.5}
     return spec
@@ -391,7 +391,7 @@ def _y(part: Mapping[str, Any], domain: list[float] | None) -> alt.Y:
     title = None if part["columns"] else axis_title(y)
     span: dict[str, Any] = {"domain": domain} if domain else {}
     scale = alt.Scale(type=y["scale"], nice=False, **span)
-    return alt.Y("y:Q", scale=scale, axis=charts._axis(title=title, tickCount=5, format=",.4~r"))
+    return alt.Y("y:Q", scale=scale, axis=frame.axis(title=title, tickCount=5, format=",.4~r"))
 
 
 def _tips(part: Mapping[str, Any]) -> list[alt.Tooltip]:
@@ -527,7 +527,7 @@ def _heat_height(rows: list[dict[str, Any]]) -> int:
 def for_export(spec: Spec, title: str, card: list[str], width: int = 1040) -> Spec:
     """The chart to be taken away, with its title and where its numbers are from."""
     columns = spec["usermeta"]["rmwbench"]["columns"]["wide"]
-    out = charts.with_card(spec, title, card)
+    out = frame.with_card(spec, title, card)
     out["columns"] = columns
     out["spec"] = {**spec["spec"], "width": max(60, ceil(width / columns) - 60)}
     return out

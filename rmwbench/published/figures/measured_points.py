@@ -1,25 +1,32 @@
 """What was measured of a part of a figure: points of campaigns and of the shipped summaries, where
 they are from, and how many of the cells of the whole suite they are.
 
-Of a cell that was measured several times the first campaign with a value stands: those that were
-given come before the shipped ones, and of these the newest first (`shipped_summaries`). Of shipped
-ones a part takes those of one machine."""
+A figure is measured by the cells of a suite with its workload and levels. `asked_for` multiplies
+levels out and applies exclusions, and does no more: loading a suite also checks every cell, which
+takes seconds for the large ones. Where a cell was measured several times, the first campaign with a
+value stands: those that were given come before the shipped ones, and of these the newest first
+(`shipped_summaries`). Of shipped ones a part takes those of one machine.
+"""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import OVER_TIME, CampaignArm, MeasuredCampaign
-from rmwbench.published.figures import figure_cells as figure_cells
-from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure
+from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure, fill
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate
-from rmwbench.suite.file.places import sources_with
+from rmwbench.suite.file.interop_pairs import ARROW
+from rmwbench.suite.file.load import plain
+from rmwbench.suite.file.places import find, read, shown, sources_with
 from rmwbench.words import numbers as fmt
 
 Rows = list[dict[str, Any]]
+Values = dict[str, Any]
 Key = tuple[Any, ...]
 NOT_MEASURED = Estimate(unit="", no_data="not measured for this arm")
 
@@ -36,12 +43,6 @@ def shipped_summaries(directory: Path | None = None) -> list[MeasuredCampaign]:
         one for source in sources for file in shipped(source, directory) for one in expanded(file)
     ]
     return sorted(found, key=lambda one: one.created_utc or "", reverse=True)
-
-
-def of_suite(suite: str, campaign: MeasuredCampaign) -> bool:
-    """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or
-    `name`."""
-    return is_suite(suite, str(campaign.suite))
 
 
 def measured(
@@ -78,7 +79,7 @@ def _found(
     sources: Rows = []
     for number, one in enumerate(part.measured):
         for campaign in campaigns:
-            if not of_suite(one.suite, campaign):
+            if not campaign.ran(one.suite):
                 continue
             place = len(sources)
             kept = [
@@ -142,11 +143,11 @@ def _count(
     places: dict[str, None] = {}
     for number, one in enumerate(part.measured):
         try:
-            cells = list(figure_cells.asked_for(one))
+            cells = list(asked_for(one))
         except UserError:  # a suite that is not here: nobody knows how many cells it has
             return None
         for cell in cells:
-            where = figure_cells.place(one, cell)
+            where = place_of(one, cell)
             if where is not None and _on_axes(part, [{"x": names.get(where["x"], where["x"])}]):
                 asked.add((number, *_key(cell)))
                 places[names.get(where["x"], where["x"])] = None
@@ -156,9 +157,7 @@ def _count(
 
 def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
     suites = list(dict.fromkeys(one.suite for one in part.measured))
-    here = [
-        campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)
-    ]
+    here = [campaign for campaign in campaigns if any(map(campaign.ran, suites))]
     if any(not campaign.shipped for campaign in here):
         levels = " or ".join(
             dict.fromkeys(
@@ -197,15 +196,13 @@ def _cells(
         for arm in workload.arms:
             if arm.is_floor:
                 continue
-            cell = figure_cells.values(workload.name, arm.arm, arm.factors, arm.pair)
-            place = figure_cells.place(one, cell) if figure_cells.chosen(one, cell) else None
+            cell = cell_values(workload.name, arm.arm, arm.factors, arm.pair)
+            place = place_of(one, cell) if is_asked(one, cell) else None
             if place is None:
                 continue
             place = {key: names.get(text, text) for key, text in place.items()}
-            if one.metric in OVER_TIME:
-                rows = _over_time(one, arm)
-            else:
-                rows = _value(one, campaign, arm, figure_cells.parts(one, cell))
+            over_time = one.metric in OVER_TIME
+            rows = _over_time(one, arm) if over_time else _value(one, campaign, arm, cell)
             about: dict[str, Any] = {
                 "arm": arm.arm,
                 "middleware": arm.middleware,
@@ -217,14 +214,14 @@ def _cells(
                 yield _key(cell), [place | row | about for row in rows]
 
 
-def _value(one: MeasuredFigure, campaign: MeasuredCampaign, arm: CampaignArm, parts: float) -> Rows:
-    """The one point of a metric, for one of so many `parts`; none where a shipped summary does not
-    keep the metric of this cell."""
+def _value(one: MeasuredFigure, campaign: MeasuredCampaign, arm: CampaignArm, cell: Values) -> Rows:
+    """The one point of a metric, for one of all that have the cell's value together; none where
+    a shipped summary does not keep the metric of this cell."""
     if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
         return []
     entries = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
     threads = _threads(campaign) if one.of_machine else 1
-    point = _computed(one, entries, None if threads is None else threads * parts)
+    point = _computed(one, entries, None if threads is None else threads * parts_of(one, cell))
     if point["y"] is None:
         told = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
         point["note"] = str(told or _infinite(one, entries))
@@ -283,3 +280,94 @@ def _over_time(one: MeasuredFigure, arm: CampaignArm) -> Rows:
     return [
         {"x": str(second), "y": one.factor * value, "blocks": blocks} for second, value in found
     ]
+
+
+def cell_values(
+    workload: str, arm: str, factors: Mapping[str, Any], pair: Sequence[str] | None = None
+) -> Values:
+    """What the templates of a figure know of a cell: its levels, each number also in percent
+    (`NAME%`) and two more (`NAME+2`), `workload`, `arm`, and of a pair `talker` and `listener`."""
+    found: Values = {"workload": workload, "arm": arm, **factors}
+    if pair or ARROW in arm:
+        found |= dict(zip(("talker", "listener"), pair or arm.split(ARROW), strict=True))
+    for name, value in list(found.items()):
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            found[f"{name}%"] = f"{100 * value:g}"
+            found[f"{name}+2"] = value + 2
+    return found
+
+
+def is_asked(measured: MeasuredFigure, cell: Mapping[str, Any]) -> bool:
+    """Whether the figure is measured by the cell of these values, at `measured`."""
+    if measured.workload and cell["workload"] not in measured.workload:
+        return False
+    return all(
+        name in cell and cell[name] in _levels(wanted) for name, wanted in measured.at.items()
+    )
+
+
+def place_of(measured: MeasuredFigure, cell: Mapping[str, Any]) -> dict[str, str] | None:
+    """Series, x and panel of a cell; None for one without a factor that a template or `per` names
+    (a pair in one process, a suite of another form)."""
+    templates = {"series": measured.series, "x": measured.x} | (
+        {"panel": measured.panel} if measured.panel else {}
+    )
+    needed = {name for text in templates.values() for name in re.findall(r"\{([^{}]+)\}", text)}
+    needed |= {measured.per} if measured.per else set()
+    return (
+        {key: fill(text, cell) for key, text in templates.items()} if needed <= set(cell) else None
+    )
+
+
+def parts_of(measured: MeasuredFigure, cell: Mapping[str, Any]) -> float:
+    """How many have the cell's value together, of whom one is drawn: its level of `per`, 1 without.
+    UserError for a level that nothing can be divided by."""
+    level = cell[measured.per] if measured.per else 1
+    if isinstance(level, bool) or not isinstance(level, int | float) or level <= 0:
+        raise UserError(
+            f"nothing can be divided by `{measured.per}`",
+            where=measured.suite,
+            expected="a factor whose levels are numbers above 0",
+            actual=str(level),
+        )
+    return level
+
+
+def asked_for(measured: MeasuredFigure) -> Iterator[Values]:
+    """Every cell of the whole suite that the figure would be measured by. UserError for a suite
+    that there is not."""
+    tree = _tree(measured.suite)
+    factors = {
+        name: [level for level in levels if _wanted(measured, name, level)]
+        for name, levels in tree[2].items()
+    }
+    for workload, levels, arm in product(tree[0], product(*factors.values()), tree[1]):
+        at = dict(zip(factors, levels, strict=True))
+        cell = cell_values(workload, arm, at)
+        here = {"workload": workload, "arm": arm, **at}
+        if is_asked(measured, cell) and not any(
+            all(here.get(k) == v for k, v in rule.items()) for rule in tree[3]
+        ):
+            yield cell
+
+
+def _wanted(measured: MeasuredFigure, name: str, level: Any) -> bool:
+    return name not in measured.at or level in _levels(measured.at[name])
+
+
+def _levels(wanted: Any) -> tuple[Any, ...]:
+    return wanted if isinstance(wanted, tuple) else (wanted,)
+
+
+@lru_cache(maxsize=32)
+def _tree(suite: str) -> tuple[list[str], list[str], dict[str, list[Any]], list[dict[str, Any]]]:
+    """Workloads, arms without the floor, factors and exclusions of a suite."""
+    path = find(suite)
+    tree = plain(read(path), where=shown(path))
+    workloads = [str(one["name"]) for one in tree.get("workloads", ())]
+    arms = [
+        str(one["name"])
+        for one in tree.get("arms", ())
+        if (one.get("role") or one.get("middleware")) != "floor"
+    ]
+    return workloads, arms, dict(tree.get("factors") or {}), list(tree.get("exclude") or ())

@@ -1,8 +1,13 @@
-"""One import: recognise, read into DIRECTORY.partial, rename. An error leaves nothing behind."""
+"""One import: recognise, read into DIRECTORY.partial, rename. An error leaves nothing behind.
+
+Those who want to draw the figures of published data and not to keep the seconds collect them
+without a bundle: the same readers, the same rules and errors; what they say of trials and windows
+is counted and dropped."""
 
 import hashlib
 import os
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -10,10 +15,9 @@ from typing import Any
 
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
-from rmwbench.published.importers.kinds import Kind, named, recognise
+from rmwbench.published.importers.data_source import Source, shown
+from rmwbench.published.importers.kinds import KINDS, Kind, NotRecognised, named, recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.data_source import Source
-from rmwbench.published.importers.source.file_names import shown
 
 PARSER = 2
 """Raised when the same data gives another bundle."""
@@ -92,3 +96,110 @@ def _campaign(kind: Kind, source: Source, published: Published, out: Path) -> di
         "machine": {"summary": "imported: see the original for its machine"},
         "middlewares": [],
     }
+
+
+DEEPEST = 3
+"""Folders below a path that are looked through for data."""
+
+Rows = list[dict[str, Any]]
+
+
+class _Counted:
+    """What a reader needs of the writer of a bundle."""
+
+    def __init__(self) -> None:
+        self.trials = 0
+
+    def trial(self, **_: object) -> int:
+        self.trials += 1
+        return self.trials - 1
+
+
+class Collected(Published):
+    """Keeps figures, limits and errors; windows are dropped."""
+
+    def __init__(self) -> None:
+        super().__init__(_Counted())  # type: ignore[arg-type]
+
+    def window(self, *_: object, **__: object) -> None:
+        """Not kept."""
+
+    def flush(self) -> None:
+        """Nothing goes to disk."""
+
+
+def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
+    """The figures of all published data at or below a path, by kind; with `kinds`, of these alone.
+    Several sources of one kind (raw logs and their summary): the first value that says something
+    stands.
+
+    UserError where nothing there is of a known kind, or data is not as its format says.
+    """
+    wanted = set(kinds) or set(KINDS)
+    found: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
+    refused: list[NotRecognised] = []
+    for place in _places(Path(path), 0):
+        source = Source(place)
+        try:
+            kind = recognise(source)
+        except NotRecognised as error:
+            refused.append(error)
+            continue
+        if kind.name not in wanted:
+            continue
+        out = Collected()
+        kind.reader().read(source, out)
+        source.must_have_files()
+        merged = found.setdefault(kind.name, {})
+        for row in out.figures:
+            _merge(merged, row)
+    if not found:
+        raise (
+            refused[0]
+            if len(refused) == 1
+            else UserError(
+                "no published data of a wanted kind",
+                where=str(path),
+                expected=", ".join(sorted(wanted)),
+                fix="`rmwbench published import --list` says what can be read",
+            )
+        )
+    return {kind: list(rows.values()) for kind, rows in found.items()}
+
+
+def _merge(merged: dict[tuple[str, str, str], dict[str, Any]], row: dict[str, Any]) -> None:
+    key = (row["figure"], row["series"], row["x"])
+    if key not in merged:
+        merged[key] = row
+        return
+    known = merged[key]
+    for value in ("as_published", "as_corrected"):
+        if known[value] is None and row[value] is not None:
+            merged[key] = known = known | {
+                value: row[value],
+                "note": row["note"],
+                "count": row["count"],
+            }
+
+
+def _places(path: Path, depth: int) -> list[Path]:
+    """The path itself where it is data of one kind, else what lies in it."""
+    if not path.exists():
+        raise UserError("no such file or directory", where=str(path))
+    if path.is_file() or depth >= DEEPEST:
+        return [path]
+    archives = [
+        p
+        for p in sorted(path.iterdir())
+        if p.is_file() and p.name.endswith((".tar.gz", ".tar.xz", ".tar"))
+    ]
+    try:
+        recognise(Source(path))
+        return [*archives, path]
+    except NotRecognised:
+        inner = [
+            p
+            for p in sorted(path.iterdir())
+            if not p.name.startswith(".") and (p.is_dir() or p in archives)
+        ]
+        return [place for p in inner for place in _places(p, depth + 1)] or [path]

@@ -1,19 +1,19 @@
 """Every format that can be imported, and which one a path holds: decided by content, never by a
 file's name alone.
 
-A reader is a module with two functions: `recognises(item)` says whether one file is of its format,
-`read(source, out)` reads them all. It is imported when it is needed.
+A reader (`FormatReader`) is a module with two functions, or an object with two methods. It is
+imported when it is needed.
 """
 
 from collections import Counter
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import islice
-from types import ModuleType
+from typing import Protocol, cast
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.importers.source.data_source import Source, SourceFile, encoding_of
-from rmwbench.published.importers.source.file_names import shown
+from rmwbench.published.importers.data_source import Source, SourceFile, encoding_of, shown
+from rmwbench.published.importers.published import Published
 
 LOOKED_AT = 40
 """Files that are read to recognise a directory or an archive."""
@@ -24,10 +24,19 @@ class NotRecognised(UserError):
     class."""
 
 
+class FormatReader(Protocol):
+    """Says whether one file is of its format, and reads them all."""
+
+    def recognises(self, item: SourceFile) -> bool: ...
+
+    def read(self, source: Source, out: Published) -> None: ...
+
+
 @dataclass(frozen=True)
 class Kind:
-    """A format: its name on the command line, what it is, what a path may be, and its reader's
-    module. `within` are more general formats whose files lie in this one's directories.
+    """A format: its name on the command line, what it is, what a path may be, and the module that
+    is its reader (`:NAME`: has it, under that name). `within` are more general formats whose files
+    lie in this one's directories.
     """
 
     name: str
@@ -36,8 +45,10 @@ class Kind:
     module: str
     within: tuple[str, ...] = ()
 
-    def reader(self) -> ModuleType:
-        return import_module(f"{__package__}.formats.{self.module}")
+    def reader(self) -> FormatReader:
+        module, _, name = self.module.partition(":")
+        found = import_module(f"{__package__}.formats.{module}")
+        return cast(FormatReader, getattr(found, name) if name else found)
 
 
 _KINDS = (
@@ -46,19 +57,19 @@ _KINDS = (
         "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, "
         "interoperability",
         "one of the five merged CSV files, or their directory",
-        "build_farm.year_2020",
+        "build_farm:YEAR_2020",
     ),
     Kind(
         "tsc-2021-build-farm",
         "OSRF's TSC report 2021: build farm, the same experiments a year later",
         "merged CSV files, their directory, or the raw one-line files (tar.gz or directory)",
-        "build_farm.year_2021",
+        "build_farm:YEAR_2021",
     ),
     Kind(
         "tsc-2020-mininet",
         "OSRF's TSC report 2020: Mininet",
         "raw logs (tar.gz or directory), or MininetResults.csv",
-        "mininet.mininet",
+        "mininet",
         within=("perf-test", "tsc-2020-wifi"),
     ),
     Kind(

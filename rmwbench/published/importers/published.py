@@ -21,6 +21,30 @@ from rmwbench.bundle.schema import TABLES, table_from_rows
 FLUSH_VALUES = 131_072
 WINDOWS = TABLES["windows"]
 UNKNOWN = np.iinfo(np.int64).min
+BOTH_ENDS = ("publisher", "subscription")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedCell:
+    """A cell; `version` is None where the original does not say it."""
+
+    workload: str
+    arm: str
+    middleware: str
+    layer: str = "rclcpp"
+    version: str | None = None
+    profile: str = "untouched"
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    definition: Mapping[str, Any] = field(default_factory=dict)
+
+    def row(self, number: int) -> dict[str, Any]:
+        return {
+            **vars(self),
+            "cell": number,
+            "release_date": None,
+            "factors": json.dumps(dict(self.factors)),
+            "definition": json.dumps({**self.definition, "imported": True}),
+        }
 
 
 @dataclass(frozen=True)
@@ -35,6 +59,10 @@ class PublishedEndpoint:
     payload_bytes: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     middleware: str | None = None
+
+    def row(self, trial: int, place: int) -> dict[str, Any]:
+        asked = json.dumps(dict(self.asked)) if self.asked else None
+        return {**vars(self), "trial": trial, "endpoint": place, "asked": asked}
 
 
 @dataclass(frozen=True)
@@ -73,10 +101,22 @@ class SeriesPoints:
         corrected: float | None,
         note: str | None = None,
     ) -> None:
-        """One point, as of `Published.figure`."""
+        """One point of a figure. None where there is no such value: `published` where the original
+        never showed it, `corrected` where the data cannot tell, and then the note says why."""
         figure = f"{self.prefix}_{name}" if self.prefix else name
-        self.out.figure(
-            figure, self.series, self.x, unit, published, corrected, count=self.count, note=note
+        if corrected is None and note is None:
+            raise ValueError(f"{figure} {self.series} {self.x}: no corrected value and no reason")
+        self.out.figures.append(
+            {
+                "figure": figure,
+                "series": self.series,
+                "x": str(self.x),
+                "unit": unit,
+                "as_published": _plain(published),
+                "as_corrected": _plain(corrected),
+                "count": self.count,
+                "note": note,
+            }
         )
 
 
@@ -85,12 +125,13 @@ class Published:
 
     def __init__(self, writer: PackedWriter):
         self._writer = writer
-        self._cells: list[dict[str, Any]] = []
+        self._numbers: dict[object, int] = {}
         self._runs: list[int] = []
         self._small: dict[str, list[dict[str, Any]]] = {"trials": [], "endpoints": []}
         self._since = 0
         self._windows: list[tuple[int, int, np.ndarray, np.ndarray, str, str, np.ndarray]] = []
         self._values = 0
+        self.cells: list[dict[str, Any]] = []
         self.figures: list[dict[str, Any]] = []
         self.limits: dict[str, str] = {}
         self.errors: dict[str, dict[str, str]] = {}
@@ -100,48 +141,22 @@ class Published:
     def trials(self) -> int:
         return self._writer.trials
 
-    @property
-    def cells(self) -> list[dict[str, Any]]:
-        return self._cells
-
-    def cell(
-        self,
-        *,
-        workload: str,
-        arm: str,
-        middleware: str,
-        layer: str = "rclcpp",
-        version: str | None = None,
-        release_date: str | None = None,
-        profile: str = "untouched",
-        factors: Mapping[str, Any] | None = None,
-        definition: Mapping[str, Any] | None = None,
-    ) -> int:
-        """A new cell; its number. `version` and `release_date` are None where the original does not
-        say."""
-        self._cells.append(
-            {
-                "cell": len(self._cells),
-                "workload": workload,
-                "arm": arm,
-                "middleware": middleware,
-                "layer": layer,
-                "version": version,
-                "release_date": release_date,
-                "profile": profile,
-                "factors": json.dumps(dict(factors or {})),
-                "definition": json.dumps(dict(definition or {}) | {"imported": True}),
-            }
-        )
-        self._runs.append(0)
-        return len(self._cells) - 1
+    def cell(self, cell: PublishedCell, key: object = None) -> int:
+        """The number of a cell: a new one for what differs from all before, in its `key` where it
+        has one."""
+        row = cell.row(len(self.cells))
+        known = key or tuple(value for name, value in row.items() if name != "cell")
+        if known not in self._numbers:
+            self._numbers[known] = len(self.cells)
+            self.cells.append(row)
+            self._runs.append(0)
+        return self._numbers[known]
 
     def trial(
         self,
         cell: int,
         endpoints: Sequence[PublishedEndpoint] = (),
         *,
-        started_utc: str | None = None,
         duration_ns: int | None = None,
         failed: str | None = None,
     ) -> int:
@@ -159,25 +174,11 @@ class Published:
             "position": number,
             "status": "failed" if failed else "done",
             "reason": failed,
-            "started_utc": started_utc,
+            "started_utc": None,
             "duration_ns": duration_ns,
         }
         self._small["trials"].append(row)
-        for place, end in enumerate(endpoints):
-            self._small["endpoints"].append(
-                {
-                    "trial": number,
-                    "endpoint": place,
-                    "kind": end.kind,
-                    "process": end.process,
-                    "host": end.host,
-                    "topic": end.topic,
-                    "type": end.type,
-                    "payload_bytes": end.payload_bytes,
-                    "asked": json.dumps(dict(end.asked)) if end.asked else None,
-                    "middleware": end.middleware,
-                }
-            )
+        self._small["endpoints"] += [end.row(number, n) for n, end in enumerate(endpoints)]
         return number
 
     def window(
@@ -197,35 +198,6 @@ class Published:
         begin, end = (_times(t, values.shape) for t in (begin_ns, end_ns))
         self._windows.append((self.trials - 1, endpoint, begin, end, metric, unit, values))
         self._values += len(values)
-
-    def figure(
-        self,
-        figure: str,
-        series: str,
-        x: object,
-        unit: str,
-        published: float | None,
-        corrected: float | None,
-        *,
-        count: int | None = None,
-        note: str | None = None,
-    ) -> None:
-        """One point of a figure. None where there is no such value: `published` where the original
-        never showed it, `corrected` where the data cannot tell, and then the note says why.
-        """
-        if corrected is None and note is None:
-            raise ValueError(f"{figure} {series} {x}: no corrected value and no reason")
-        row: dict[str, Any] = {
-            "figure": figure,
-            "series": series,
-            "x": str(x),
-            "unit": unit,
-            "as_published": _plain(published),
-            "as_corrected": _plain(corrected),
-            "count": count,
-            "note": note,
-        }
-        self.figures.append(row)
 
     def known(self, kind: str, without: Collection[str] = ()) -> None:
         """Adds what is known of a kind, but for the errors `without` which it is."""

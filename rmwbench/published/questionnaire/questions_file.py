@@ -18,10 +18,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
-from rmwbench.input_file import parse_json, read_input
-from rmwbench.published.campaign import CampaignWorkload, MeasuredCampaign, name_of
-from rmwbench.published.summaries import expanded_arm
-from rmwbench.results.model import Fact
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.summaries import campaign_of, read_kept
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
     EVIDENCE_FILE,
@@ -177,30 +175,7 @@ def check(asked: Questionnaire, items: tuple[QuestionEvidence, ...], where: str)
 
 def measured_here(source: str) -> list[MeasuredCampaign]:
     """What the shipped campaigns answered (`rmwbench published questionnaire --save`)."""
-    return list(map(of_kept, kept_answers(source_directory(source) / ANSWERS_FILE)))
-
-
-def of_kept(found: Mapping[str, Any]) -> MeasuredCampaign:
-    """The campaign of which `reduced` kept so much."""
-    about, machine = found["campaign"], found["machine"]
-    return MeasuredCampaign(
-        name=about["name"],
-        suite=about["suite"],
-        title=about["title"],
-        created_utc=about["created_utc"],
-        machine=machine["summary"],
-        facts=tuple(Fact(**fact) for fact in machine["facts"]),
-        workloads=tuple(
-            CampaignWorkload(
-                workload=one["workload"],
-                name=name_of(one["workload"]),
-                arms=tuple(map(expanded_arm, one["arms"])),
-            )
-            for one in found["workloads"]
-        ),
-        shipped=True,
-        titles={name: entry["title"] for name, entry in found["glossary"].items()},
-    )
+    return list(map(campaign_of, kept_answers(source_directory(source) / ANSWERS_FILE)))
 
 
 def kept_answers(path: Path) -> list[dict[str, Any]]:
@@ -208,24 +183,12 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
     for a file of another kind."""
     if not path.exists():
         return []
-    try:
-        found = parse_json(read_input(path))
-        kind = (found["schema"], found["version"])
-        documents = list(found["campaigns"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            "this is not a file of answers of campaigns", where=shown(path), actual=repr(error)
-        ) from None
-    if kind != (ANSWERS_SCHEMA, ANSWERS_VERSION):
-        expected = f"{ANSWERS_SCHEMA} {ANSWERS_VERSION}"
-        raise UserError(
-            "these answers are of another kind",
-            where=shown(path),
-            expected=expected,
-            actual=f"{kind}",
-            fix="run their suites again, and keep what they answer in a new file",
-        )
-    return documents
+    words = ("this is not a file of answers of campaigns", "these answers are of another kind")
+    fix = "run their suites again, and keep what they answer in a new file"
+    found: list[dict[str, Any]] = read_kept(path, (ANSWERS_SCHEMA, ANSWERS_VERSION), words, fix)[
+        "campaigns"
+    ]
+    return found
 
 
 def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.amounts import interval, title_of
+from rmwbench.published.claims.claims_ledger import state_of
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
-from rmwbench.published.claims.state import state_of
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.reports.public_report import FOLDER, PublicReport
 from rmwbench.published.summaries import FOLDER as MEASURED

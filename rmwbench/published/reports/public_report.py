@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Layer
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
+from rmwbench.suite.file.candidate_list import layer_of
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.file.places import shipped_suites, suite_file
-from rmwbench.suite.reported import Reported
+from rmwbench.suite.predicate import Reported
 from rmwbench.suite.suite import Suite
 
 FOLDER = "reports"
@@ -56,7 +57,7 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     reported = suite.reported
     if reported is None:
         return None
-    layers = {arm.name: _layer(arm.middleware) for arm in suite.arms}
+    layers = {arm.name: layer_of(arm.middleware) for arm in suite.arms}
     tests = [ClaimTest(suite=suite.suite, **one.said()) for one in reported.seen]
     layer = layers[tests[0].left]
     claim = Claim(
@@ -79,8 +80,3 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     )
     ros = all(one in ("rclcpp", "rclpy") for one in layers.values())
     return PublicReport(name, suite.title, reported, claims, ros)
-
-
-def _layer(middleware: str) -> Layer:
-    layers: dict[str, Layer] = {"rclcpp": "rclcpp", "rclpy": "rclpy", "floor": "floor"}
-    return layers.get(middleware.partition("/")[0], "native")

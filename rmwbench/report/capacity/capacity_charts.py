@@ -7,7 +7,7 @@ upright with its interval as a band. A level whose queue grows has no latency, s
 the top edge.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from typing import Any
 
@@ -15,8 +15,9 @@ import altair as alt
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.capacity.capacity_view import FEWEST_TRIALS, latency
-from rmwbench.report.chart import charts
-from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
+from rmwbench.report.chart import frame
+from rmwbench.report.chart.charts import dots
+from rmwbench.report.chart.frame import LOST, MUTED, SURFACE, TEXT, Spec
 from rmwbench.report.chart.style import looks
 from rmwbench.report.view import Picture
 from rmwbench.results.capacity import capacity_words
@@ -31,7 +32,7 @@ _SCALES = {
 _HEIGHT = 360
 
 
-def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
+def figures(found: Searched) -> list[Picture]:
     """The figures in reading order; one without data has no specification."""
     search = found.search
     tail = _percentile(search.curve[1])
@@ -44,7 +45,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
             f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
             "left: less than this.",
             wide=True,
-            **charts.drawn(capacities, found, phone=phone),
+            **frame.drawn(capacities, found),
         ),
         Picture(
             "curve",
@@ -54,14 +55,14 @@ def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
             "grew, so that there is no steady latency, and a cross where messages that did not "
             f"arrive reach the {tail}. Diamonds: the knee.",
             wide=True,
-            **charts.drawn(curve, found, phone=phone),
+            **frame.drawn(curve, found),
         ),
         Picture(
             "loss",
             f"Loss against {search.title}",
             "Share of the messages sent that were lost.",
             wide=True,
-            **charts.drawn(loss, found, phone=phone),
+            **frame.drawn(loss, found),
         ),
     ]
 
@@ -93,16 +94,16 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
             }
         )
     rows.sort(key=lambda row: -(row["value"] or 0))
-    domain = charts._domain([row[key] for row in rows for key in ("value", "low", "high")])
+    domain = frame.domain_of([row[key] for row in rows for key in ("value", "low", "high")])
     if domain is None:
         return None
     for row in rows:
         if row["bracketed"]:
             _close(row, domain)
     x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
-    layers = charts.dots(x("low:Q"), x("value:Q"), charts._by_arm(rows, narrow), narrow)
-    height = charts._rows_height(rows, narrow)
-    return charts._finish(alt.layer(*layers), height=height, rows=rows)
+    layers = dots(x("low:Q"), x("value:Q"), frame.by_arm(rows, narrow), narrow)
+    height = frame.rows_height(rows, narrow)
+    return frame.finish(alt.layer(*layers), height=height, rows=rows)
 
 
 def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
@@ -114,8 +115,8 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     above = [row for arm in found.arms for row in _without_latency(arm, search)]
     marks = [_upright(arm, search) for arm in found.arms if arm.capacity.state == "bracketed"]
     knees = [row for arm in found.arms if (row := _knee(arm, search)) is not None]
-    domain = charts._domain([p["value"] for p in points] + limits)
-    across = charts._domain(
+    domain = frame.domain_of([p["value"] for p in points] + limits)
+    across = frame.domain_of(
         [p["level"] for p in [*points, *above]]
         + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
     )
@@ -124,17 +125,12 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     for mark in marks:
         _close(mark, across)
     domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
-    for point in points:
-        if point["high"] is not None:
-            point["high"] = min(point["high"], domain[1])
-            point["low"] = max(point["low"], domain[0])
+    _clip(points, domain)
     x = _level_axis(across, search, f"{search.title} (log axis)")
-    heights = alt.Scale(type="log", domain=domain, nice=False)
-    y = alt.Y(
-        "value:Q", scale=heights, axis=charts._log_axis(domain, "response latency (log axis)")
-    )
-    colour, dash = charts.strokes(arms, 2 if narrow else 4)
-    base = alt.Chart(charts._POINTS)
+    heights = frame.log_scale(domain)
+    y = alt.Y("value:Q", scale=heights, axis=frame.log_axis(domain, "response latency (log axis)"))
+    colour, dash = frame.strokes(arms, 2 if narrow else 4)
+    base = alt.Chart(frame.POINTS)
     medians, tails = (
         base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
     )
@@ -144,21 +140,29 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
             x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
         upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
-        .transform_filter(charts.HAS_INTERVAL)
+        .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
         upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
-            x=x("value:Q"), color=colour, strokeDash=dash, tooltip=charts._TOOLTIP
+            x=x("value:Q"), color=colour, strokeDash=dash, tooltip=frame.TOOLTIP
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
-        .transform_filter(charts.HAS_INTERVAL)
+        .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights), y2=alt.Y2("high:Q"), color=colour),
         tails.mark_circle(size=34, opacity=0.9).encode(
-            x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
+            x=x("level:Q"), y=y, color=colour, tooltip=frame.TOOLTIP
         ),
         *_limit_lines(limits, y),
         *_marks(knees, above, x, y, colour),
     ]
-    return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
+    return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
+
+
+def _clip(points: Sequence[dict[str, Any]], domain: Sequence[float]) -> None:
+    """Intervals end where the picture does."""
+    for point in points:
+        if point["high"] is not None:
+            point["high"] = min(point["high"], domain[1])
+            point["low"] = max(point["low"], domain[0])
 
 
 def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
@@ -170,6 +174,7 @@ def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any
             if level.unstable or value is None:
                 continue
             enough = (entry.trials or 0) >= FEWEST_TRIALS
+            cell = latency(entry)
             yield {
                 "arm": arm.arm,
                 "level": level.level,
@@ -177,7 +182,7 @@ def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any
                 "value": value,
                 "low": fmt.finite(entry.low) if enough else None,
                 "high": fmt.finite(entry.high) if enough else None,
-                "shown": f"{_percentile(name)} {latency(entry)}",
+                "shown": f"{_percentile(name)} {cell.text} {cell.detail}".rstrip(),
                 "basis": fmt.metric(entry).basis,
             }
 
@@ -228,12 +233,12 @@ def _limit_lines(limits: list[float], y: alt.Y, *, named: bool = True) -> list[a
     if not limits:
         return []
     name = {"text": "limit"} if named else {}
-    line = charts.chart_of([{"value": limit, **name} for limit in limits])
+    line = frame.chart_of([{"value": limit, **name} for limit in limits])
     rule = line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y)
     if not named:
         return [rule]
     text = line.mark_text(color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11)
-    left = charts._fixed(alt.XValue, 0)
+    left = frame.fixed(alt.XValue, 0)
     return [rule, text.encode(x=left, y=y, text=alt.Text("text:N"))]
 
 
@@ -246,18 +251,18 @@ def _marks(
 ) -> Iterator[alt.Chart]:
     """The knees on their curves, and at the top edge the levels without a latency."""
     if knees:
-        diamonds = charts.chart_of(knees).mark_point(
+        diamonds = frame.chart_of(knees).mark_point(
             shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
         )
-        yield diamonds.encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP)
+        yield diamonds.encode(x=x("level:Q"), y=y, color=colour, tooltip=frame.TOOLTIP)
     if above:
-        edge = charts.chart_of(above).mark_point(size=45, filled=True, opacity=0.85)
+        edge = frame.chart_of(above).mark_point(size=45, filled=True, opacity=0.85)
         yield edge.encode(
             x=x("level:Q"),
-            y=charts._fixed(alt.YValue, 7),
+            y=frame.fixed(alt.YValue, 7),
             color=colour,
             shape=alt.Shape("shape:N", scale=None),
-            tooltip=charts._TOOLTIP,
+            tooltip=frame.TOOLTIP,
         )
 
 
@@ -272,29 +277,29 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
                 shown = fmt.metric(level.metrics["loss"])
                 point = {"arm": arm.arm, "level": level.level, "value": value}
                 points.append(point | {"shown": shown.full, "basis": shown.basis})
-    across = charts._domain([p["level"] for p in points])
+    across = frame.domain_of([p["level"] for p in points])
     if across is None or not any(p["value"] for p in points):
         return None
-    colour, dash = charts.strokes(looks(found.arms), 2 if narrow else 4)
+    colour, dash = frame.strokes(looks(found.arms), 2 if narrow else 4)
     x = _level_axis(across, search, f"{search.title} (log axis)")
     top = max(p["value"] for p in points)
     y = alt.Y(
         "value:Q",
         scale=alt.Scale(domain=[0, top], nice=True),
-        axis=charts._axis(title="messages lost", format=".2~%", tickCount=5),
+        axis=frame.axis(title="messages lost", format=".2~%", tickCount=5),
     )
-    base = alt.Chart(charts._POINTS)
+    base = alt.Chart(frame.POINTS)
     limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
     layers = [
         base.mark_line(strokeWidth=1.8).encode(
             x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
         base.mark_circle(size=30, opacity=0.9).encode(
-            x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
+            x=x("level:Q"), y=y, color=colour, tooltip=frame.TOOLTIP
         ),
         *_limit_lines(limits, y, named=False),
     ]
-    return charts._finish(alt.layer(*layers), height=170, points=points)
+    return frame.finish(alt.layer(*layers), height=170, points=points)
 
 
 def _close(interval: dict[str, Any], domain: list[float]) -> None:
@@ -305,12 +310,12 @@ def _close(interval: dict[str, Any], domain: list[float]) -> None:
 
 def _level_axis(domain: list[float], search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
     """field -> the x of a level, on one log axis with the axis's unit."""
-    axis = charts._axis(
-        values=charts._ticks(domain, 9, 0.0),
-        labelExpr=charts._unit_label(_SCALES[search.unit]),
+    axis = frame.axis(
+        values=frame.ticks_of(domain, 9, 0.0),
+        labelExpr=frame.unit_label(_SCALES[search.unit]),
         title=title,
     )
-    scale = alt.Scale(type="log", domain=domain, nice=False)
+    scale = frame.log_scale(domain)
     return lambda field: alt.X(field, scale=scale, axis=axis)
 
 

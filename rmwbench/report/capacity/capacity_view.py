@@ -3,6 +3,7 @@ level by level. A latency of a level whose queue grows reads `unstable`, never a
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import FATES, LOSSES
 from rmwbench.report import machine_view
@@ -64,7 +65,7 @@ def view(found: Searched, *, draw: bool = False) -> View:
     if draw:
         from rmwbench.report.capacity.capacity_charts import figures
 
-        pictures = [one for one in figures(found, phone=True) if one.spec is not None]
+        pictures = [one for one in figures(found) if one.spec is not None]
     search, campaign = found.search, found.campaign
     said = [_said(found, "conclude"), _said(found, "caution")]
     answer: list[Block] = [
@@ -83,16 +84,6 @@ def view(found: Searched, *, draw: bool = False) -> View:
             nav="levels",
         ),
     ]
-    facts = {
-        "name": campaign.name,
-        "suite": campaign.suite,
-        "begun": campaign.created_utc,
-        "seed": campaign.seed,
-        "directory": campaign.directory,
-        "levels": f"{capacity_words.level(search.least, search.unit, search.title)} to "
-        f"{capacity_words.level(search.most, search.unit, search.title)}, at most "
-        f"{100 * search.resolution:g} % apart",
-    }
     probes = (
         "Probes.",
         "Each probe is a trial with fresh processes. Arms take turns in rounds of random order, so "
@@ -101,7 +92,7 @@ def view(found: Searched, *, draw: bool = False) -> View:
     )
     points = [Text(text, lead=lead) for lead, text in (METHOD[0], probes, *METHOD[1:])]
     sections += [
-        machine_view.section(found.machine, facts),
+        machine_view.section(found.machine, _facts(found)),
         machine_view.method(points, found.glossary),
     ]
     return View(
@@ -113,6 +104,20 @@ def view(found: Searched, *, draw: bool = False) -> View:
         glossary=found.glossary,
         tool_version=campaign.tool_version or "",
     )
+
+
+def _facts(found: Searched) -> dict[str, Any]:
+    search, campaign = found.search, found.campaign
+    return {
+        "name": campaign.name,
+        "suite": campaign.suite,
+        "begun": campaign.created_utc,
+        "seed": campaign.seed,
+        "directory": campaign.directory,
+        "levels": f"{capacity_words.level(search.least, search.unit, search.title)} to "
+        f"{capacity_words.level(search.most, search.unit, search.title)}, at most "
+        f"{100 * search.resolution:g} % apart",
+    }
 
 
 def _about(found: Searched) -> Iterator[Block]:

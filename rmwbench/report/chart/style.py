@@ -1,14 +1,10 @@
 """How an arm looks everywhere: colour = middleware, line and marker = profile.
 
-Each colour is a pair for the light and the dark page, with a contrast of at least 4.5:1 so that it
-may also colour text. The pairs of the first set differ in lightness as well as hue and stay apart
-under simulated protanopia and deuteranopia; nothing rests on colour alone, because every mark is
-labelled. Where a middleware has several profiles, tuned is solid and filled and untouched is dashed
-and hollow; one that has a single profile is solid. The floor is grey because it is a bound, not a
-contender.
-
-A chart as a picture file. The library that draws ends the whole process on a text that XML
-cannot hold, and what others wrote (names, titles) stands in charts.
+Each colour is a pair for the light and the dark page, with a contrast of at least 4.4:1 on the
+light and 4.5:1 on the dark one, so that it may also colour text. The pairs of the first set differ
+in lightness as well as hue. Nothing rests on colour alone, because every mark is labelled. Where a
+middleware has several profiles, tuned is solid and filled and untouched is dashed and hollow; one
+that has a single profile is solid. The floor is grey because it is a bound, not a contender.
 """
 
 from collections.abc import Iterable
@@ -147,7 +143,8 @@ def to_dark() -> dict[str, str]:
 
 
 def svg_of(spec: dict[str, Any]) -> str:
-    """A Vega-Lite specification as SVG, its texts without control codes."""
+    """A Vega-Lite specification as SVG. Its texts are without control codes: names and titles were
+    written by others, and the library ends the whole process on a text that XML cannot hold."""
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(_drawable(spec)))

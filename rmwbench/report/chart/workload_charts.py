@@ -11,8 +11,8 @@ from functools import partial
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
 from rmwbench.report import table_columns
-from rmwbench.report.chart import bring_up_chart, idle, over_time
 from rmwbench.report.chart import charts as pictures
+from rmwbench.report.chart.frame import drawn
 from rmwbench.report.view import Picture
 from rmwbench.results.shown import (
     AnyArm,
@@ -26,31 +26,30 @@ from rmwbench.results.workload import chart_points
 from rmwbench.words import numbers as fmt
 
 
-def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
-    """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
-    without any data has no specification."""
-    drawn = partial(pictures.drawn, phone=phone)
+def figures(workload: WorkloadAnswer) -> Iterator[Picture]:
+    """The figures of a workload in reading order, with variants for a phone; a chart without any
+    data has no specification."""
     if table_columns.is_bring_up(workload):
-        yield from bring_up_chart.figures(workload, phone=phone)
+        yield from _brought_up(workload)
         return
     if table_columns.is_idle(workload):
-        yield from idle.figures(workload, phone=phone)
+        yield from (_of_mean(workload, column) for column in table_columns.of(workload))
         return
     if not table_columns.is_by_topic(workload):
-        yield from latencies(workload, phone=phone)
-    over = over_time.delivered(workload)
+        yield from latencies(workload)
+    over = pictures.delivered(workload)
     if over is not None:  # of campaigns with several hosts or an interruption alone
+        shaded = _SHADED if any(one.outages for one in workload.charts.delivered) else ""
         yield Picture(
             "delivered",
             "Delivered per second",
             "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the "
-            "dashes delivers what was held up "
-            "before." + (_SHADED if over_time.interrupted(workload) else ""),
+            f"dashes delivers what was held up before.{shaded}",
             over,
             wide=True,
         )
     if not workload.topics:
-        yield from _fates(workload, phone)
+        yield from _fates(workload)
     yield Picture(
         "cpu",
         "Processor time per message",
@@ -63,6 +62,40 @@ def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Pictur
         f"Proportional set size, without shared segments and the recorder. {_PARTS}",
         **drawn(pictures.parts, workload, _memory, "pss", "proportional set size"),
     )
+
+
+_MEAN = (
+    "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
+)
+
+
+def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
+    """What a metric that rests on no message is with each arm."""
+    entry = GLOSSARY[column.metrics[0]]
+    is_primary = entry.name == workload.primary_metric
+    return Picture(
+        "comparison" if is_primary else entry.name,
+        _upper(entry.title),
+        f"{entry.text} {_MEAN}",
+        wide=True,
+        **drawn(pictures.comparison, workload, entry.title, metric=entry.name),
+    )
+
+
+def _brought_up(workload: WorkloadAnswer) -> Iterator[Picture]:
+    """How many lifecycle nodes are active after how long, and what each costs."""
+    first, *others = table_columns.of(workload)
+    yield _of_mean(workload, first)
+    yield Picture(
+        "up",
+        "Nodes up",
+        "How many nodes are active after how long, the mean over trials. A curve that ends below "
+        "the dashed line left nodes that never were.",
+        pictures.up(workload),
+        wide=True,
+    )
+    measured = (one for one in others if GLOSSARY[one.metrics[0]].kind == "positive")
+    yield from (_of_mean(workload, one) for one in measured)
 
 
 _PARTS = (
@@ -108,27 +141,27 @@ def _value(arm: WorkloadArm, metric: str) -> float:
     return fmt.finite(arm.value(metric)) or 0.0
 
 
-def of_topic(topic: TopicAnswer, *, phone: bool = False) -> Iterator[Picture]:
+def of_topic(topic: TopicAnswer) -> Iterator[Picture]:
     """The same of one topic that is judged by itself."""
-    yield from latencies(topic, phone=phone)
-    yield from _fates(topic, phone)
+    yield from latencies(topic)
+    yield from _fates(topic)
 
 
-def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
+def latencies(part: Part) -> Iterator[Picture]:
     """What messages took, of a workload or of one of its topics."""
-    drawn = partial(pictures.drawn, phone=phone)
     latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
         ", median"
     )
-    title = _title(part)
+    entry = GLOSSARY[part.primary_metric]
+    dot = "median" if entry.q == 0.5 else entry.title
     yield Picture(
         "comparison",
-        title,
-        f"Dot: {_dot(part)}. Line: its interval; where two lines overlap widely, the order is "
+        _upper(entry.title),
+        f"Dot: {dot}. Line: its interval; where two lines overlap widely, the order is "
         "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
         "dotted line is the floor, what the machine can do without any middleware.",
         wide=True,
-        **drawn(pictures.comparison, part, _lower(title)),
+        **drawn(pictures.comparison, part, entry.title),
     )
     yield Picture(
         "spectrum",
@@ -166,17 +199,8 @@ def _thinned(part: Part) -> str:
     )
 
 
-def _title(part: Part) -> str:
-    title = GLOSSARY[part.primary_metric].title
+def _upper(title: str) -> str:
     return title[0].upper() + title[1:]
-
-
-def _lower(title: str) -> str:
-    return title[0].lower() + title[1:]
-
-
-def _dot(part: Part) -> str:
-    return "median" if part.primary_metric.endswith("_p50") else _lower(_title(part))
 
 
 _SHADED = (
@@ -202,6 +226,7 @@ def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
 class _Fate:
     """A picture of what did not arrive: its `column`, `title` and what the axis reads."""
 
+    key: str
     column: table_columns.Column
     title: str
     axis: str
@@ -210,18 +235,21 @@ class _Fate:
 
 _FATES = (
     _Fate(
+        "loss",
         table_columns.LOSS,
         "Lost messages",
         "messages lost",
         "share of the messages sent that were lost",
     ),
     _Fate(
+        "never_sent",
         table_columns.NEVER_SENT,
         "Messages never sent",
         "messages never sent",
         "share of the messages due that were never sent",
     ),
     _Fate(
+        "late",
         table_columns.LATE,
         "Late messages",
         "messages under way",
@@ -230,14 +258,14 @@ _FATES = (
 )
 
 
-def _fates(part: Part, phone: bool) -> Iterator[Picture]:
+def _fates(part: Part) -> Iterator[Picture]:
     """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
     for fate in _FATES:
         metric = table_columns.chosen(part, fate.column) or fate.column.metrics[0]
-        charts = pictures.drawn(pictures.fate, part, metric, fate.axis, phone=phone)
+        charts = drawn(pictures.fate, part, metric, fate.axis)
         if charts["spec"] is not None:
             reading = f"Bar: {fate.reading}. Line: its interval."
-            yield Picture(fate.column.key, fate.title, reading, wide=True, **charts)
+            yield Picture(fate.key, fate.title, reading, wide=True, **charts)
         elif fate.column is table_columns.LOSS:
             yield Picture("loss", fate.title, _none_lost(part, metric), None, wide=True)
 

@@ -6,14 +6,17 @@ more of them. Filled parts are counted, outlined ones somebody's word or an uppe
 inferred: that does not rest on colour.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 import altair as alt
 
-from rmwbench.report.chart import charts, style
-from rmwbench.report.chart.charts import SURFACE, TEXT, Spec
-from rmwbench.report.explain.shares import CLAIMED, COUNTED, ShareBar
+from rmwbench.report.chart import frame, style
+from rmwbench.report.chart.frame import SURFACE, TEXT, Spec
+from rmwbench.report.explain.shares import CLAIMED, COUNTED, ShareBar, percent
+from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.words import numbers as fmt
 
 _LETTER = 6.4  # px of a letter of a label in a part
 _HEIGHT, _TINT = 18, 0.16
@@ -25,28 +28,15 @@ def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spe
         return None
     ends = [sum(part.share for part in bar.parts) for bar in bars]
     top = min(1.0, 1.04 * max(ends))
-    rows = [
-        {
-            "arm": bar.arm,
-            "label": bar.beside,
-            "shown": bar.beside,
-            "label_colour": TEXT,
-            "basis": None,
-        }
-        for bar in bars
-    ]
-    y = charts._by_arm(rows, narrow)
+    rows = [frame.labelled(bar.arm, bar.beside) for bar in bars]
+    y = frame.by_arm(rows, narrow)
     scale = alt.Scale(domain=[0, top], nice=False)
-    x = alt.X("begin:Q", scale=scale, axis=charts._axis(title=title, format=".2~%", tickCount=5))
-    told = [
-        alt.Tooltip("arm:N", title="arm"),
-        alt.Tooltip("name:N", title="part"),
-        alt.Tooltip("told:N", title=" "),
-    ]
-    base = alt.Chart(charts._PARTS)
+    x = alt.X("begin:Q", scale=scale, axis=frame.axis(title=title, format=".2~%", tickCount=5))
+    told = frame.tooltip(arm="arm", name="part", told=" ")
+    base = alt.Chart(frame.PARTS)
     solid = base.transform_filter(f"datum.known == '{COUNTED}'")
     other = base.transform_filter(f"datum.known != '{COUNTED}'")
-    colour = charts._literal("colour")
+    colour = frame.literal("colour")
     names = base.mark_text(fontSize=11, baseline="middle", clip=True).transform_filter(
         f"(datum.end - datum.begin) / {top!r} * width > datum.need"
     )
@@ -69,38 +59,89 @@ def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spe
             x=alt.X("middle:Q", scale=scale),
             y=y,
             text=alt.Text("label:N"),
-            color=charts._literal("ink"),
+            color=frame.literal("ink"),
             tooltip=told,
         ),
-        *charts._values_beside(alt.Chart(charts._ROWS), y, narrow),
     ]
-    spec = charts._finish(
-        alt.layer(*layers), height=charts._rows_height(rows, narrow), rows=rows, parts=_rows(bars)
-    )
-    return spec
+    return frame.finish_bars(layers, y, rows, _rows(bars), narrow)
 
 
 def _rows(bars: Sequence[ShareBar]) -> list[dict[str, object]]:
-    out: list[dict[str, object]] = []
-    for bar in bars:
-        begin = 0.0
-        for part in bar.parts:
-            end = begin + part.share
-            out.append(
-                {
-                    "arm": bar.arm,
-                    "name": part.name,
-                    "begin": begin,
-                    "middle": (begin + end) / 2,
-                    "end": end,
-                    "known": part.known,
-                    "tint": {COUNTED: 1, CLAIMED: _TINT}.get(part.known, 0),
-                    "colour": style.part(part.kind),
-                    "ink": SURFACE if part.known == COUNTED else TEXT,
-                    "label": part.label,
-                    "told": part.told,
-                    "need": round(len(part.label) * _LETTER + 10),
-                }
-            )
-            begin = end
-    return out
+    return [
+        {
+            "arm": bar.arm,
+            "name": part.name,
+            "begin": begin,
+            "middle": (begin + end) / 2,
+            "end": end,
+            "known": part.known,
+            "tint": {COUNTED: 1, CLAIMED: _TINT}.get(part.known, 0),
+            "colour": style.part(part.kind),
+            "ink": SURFACE if part.known == COUNTED else TEXT,
+            "label": part.label,
+            "told": part.told,
+            "need": round(len(part.label) * _LETTER + 10),
+        }
+        for bar in bars
+        for part, (begin, end) in zip(bar.parts, _spans(p.share for p in bar.parts), strict=True)
+    ]
+
+
+def _spans(lengths: Iterable[float]) -> Iterator[tuple[float, float]]:
+    """Where each part of a bar begins and ends, one behind the other from zero."""
+    return pairwise(accumulate(lengths, initial=0.0))
+
+
+class Stretch(NamedTuple):
+    """Of a bar: `kind` for its colour, `pale` its opacity."""
+
+    name: str
+    ns: float
+    kind: str
+    pale: float
+
+
+def stretches(
+    workload: WorkloadAnswer, parts: Mapping[str, Sequence[Stretch]], *, narrow: bool = False
+) -> Spec | None:
+    """Stacked bars from zero in the order of the arms; None where no message arrived."""
+    names = [arm.arm for arm in workload.arms if arm.arm in parts]
+    values = [value for name in names for value in _stacked(name, parts[name])]
+    if not any(value["end"] for value in values):
+        return None
+    rows = [frame.labelled(name, _whole(parts[name])) for name in names]
+    y = frame.by_arm(rows, narrow)
+    axis = frame.axis(title="time of a typical message", labelExpr=frame.TIME_LABEL, tickCount=5)
+    bars = (
+        alt.Chart(frame.PARTS)
+        .mark_bar(height=_HEIGHT, xOffset=0.5, x2Offset=-0.5)
+        .encode(
+            x=alt.X("begin:Q", axis=axis),
+            x2=alt.X2("end:Q"),
+            y=y,
+            color=frame.literal("colour"),
+            opacity=alt.Opacity("opacity:Q", scale=None),
+            tooltip=frame.tooltip(arm="arm", name="part", shown="time"),
+        )
+    )
+    return frame.finish_bars([bars], y, rows, values, narrow)
+
+
+def _whole(parts: Sequence[Stretch]) -> str:
+    whole = sum(part.ns for part in parts)
+    return fmt.quantity(whole, "ns") if whole else "nothing arrived"
+
+
+def _stacked(arm: str, parts: Sequence[Stretch]) -> Iterator[dict[str, Any]]:
+    whole = sum(part.ns for part in parts)
+    for part, (begin, end) in zip(parts, _spans(part.ns for part in parts), strict=True):
+        share = percent(part.ns / whole if whole else 0.0)
+        yield {
+            "arm": arm,
+            "name": part.name,
+            "begin": begin,
+            "end": end,
+            "shown": f"{fmt.quantity(part.ns, 'ns')}, {share}",
+            "colour": style.part(part.kind),
+            "opacity": part.pale,
+        }

@@ -3,23 +3,59 @@ same as tables: nothing is in a picture or a colour only. Where there is nothing
 sentence says so.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 
+from rmwbench.analysis.metrics.network.link_bytes import BYTES
+from rmwbench.analysis.records.frames import CLASSES
+from rmwbench.report.chart.frame import drawn
 from rmwbench.report.explain import shares
+from rmwbench.report.explain.explain_charts import Stretch, stretches
 from rmwbench.report.explain.explain_charts import shares as draw
-from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, ShareBar, percent
+from rmwbench.report.explain.shares import (
+    CLAIMED,
+    COUNTED,
+    INFERRED,
+    KINDS,
+    BarPart,
+    ShareBar,
+    percent,
+)
 from rmwbench.report.view import LegendKey, Picture, Table, TableColumn
+from rmwbench.results.explain.explain_model import ChainAnswer
 from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
+from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.results.workload.lost_messages import measure, slow_of
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
 WORST = 3
-
-
-def with_legend(picture: Picture, keys: Sequence[LegendKey], tables: Sequence[Table]) -> Picture:
-    return replace(picture, keys=keys, tables=tables)
+LAYER_LOOKS = {
+    "waiting at the source": "machine",
+    "publish to notify": "way",
+    "take": "reader",
+    "hand over": "shm",
+    "publish: rclcpp and rcl": "publisher",
+    "publish: rmw": "unix",
+    "middleware: write to notify": "way",
+    "notification to take": "tcp",
+    "take: rcl": "process",
+    "take: rmw": "reader",
+    "relays": "udp",
+    "remainder": "unknown",
+}
+PALER = 0.6
+OF_CLASSES = {
+    "data": ("udp", "messages with their headers, repeats included"),
+    "acknowledgement": (
+        "reader",
+        "acknowledgements, heartbeats, gaps, TCP segments without payload",
+    ),
+    "discovery": ("shm", "the middleware's own discovery"),
+    "resolution": ("publisher", "address resolution and group membership"),
+    "other": ("machine", "anything else"),
+}
+"""Class → whose colour it has, and what it is."""
+SEEN_CLASS = 0.002
 
 
 def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
@@ -28,29 +64,21 @@ def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], fir
     return Table(columns, rows, title)
 
 
-def explained(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
-    """Paths, losses and causes of a workload."""
+def explained(workload: WorkloadAnswer) -> Iterator[Picture]:
+    """Along the chain and by layer where anything is relayed or traced; paths, causes and losses; what
+    crossed the links where hosts have any."""
     arms = workload.arms
-    yield _paths(arms, phone)
-    yield _causes(arms, phone)
-    yield _places(arms, phone)
+    if any(arm.chain for arm in arms):
+        yield _along(workload)
+    if any(arm.layers for arm in arms):
+        yield _by_layer(workload)
+    yield _paths(arms)
+    yield _causes(arms)
+    yield _places(arms)
+    yield from _links([arm for arm in arms if arm.network])
 
 
-def _figure(
-    key: str, title: str, reading: str, bars: list[ShareBar], axis: str, phone: bool, *, wide: bool
-) -> Picture:
-    spec = draw(bars, axis)
-    return Picture(
-        key,
-        title,
-        reading,
-        spec,
-        wide=wide,
-        narrow=draw(bars, axis, narrow=True) if phone else None,
-    )
-
-
-def _paths(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
+def _paths(arms: Sequence[WorkloadArm]) -> Picture:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
@@ -79,14 +107,11 @@ def _paths(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
         for one in arm.paths
     ]
     table = numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
-    return with_legend(
-        _figure("paths", title, reading, bars, "share of the payload", phone, wide=False),
-        keys,
-        (table,),
-    )
+    drawing = drawn(draw, bars, "share of the payload")
+    return Picture("paths", title, reading, keys=keys, tables=(table,), **drawing)
 
 
-def _places(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
+def _places(arms: Sequence[WorkloadArm]) -> Picture:
     bars = shares.places(arms)
     title = "Where messages went missing"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow_of(arm.losses)))
@@ -116,13 +141,12 @@ def _places(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
             count = fmt.counted(losses.not_located, "message")
             rows.append((arm.arm, "not located", "", count, share))
     table = numbers("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
-    figure = _figure(
-        "places", title, reading, bars, "share of the wanted messages", phone, wide=True
-    )
-    return with_legend(figure, shares.place_keys(arms), (table,))
+    drawing = drawn(draw, bars, "share of the wanted messages")
+    keys = shares.place_keys(arms)
+    return Picture("places", title, reading, wide=True, keys=keys, tables=(table,), **drawing)
 
 
-def _causes(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
+def _causes(arms: Sequence[WorkloadArm]) -> Picture:
     bars = shares.causes(arms)
     title = "Why the slowest were slow"
     if not bars:
@@ -162,7 +186,182 @@ def _causes(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
         ),
         numbers("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
     )
-    figure = _figure(
-        "causes", title, reading, bars, "share of the slowest messages", phone, wide=False
+    drawing = drawn(draw, bars, "share of the slowest messages")
+    keys = shares.cause_keys(arms)
+    return Picture("causes", title, reading, keys=keys, tables=tables, **drawing)
+
+
+def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
+    """Of arms whose hosts are behind links."""
+    if not arms:
+        return
+    bars = [bar for arm in arms if (bar := _bar(arm)).parts]
+    reading = (
+        "The bytes that hosts sent into the network by what they carried; the number is all of "
+        "them for each payload byte that reached another host."
     )
-    return with_legend(figure, shares.cause_keys(arms), tables)
+    seen = {part.name for bar in bars for part in bar.parts}
+    keys = [
+        LegendKey(kind, COUNTED, name, words)
+        for name, (kind, words) in OF_CLASSES.items()
+        if name in seen
+    ]
+    tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
+    yield Picture(
+        "links",
+        "What crossed the links",
+        reading,
+        wide=True,
+        keys=keys,
+        tables=tables,
+        **drawn(draw, bars, "share of the bytes"),
+    )
+
+
+def _bar(arm: WorkloadArm) -> ShareBar:
+    sent = arm.network.sent if arm.network else ()
+    parts = []
+    for name in CLASSES:
+        share = sum(one.share for one in sent if one.class_ == name)
+        if share >= SEEN_CLASS:
+            text = percent(share)
+            parts.append(
+                BarPart(
+                    name,
+                    share,
+                    OF_CLASSES[name][0],
+                    COUNTED,
+                    f"{name} {text}",
+                    f"{text} {OF_CLASSES[name][1]}",
+                )
+            )
+    return ShareBar(arm.arm, parts, fmt.metric(arm.metrics.get(BYTES)).text)
+
+
+def _sent(arms: Sequence[WorkloadArm]) -> Table:
+    found = [
+        (
+            arm.arm,
+            one.host,
+            one.class_,
+            fmt.significant_count(one.frames),
+            fmt.metric(one.bytes_per_s).full,
+            percent(one.share),
+        )
+        for arm in arms
+        if arm.network
+        for one in arm.network.sent
+    ]
+    return numbers(
+        "Who sent what",
+        ("arm", "from", "what", "frames", "bytes per second", "of all bytes"),
+        found,
+        3,
+    )
+
+
+def _lost(arms: Sequence[WorkloadArm]) -> Table:
+    found = [
+        (
+            arm.arm,
+            f"{one.host} {one.direction}",
+            _reasons(one.verdicts),
+            fmt.metric(one.bytes_per_s).full,
+            fmt.metric(one.lost).full,
+        )
+        for arm in arms
+        if arm.network
+        for one in arm.network.links
+    ]
+    return numbers(
+        "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3
+    )
+
+
+def _reasons(verdicts: Mapping[str, int]) -> str:
+    return (
+        ", ".join(f"{VERDICTS.get(v, v)} {fmt.significant_count(n)}" for v, n in verdicts.items())
+        or "none"
+    )
+
+
+def _recovered(arms: Sequence[WorkloadArm]) -> Table:
+    found = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
+    return numbers(
+        "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4
+    )
+
+
+def _along(workload: WorkloadAnswer) -> Picture:
+    chains = [(arm.arm, arm.chain) for arm in workload.arms if arm.chain]
+    parts = {name: list(_parts(chain)) for name, chain in chains}
+    reading = (
+        "From left to right the way of a message from its intended time to the last subscription: "
+        "means over the messages around the median, which add up to their end-to-end latency, the "
+        "number beside the bar."
+    )
+    columns = ("arm", "part", "messages", "lost here", "typical", "median", "p95")
+    rows = [
+        (
+            name,
+            part.name if part.kind == "transport" else f"{part.kind} {part.name}",
+            fmt.significant_count(part.count),
+            fmt.significant_count(part.lost),
+            *(fmt.metric(metric).full for metric in (part.typical, part.p50, part.p95)),
+        )
+        for name, chain in chains
+        for part in chain.parts
+    ]
+    keys = [LegendKey(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
+    return Picture(
+        "chain",
+        "Where the time goes along the chain",
+        reading,
+        wide=True,
+        keys=keys,
+        tables=(numbers("Part by part", columns, rows, 2),),
+        **drawn(stretches, workload, parts),
+    )
+
+
+def _by_layer(workload: WorkloadAnswer) -> Picture:
+    arms = [(arm.arm, arm.layers) for arm in workload.arms if arm.layers]
+    parts = {
+        name: [
+            Stretch(one.category, fmt.finite(one.time.value) or 0.0, LAYER_LOOKS[one.category], 1)
+            for one in layers
+        ]
+        for name, layers in arms
+    }
+    reading = (
+        "The same time by layer, all hops together, cut at the same places for every middleware; "
+        "what could not be told apart is the remainder."
+    )
+    rows = [
+        (name, one.category, fmt.metric(one.time).full, percent(max(0.0, one.share)))
+        for name, layers in arms
+        for one in layers
+    ]
+    seen = {one.category: one.text for _, layers in arms for one in layers}
+    keys = [
+        LegendKey(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
+        for name, kind in LAYER_LOOKS.items()
+        if name in seen
+    ]
+    return Picture(
+        "layers",
+        "Which layer takes the time",
+        reading,
+        wide=True,
+        keys=keys,
+        tables=(numbers("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),),
+        **drawn(stretches, workload, parts),
+    )
+
+
+def _parts(chain: ChainAnswer) -> Iterator[Stretch]:
+    for part in chain.parts:
+        kind, name, _ = KINDS[part.kind]
+        pale = PALER if part.kind == "transport" and part.hop % 2 == 0 else 1
+        label = part.name if part.kind == "transport" else f"{name} {part.name}"
+        yield Stretch(label, fmt.finite(part.typical.value) or 0.0, kind, pale)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.causes.median import Phase
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family
 from rmwbench.report.view import (
     Block,
@@ -33,12 +34,6 @@ WHERE: Mapping[Phase, str] = {
     Phase.WAY: "between the call's return and the reader's wake-up",
     Phase.TAKE: "in the reader's take",
 }
-BESIDE: Mapping[str, str] = {
-    "packets_per_message": "packets",
-    "context_switches_per_message": "switches",
-    "retransmitted_frames": "sent again",
-}
-"""Of a message."""
 MEANING = (
     "Before: from the intended time to the publish call, waiting and writing. Way: from the call's "
     "return until the reader is woken. Take: until it has the message; these four add up to its "
@@ -71,10 +66,11 @@ def helps(found: Sequence[Explanation]) -> Iterator[Section]:
 
 
 def _table(arms: Sequence[Explanation]) -> Table:
-    beside = [name for name in BESIDE if any(_has(m, name) for a in arms for m in a.medians)]
+    medians = [one for arm in arms for one in arm.medians]
+    beside = [name for name in medians[0].beside if any(_has(one, name) for one in medians)]
     columns: list[Head] = [TableColumn("arm"), _column("median")]
     columns += [_column(name) for name in COLUMNS.values()]
-    columns += [_column(BESIDE[name]) for name in beside] + [TableColumn("taken")]
+    columns += [_column(GLOSSARY[name].column) for name in beside] + [TableColumn("taken")]
     families = [family for family in Family if any(arm.family is family for arm in arms)]
     rows = [
         TableRow(

@@ -13,7 +13,6 @@ from rmwbench.report import view as shown
 from rmwbench.report.chart.style import svg_of
 from rmwbench.report.view import (
     Block,
-    Code,
     Facts,
     Items,
     On,
@@ -22,6 +21,7 @@ from rmwbench.report.view import (
     Table,
     TableCell,
     Text,
+    Verbatim,
     View,
 )
 from rmwbench.whole_file import make_directory, write_whole
@@ -39,7 +39,7 @@ def write_markdown(
     `charts`: only those of these keys; all where None."""
     import vl_convert
 
-    from rmwbench.report.chart.charts import with_card
+    from rmwbench.report.chart.frame import with_card
 
     path = Path(path)
     directory = charts_directory(path)
@@ -107,7 +107,7 @@ def render_blocks(
             yield from _table(block)
         elif isinstance(block, Picture):
             yield from _picture(block, images)
-        elif isinstance(block, Code):
+        elif isinstance(block, Verbatim):
             yield from ("```text", block.text.replace("```", "'''"), "```", "")
 
 
@@ -153,14 +153,7 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """A table of texts that are Markdown already, and the empty line behind it."""
-    heads = list(heads)
-    yield from map(_line, (heads, ["---"] * len(heads), *rows))
-    yield ""
-
-
-def _cell(value: TableCell | Code | str) -> str:
+def _cell(value: TableCell | Verbatim | str) -> str:
     cell = shown.cell(value)
     text = escape(cell.text)
     if cell.link.startswith("http"):

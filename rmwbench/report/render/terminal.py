@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.segment import Segment, Segments
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
 from rmwbench.report import view as shown
 from rmwbench.report.view import (
     Block,
-    Code,
     Facts,
     Items,
     On,
@@ -29,6 +29,7 @@ from rmwbench.report.view import (
     TableRow,
     Text,
     Tone,
+    Verbatim,
     View,
 )
 from rmwbench.typed import as_typed
@@ -58,12 +59,12 @@ def print_view(view: View, console: Console) -> None:
     """Prints it. What it shows was written by others, so control characters are made visible."""
     console.print()
     _paragraph(console, view.title, style="bold")
-    _blocks(view.about, console)
+    print_blocks(view.about, console)
     for section in view.sections:
         _section(section, console)
     if any(On.TERMINAL in block.on for block in view.answer):
         console.print()
-        _blocks(view.answer, console)
+        print_blocks(view.answer, console)
 
 
 def _section(section: Section, console: Console) -> None:
@@ -77,10 +78,10 @@ def _section(section: Section, console: Console) -> None:
         for cell in section.head:
             said.append(f"  {_plain(cell.text)}", style=f"not bold {STYLES.get(cell.tone, '')}")
         console.print(said)
-    _blocks(section.blocks, console)
+    print_blocks(section.blocks, console)
 
 
-def _blocks(blocks: Sequence[Block], console: Console) -> None:
+def print_blocks(blocks: Sequence[Block], console: Console) -> None:
     there = [block for block in blocks if On.TERMINAL in block.on]
     for place, block in enumerate(there):
         if isinstance(block, Section):
@@ -97,7 +98,7 @@ def _blocks(blocks: Sequence[Block], console: Console) -> None:
             if place and isinstance(there[place - 1], Table | Facts | Section):
                 console.print()
             _table(block, console)
-        elif isinstance(block, Code):
+        elif isinstance(block, Verbatim):
             console.print(RichText(printable(block.text)), soft_wrap=True)
 
 
@@ -175,7 +176,7 @@ def _table(table: Table, console: Console) -> None:
         if place:
             console.print()
         widths = _widths(part, needed, wanted, console.width)
-        console.print(_part(columns, rows, cells, widths))
+        _print_part(_part(columns, rows, cells, widths), console)
     _more(len(table.rows), table.most, console)
 
 
@@ -185,10 +186,11 @@ def _more(there: int, most: int | None, console: Console) -> None:
         _paragraph(console, told, style="dim")
 
 
-def _cell(value: TableCell | str, column: TableColumn, row: TableRow) -> RichText:
+def _cell(value: TableCell | Verbatim | str, column: TableColumn, row: TableRow) -> RichText:
     cell = shown.cell(value)
     style = STYLES.get(cell.tone or row.tone, "")
-    text = RichText(_plain(cell.text), style=style)
+    told = printable(cell.text) if isinstance(value, Verbatim) else _plain(cell.text)
+    text = RichText(told, style=style)
     if cell.detail and column.detail:
         text.append(" " if column.detail == "beside" else "\n").append(_plain(cell.detail))
     return text
@@ -257,6 +259,16 @@ def _part(
             table.add_row(RichText(_plain(row.heading), style="dim italic"))
         table.add_row(*(line[n] for n in widths))
     return table
+
+
+def _print_part(table: RichTable, console: Console) -> None:
+    """Without the blanks that rich ends a line with: they are copied and compared with the rest."""
+    for line in console.render_lines(table, pad=False):
+        while line and not line[-1].text.strip():
+            line.pop()
+        if line:
+            line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+        console.print(Segments([*line, Segment.line()]), end="", soft_wrap=True)
 
 
 def _print_rows(

@@ -9,7 +9,6 @@ from shlex import quote
 from rmwbench.report.chart import style
 from rmwbench.report.view import (
     Bar,
-    Code,
     Facts,
     On,
     Picture,
@@ -19,12 +18,14 @@ from rmwbench.report.view import (
     TableColumn,
     TableRow,
     Tone,
+    Verbatim,
 )
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import spread_words
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import named_level
 
 METRICS = (
     TableColumn("metric"),
@@ -51,7 +52,7 @@ def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
 
     return [
         _carded(doc, workload, one, On.EVERYWHERE if one.key == COMPARISON else On.DOCUMENT)
-        for one in figures(workload, phone=True)
+        for one in figures(workload)
         if one.spec is not None or one.key == "loss"
     ]
 
@@ -74,17 +75,11 @@ def figures(
     doc: SuiteAnswer, workload: WorkloadAnswer, pictures: Sequence[Picture]
 ) -> Iterator[Section]:
     """The pictures of a workload but the first, and those that explain its arms."""
-    from rmwbench.report.chart.chain_chart import chains
     from rmwbench.report.explain.figures import explained
-    from rmwbench.report.explain.links import links
 
     others = [one for one in pictures if one.key != COMPARISON]
     yield Section("", others, look="figures")
-    why = [
-        _carded(doc, workload, one, On.PAGE)
-        for find in (chains, explained, links)
-        for one in find(workload, phone=True)
-    ]
+    why = [_carded(doc, workload, one, On.PAGE) for one in explained(workload)]
     title = "Where the bytes went, where messages went missing, why the slowest were slow"
     yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
 
@@ -94,15 +89,15 @@ def topic_figures(doc: SuiteAnswer, workload: WorkloadAnswer, topic: TopicAnswer
 
     drawn = [
         _carded(doc, workload, one, topic=topic.topic)
-        for one in of_topic(topic, phone=True)
+        for one in of_topic(topic)
         if one.spec is not None or one.key == "loss"
     ]
     figures = Section("", drawn, look="figures")
     return Section(f"Charts of {topic.topic}", [figures], folded=True, on=On.PAGE)
 
 
-def text(found: str) -> Code:
-    return Code(found)
+def text(found: str) -> Verbatim:
+    return Verbatim(found)
 
 
 def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Section]:
@@ -130,7 +125,7 @@ def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Se
 
 def _facts(
     doc: SuiteAnswer, workload: WorkloadAnswer, arm: WorkloadArm
-) -> Iterator[tuple[str, TableCell | Code | str]]:
+) -> Iterator[tuple[str, TableCell | Verbatim | str]]:
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
     floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
     said = f"{what}. {verdict.reason}" if what else verdict.reason
@@ -147,7 +142,7 @@ def _facts(
     counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
     yield "trials", f"{numbers} {counts}"
     for failure in trials.failures:
-        yield f"trial {failure.trial} {failure.status}", Code(failure.reason or "")
+        yield f"trial {failure.trial} {failure.status}", Verbatim(failure.reason or "")
     released = f", released {arm.release_date}" if arm.release_date else ""
     yield "middleware", f"{arm.middleware} {arm.version}{released}, layer {arm.layer}"
     for name in SETTINGS:
@@ -158,9 +153,10 @@ def _facts(
     configuration = arm.configuration
     yield "profile", f"{arm.profile}{f' ({configuration.format})' if configuration else ''}"
     if configuration:
-        yield "", Code(configuration.text or "")
+        yield "", Verbatim(configuration.text or "")
     yield "environment", TableCell(doc.machine.summary, link="#machine")
-    names = f"--workload {quote(workload.workload)} --arm {quote(arm.arm)}"
+    levels = (f" --at {quote(named_level(*one))}" for one in workload.levels.items())
+    names = f"--workload {quote(workload.name)}{''.join(levels)} --arm {quote(arm.arm)}"
     yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
     query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
     yield "raw", f"`rmwbench query {query} {quote(campaign.directory)}`"

@@ -114,7 +114,7 @@ def _meaning(ladders: Sequence[Levels]) -> str:
 
 
 def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
-    from rmwbench.report.chart.level_chart import along
+    from rmwbench.report.chart.charts import along
     from rmwbench.report.chart.workload_charts import card
 
     title = title_of(ladders[0].primary_metric)

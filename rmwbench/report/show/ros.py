@@ -200,7 +200,7 @@ def _of(count: int | None, sent: int) -> str:
     """`12 (3.1 %)`; `–` for what nobody counted."""
     if count is None:
         return "–"
-    return f"{count} ({fmt.significant(100 * count / sent)} %)" if count and sent else str(count)
+    return f"{count} ({fmt.percent(count / sent, 3)})" if count and sent else str(count)
 
 
 def _number(value: float | None, factor: float, unit: str) -> str:

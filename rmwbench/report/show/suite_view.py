@@ -11,7 +11,7 @@ from math import inf
 
 from markupsafe import Markup
 
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.report import machine_view
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.show import evidence_view, level_view, notes, ros
@@ -201,7 +201,7 @@ def _groups(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
         if verdict == "worse":
-            cost = words(workload.primary_metric).cost
+            cost = words(workload.primary_metric).as_lower_is_better
             arms.sort(key=lambda arm: _worse_by(arm, cost))
         if arms:
             told = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)

@@ -112,7 +112,7 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
     """An arm per row: the columns that this workload has, and its verdict, which a terminal has
     beside the latencies; when it was released and how far above the floor it is it has not."""
     chosen = [(one, choice.chosen(workload, one)) for one in choice.of(workload)]
-    first = [pair for pair in chosen if pair[0].group == "latency"]
+    first = [pair for pair in chosen if pair[0].leads]
     others = [pair for pair in chosen if pair not in first]
     columns = [
         TableColumn("arm"),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 
 from rmwbench.analysis.causes.symptoms import Symptom
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import FractionChange
 from rmwbench.analysis.verdicts.verdict import BlockRatio
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
@@ -124,13 +124,14 @@ def _gains(tried: Sequence[TriedRemedy]) -> Iterator[str]:
 
 
 def gain(one: TriedRemedy) -> str:
-    """With its verdict; empty where there is nothing to say of this metric."""
+    """With its verdict; empty where there is nothing to say of this metric. An end of an interval
+    that is on the other side of its word is negative."""
     effect, verdict = one.answer.effect, one.answer.verdict
     if isinstance(effect, FractionChange):
         if not effect.value and verdict == "equivalent":
             return ""
-        word = "more" if effect.value > 0 else "less"
-        ends = sorted(abs(end) * 100 for end in (effect.low, effect.high))
+        word, sign = ("more", 1) if effect.value > 0 else ("less", -1)
+        ends = sorted(sign * end * 100 for end in (effect.low, effect.high))
         between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
         return f"{fmt.points(effect.value)} {word} {between} is missing ({verdict})"
     if isinstance(effect, BlockRatio) and isfinite(effect.value):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from rmwbench.analysis.metrics.fates import HELD, Fates
-from rmwbench.analysis.verdicts.ordered_by import is_cost, words
+from rmwbench.analysis.verdicts.ranking_words import is_resource, words
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
@@ -33,7 +33,13 @@ def conclusions(
     along = {name for one in shown.levels for name in one.comparisons}
     for workload in shown.workloads:
         out += _workload(workload, margin, along=workload.workload in along)
-    out += _campaign(shown, calibrated=calibrated, margin=margin, one_host=one_host)
+    of_campaign = (
+        *_amount(shown),
+        *_small_own_cost(shown),
+        *_slowed(shown),
+        *_scope(shown, calibrated=calibrated, margin=margin, one_host=one_host),
+    )
+    out += (Conclusion(kind="caution", workload=None, text=text) for text in of_campaign)
     return tuple(out)
 
 
@@ -67,52 +73,54 @@ def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusi
         whole = headline(w)
         lines.append(("conclude", f"{whole.answer} {whole.detail}".rstrip()))
     for part in topics or (w,):
-        where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
-        lines += [
-            ("caution", f"{where}{a.arm}: {said}.")
-            for a in facts.contenders(part)
-            if (said := unlike(a.spread))
-        ]
-        for opening, of_family in facts.families(part):
-            lines += [
-                (kind, f"{where}{facts.opened(opening, text)}")
-                for kind, text in (
-                    *_decided(of_family, margin, along=along),
-                    *_below_floor(of_family, margin),
-                )
-            ]
+        lines += _part(part, margin, along=along)
     lines += _tuning(w)
-    arms = facts.contenders(w)
+    lines += [("caution", text) for text in (*_undone(w), *done.voids_per_arm(w), *_doubts(w))]
+    return [Conclusion(kind=kind, workload=w.workload, text=text) for kind, text in lines]
+
+
+def _part(part: Part, margin: float, *, along: bool) -> Iterator[Said]:
+    """Of a topic, or of a workload without topics that are judged."""
+    where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
+    for a in facts.contenders(part):
+        if said := unlike(a.spread):
+            yield "caution", f"{where}{a.arm}: {said}."
+    for opening, of_family in facts.families(part):
+        lines = (*_decided(of_family, margin, along=along), *_below_floor(of_family, margin))
+        for kind, text in lines:
+            yield kind, f"{where}{facts.opened(opening, text)}"
+
+
+def _undone(w: WorkloadAnswer) -> Iterator[str]:
+    """The trials of each arm that failed or are void."""
     for a in w.arms:
         t = a.trials
         if bad := done.told_one_by_one(a):
             counts = Counter(one.status for one in bad)
             kinds = " and ".join(f"{counts[k]} {k}" for k in ("failed", "void") if counts[k])
             first = str(bad[0].reason or "no reason recorded").splitlines()[0]
-            of = t.done + t.failed + t.void
-            lines.append(("caution", f"{a.arm}: {kinds} of {of} trials; the first: {first}"))
-    lines += [("caution", text) for text in done.voids_per_arm(w)]
+            yield f"{a.arm}: {kinds} of {t.done + t.failed + t.void} trials; the first: {first}"
+
+
+def _doubts(w: WorkloadAnswer) -> Iterator[str]:
+    """What its numbers suffer from, without deciding a verdict."""
     if (own := w.own_cost) and (own.largest_share is None or own.largest_share >= LARGE):
-        lines.append(("caution", own.text))
+        yield own.text
     if count := len(w.machine_bound_blocks):
-        lines.append(
-            (
-                "caution",
-                f"{fmt.counted(count, 'block')} in no verdict here, for any arm: the processors "
-                "were busy to more than 90 % in one of its trials, and a verdict about a network "
-                "may not rest on that.",
-            )
+        yield (
+            f"{fmt.counted(count, 'block')} in no verdict here, for any arm: the processors were "
+            "busy to more than 90 % in one of its trials, and a verdict about a network may not "
+            "rest on that."
         )
-    lines += [("caution", f"{a.arm}: {text}.") for a in arms if (text := slow_of(a.losses))]
+    arms = facts.contenders(w)
+    for a in arms:
+        if text := slow_of(a.losses):
+            yield f"{a.arm}: {text}."
     if any(a.unlike for a in arms):
-        lines.append(
-            (
-                "caution",
-                f"{_list([a.arm for a in arms if a.unlike])}: compared, but unlike the "
-                "others in more than the middleware; see the notes below its table.",
-            )
+        yield (
+            f"{_list([a.arm for a in arms if a.unlike])}: compared, but unlike the others in more "
+            "than the middleware; see the notes below its table."
         )
-    return [Conclusion(kind=kind, workload=w.workload, text=text) for kind, text in lines]
 
 
 def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
@@ -120,16 +128,8 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
     deciding, as cautions."""
     part, order = facts.labelled(part), words(part.primary_metric)
     found = facts.of_workload(part)
-    not_said = (
-        facts.Open
-        | facts.Between
-        | facts.Alone
-        | facts.NoDataFact
-        | facts.Unable
-        | facts.DeliversLess
-    )
     lines: list[Said] = []
-    if decided := [fact for fact in found if not isinstance(fact, not_said)]:
+    if decided := [fact for fact in found if fact.concludes]:
         text = facts.sentence(decided, order)
         if any(isinstance(fact, facts.Equal) for fact in decided):
             text = f"{text.removesuffix('.')} (the margin is {margin * 100:.2g} %)."
@@ -163,8 +163,8 @@ def _below_floor(part: Part, margin: float) -> list[Said]:
         for a in facts.contenders(part)
         if a.times_floor.value is not None
         and (end := a.times_floor.low if order.higher else a.times_floor.high) is not None
-        and order.cost(end) < 1
-        and order.cost(a.times_floor.value) * (1 + margin) < 1
+        and order.as_lower_is_better(end) < 1
+        and order.as_lower_is_better(a.times_floor.value) * (1 + margin) < 1
     ]
     floor = next((a.arm for a in part.arms if a.role == "floor"), None)
     if floor is None or not below:
@@ -239,13 +239,11 @@ def _tuning(w: WorkloadAnswer) -> list[Said]:
     return out
 
 
-def _campaign(
-    d: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
-) -> list[Conclusion]:
+def _amount(d: SuiteAnswer) -> Iterator[str]:
+    """How much was measured, and how much that is worth."""
     c = d.campaign
-    texts = []
     if not c.finished:
-        texts.append(
+        yield (
             f"The campaign is not finished: {c.trials.done} of {c.trials.planned} "
             "trials are done. `rmwbench resume` continues it."
         )
@@ -253,53 +251,60 @@ def _campaign(
         pass  # nothing was compared, so no number of blocks would decide more
     elif c.blocks_complete < 5:
         counted = fmt.counted(c.blocks_complete, "block is", "blocks are")
-        texts.append(f"Only {counted} complete: with fewer than 5 nothing is decided.")
+        yield f"Only {counted} complete: with fewer than 5 nothing is decided."
     elif c.blocks_complete < 10:
-        texts.append(
+        yield (
             f"{c.blocks_complete} blocks are few: a difference that is not decided may well be "
             "there; each workload says what could have been seen."
         )
     alike = d.block_correlation
     if alike is not None and alike.inflates:
-        texts.append(
+        yield (
             "Neighbouring blocks resemble each other in the same arm (correlation "
             f"{alike.value:.2f}; chance alone gives ± {alike.error:.2f}): intervals are "
             "wider for it, and errors may still be above 5 %."
         )
-    texts += _small_own_cost(d)
-    if any(a.traced for w in d.workloads for a in w.arms):
-        texts.append(
+
+
+def _slowed(d: SuiteAnswer) -> Iterator[str]:
+    """What was recorded at the cost of time."""
+    arms = [arm for workload in d.workloads for arm in workload.arms]
+    if any(arm.traced for arm in arms):
+        yield (
             "This campaign was traced: recording every thread's schedule costs time, so its "
             "latencies compare with those of other traced campaigns only."
         )
-    if any(is_untimed(arm) for workload in d.workloads for arm in workload.arms):
-        texts.append(
+    if any(map(is_untimed, arms)):
+        yield (
             "This campaign counted allocations, which costs time: its latencies and processor "
             "times are not results, and no verdict rests on them."
         )
-    texts.append(
+
+
+def _scope(d: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
+    """What the numbers hold for."""
+    yield (
         "This holds for this machine, on this day, with these versions and configurations; another "
         "machine may order them differently."
     )
     if one_host:
-        texts.append("All processes ran on one host: nothing here is about a network.")
+        yield "All processes ran on one host: nothing here is about a network."
     if not calibrated:
-        texts.append(
+        yield (
             "This machine's own noise (the same arm against itself, A/A) was not measured: no "
             f"difference below {margin * 100:.2g} % is claimed, but a biased machine could still "
             "show one."
         )
-    if not all(is_cost(w.primary_metric) for w in d.workloads):
-        texts.append(
+    if not all(is_resource(w.primary_metric) for w in d.workloads):
+        yield (
             "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): "
             "compare them between arms with care, and not at all with numbers from elsewhere."
         )
-    if c.trials.void:
-        texts.append(
-            f"{fmt.counted(c.trials.void, 'trial')} void, by rules that look at the machine "
+    if count := d.campaign.trials.void:
+        yield (
+            f"{fmt.counted(count, 'trial')} void, by rules that look at the machine "
             "or the path only, never at the result; no number contains them."
         )
-    return [Conclusion(kind="caution", workload=None, text=t) for t in texts]
 
 
 def _small_own_cost(d: SuiteAnswer) -> Iterator[str]:

@@ -8,7 +8,7 @@ report makes against the report's own numbers (tests/report/test_facts.py), with
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, overload
+from typing import Any, ClassVar, Literal, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.aggregate import judged_loss
@@ -25,7 +25,8 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     OPEN,
     UNKNOWN,
 )
-from rmwbench.analysis.verdicts.ordered_by import Words, phrase, words
+from rmwbench.analysis.verdicts.over_topics import is_carried
+from rmwbench.analysis.verdicts.ranking_words import RankingWords, phrase, words
 from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName
 from rmwbench.results.shown import (
     AnyArm,
@@ -44,75 +45,118 @@ UNLIKE = 0.01
 """The share of messages from which on an arm that is named first delivers unlike one that delivers
 them all, be it in few blocks only."""
 
-MOST_LOST = 0.1
-"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
-shipped (limits/) allows more."""
-RATES = ("achieved_rate", "achieved_throughput", "sent_rate")
-"""Judged by these a publisher sends as fast as it can: nobody asked for all to be delivered."""
+
+AnswerTone = Literal["decided", "shared", "open", "none"]
 
 
 @dataclass(frozen=True)
-class NoneCarries:
-    """No contender with data delivers what was asked: (arm, what became of the rest)."""
+class WorkloadFact:
+    """`tone`: of an answer that begins with it. `concludes`: whether it is decided, so that it stands
+    under what may be concluded. `beside_none`: whether it is worth saying where no arm carries the
+    workload."""
+
+    tone: ClassVar[AnswerTone] = "open"
+    concludes: ClassVar[bool] = True
+    beside_none: ClassVar[bool] = False
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The arms of which it says that they are the best, or may be."""
+        return ()
+
+    def clause(self, order: RankingWords) -> str:
+        raise NotImplementedError
+
+    def advice(self, order: RankingWords) -> str:
+        """What to take, of a fact that says it."""
+        return self.clause(order)
+
+
+@dataclass(frozen=True)
+class OfArm(WorkloadFact):
+    """A decided fact of the one arm that is ahead."""
+
+    tone: ClassVar[AnswerTone] = "decided"
+    arm: str
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return (self.arm,)
+
+
+@dataclass(frozen=True)
+class OfArms(WorkloadFact):
+    """The same statement of each of these arms. `verbs`: of one, and of several."""
+
+    verbs: ClassVar[tuple[str, str]]
+    arms: tuple[str, ...]
+
+    def clause(self, order: RankingWords) -> str:
+        return f"{names(self.arms)} {_verb(self.arms, *self.verbs)}"
+
+
+@dataclass(frozen=True)
+class NoneCarries(WorkloadFact):
+    """No contender with data delivers what was asked: (arm, what became of the rest). `where`: to
+    which of the parts that are judged one by one, such as `for viewer`."""
 
     fates: tuple[tuple[str, Fates], ...]
+    where: str = ""
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         told: list[str] = []
         losing = False
         for arm, one in self.fates:
             again = losing and one.loses_only
             told.append(f"{arm} {fmt.percent(one.lost) if again else one.verbs()}")
             losing = one.loses_only
-        return f"no arm carries this: {', '.join(told)}"
+        where = f"{self.where} " if self.where else ""
+        return f"{where}no arm carries this: {', '.join(told)}"
 
 
 @dataclass(frozen=True)
-class Best:
+class Best(OfArm):
     """Every other contender with data is decided to be worse, and none has a smaller primary
     metric. `fates`: what became of its messages that did not arrive, where it is worth telling."""
 
-    arm: str
     fates: Fates | None = None
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return f"{self.arm} {order.best}{_although(self.fates)}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         return f"take {self.arm}: it {order.best}{_although(self.fates)}"
 
 
 @dataclass(frozen=True)
-class BestByDelivery:
+class BestByDelivery(OfArm):
     """Every other contender with data is decided to be worse; `faster` have a smaller primary
     metric and are worse for what they do not deliver. `fates`: as of `Best`."""
 
-    arm: str
     faster: tuple[str, ...]
     fates: Fates | None = None
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return f"{self.arm} is the best: {self._others()}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         return f"take {self.arm}: {self._others()}"
 
     def _others(self) -> str:
-        deliver = "delivers" if len(self.faster) == 1 else "deliver"
+        deliver = _verb(self.faster, "delivers", "deliver")
         too = "" if self.fates is None else f"; {self.arm} itself {self.fates.verbs()}"
         return f"{names(self.faster)} may be faster, but {deliver} less{too}"
 
 
 @dataclass(frozen=True)
-class BestByBlocks:
+class BestByBlocks(OfArm):
     """Every other contender with data is decided to be worse within blocks, although the pooled
     metric of `smaller` is smaller: blocks were lost, or their level moved."""
 
-    arm: str
     smaller: tuple[str, ...]
 
-    def clause(self, order: Words) -> str:
-        verb = "is" if len(self.smaller) == 1 else "are"
+    def clause(self, order: RankingWords) -> str:
+        verb = _verb(self.smaller, "is", "are")
         return (
             f"{self.arm} is the best: {names(self.smaller)} {verb} {order.worse} within the blocks "
             "that they share, although not over all blocks together"
@@ -120,14 +164,13 @@ class BestByBlocks:
 
 
 @dataclass(frozen=True)
-class DeliversMost:
+class DeliversMost(OfArm):
     """The best by what it delivers; its primary metric (`title`) is infinite, so it is not fast."""
 
-    arm: str
     title: str
     fates: Fates
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return (
             f"{self.arm} delivers most, although it {self.fates.verbs()}, and its {self.title} is "
             "infinite too"
@@ -135,19 +178,21 @@ class DeliversMost:
 
 
 @dataclass(frozen=True)
-class Alone:
+class Alone(WorkloadFact):
     """The only contender with data; `absent` have none, `failing` failed in every trial, of which
     there are too few to say that they do not work."""
 
+    tone: ClassVar[AnswerTone] = "none"
+    concludes: ClassVar[bool] = False
     arm: str
     absent: tuple[str, ...] = ()
     failing: tuple[str, ...] = ()
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         if not self.absent and not self.failing:
             return f"{self.arm} was measured alone, so there is nothing to compare it with"
         others = [
-            f"{names(arms)} {'has' if len(arms) == 1 else 'have'} {what}"
+            f"{names(arms)} {_verb(arms, 'has', 'have')} {what}"
             for arms, what in (
                 (self.absent, "none"),
                 (self.failing, "failed in every trial so far"),
@@ -161,66 +206,75 @@ class Alone:
 
 
 @dataclass(frozen=True)
-class OnlyOne:
+class OnlyOne(OfArm):
     """The only contender of which trials came to their end; that others do not work is decided.
     `fates`: as of `Best`."""
 
-    arm: str
     fates: Fates | None = None
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return f"{self.arm} is the only arm that works here{_although(self.fates)}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         return f"take {self.arm}: it is the only arm that works here{_although(self.fates)}"
 
 
 @dataclass(frozen=True)
-class Equal:
+class Equal(WorkloadFact):
     """Each is decided not to be slower than any other arm by more than the margin, but for `faster`,
     which are worse for what they do not deliver. `fates`: (arm, as of `Best`), where it is worth
     telling."""
 
+    tone: ClassVar[AnswerTone] = "shared"
     arms: tuple[str, ...]
     faster: tuple[str, ...] = ()
     fates: tuple[tuple[str, Fates], ...] = ()
 
-    def clause(self, order: Words) -> str:
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return self.arms
+
+    def clause(self, order: RankingWords) -> str:
         if len(self.arms) == 1:
             return f"{self.arms[0]} is {self._alone(order)}"
         return f"{names(self.arms)} {self._together(order)}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         if len(self.arms) == 1:
             return f"take {self.arms[0]}: it is {self._alone(order)}"
         return f"take {names(self.arms, 'or')}: they {self._together(order)}"
 
-    def _alone(self, order: Words) -> str:
+    def _alone(self, order: RankingWords) -> str:
         others = "any other that delivers as much" if self.faster else "any other"
         own = self.fates[0][1] if self.fates else None
         return f"not {order.behind_of(others)} by more than the margin{_although(own)}"
 
-    def _together(self, order: Words) -> str:
+    def _together(self, order: RankingWords) -> str:
         told = [f"{arm} {fates.verbs()}" for arm, fates in self.fates]
         although = f", although {names(told)}" if told else ""
         return f"{order.alike}, within the margin{although}"
 
 
 @dataclass(frozen=True)
-class Between:
+class Between(WorkloadFact):
     """None of these is decided against another: one or several of them are the best. `fates`: (arm,
     as of `Best`), of those that did not deliver everything."""
 
+    concludes: ClassVar[bool] = False
     arms: tuple[str, ...]
     all_arms: bool
     fates: tuple[tuple[str, Fates], ...] = ()
 
-    def clause(self, order: Words) -> str:
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return self.arms
+
+    def clause(self, order: RankingWords) -> str:
         if self.all_arms:
             return f"nothing is decided yet between {names(self.arms)}{_but(self.fates)}"
         return f"which of {names(self.arms)} {order.best} is not decided{_but(self.fates)}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         if self.all_arms:
             return self.clause(order)
         which = "which of the two" if len(self.arms) == 2 else "which of them"
@@ -229,19 +283,24 @@ class Between:
 
 
 @dataclass(frozen=True)
-class DeliverAll:
+class DeliverAll(WorkloadFact):
     """These deliver every message in every block, and every other contender that is not decided to
     be worse loses some in each block (`others`), which no ratio is worth."""
 
+    tone: ClassVar[AnswerTone] = "decided"
     arms: tuple[str, ...]
     others: tuple[tuple[str, Fates], ...]
 
-    def clause(self, order: Words) -> str:
-        verb = "delivers" if len(self.arms) == 1 else "deliver"
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return self.arms
+
+    def clause(self, order: RankingWords) -> str:
+        verb = _verb(self.arms, "delivers", "deliver")
         return f"{names(self.arms)} {verb} every message, and {self._others()}"
 
-    def advice(self, order: Words) -> str:
-        verb = "it delivers" if len(self.arms) == 1 else "they deliver"
+    def advice(self, order: RankingWords) -> str:
+        verb = _verb(self.arms, "it delivers", "they deliver")
         return f"take {names(self.arms, 'or')}: {verb} every message, and {self._others()}"
 
     def _others(self) -> str:
@@ -249,25 +308,30 @@ class DeliverAll:
 
 
 @dataclass(frozen=True)
-class TradeOff:
+class TradeOff(WorkloadFact):
     """`whole` delivers every message, and is decided to be worse than `lossy` by the primary metric
     (`ratio` to it, where there is one), which does not."""
 
+    tone: ClassVar[AnswerTone] = "decided"
     whole: str
     lossy: str
     ratio: float | None
     fates: Fates
 
-    def clause(self, order: Words) -> str:
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return (self.whole,)
+
+    def clause(self, order: RankingWords) -> str:
         return f"{self.whole} delivers every message and {self._costs(order)}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         return (
             f"take {self.whole} if every message counts: it delivers them all and "
             f"{self._costs(order)}"
         )
 
-    def _costs(self, order: Words) -> str:
+    def _costs(self, order: RankingWords) -> str:
         which = f"{self.lossy}, which {self.fates.verbs()}"
         if self.ratio is None:
             return f"is {order.behind_of(which)}"
@@ -275,7 +339,7 @@ class TradeOff:
 
 
 @dataclass(frozen=True)
-class Slower:
+class Slower(WorkloadFact):
     """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by
     sign, where messages that did not arrive reach the metric. `lead`: whether `against` is who the sentence is
     about."""
@@ -284,7 +348,7 @@ class Slower:
     arms: tuple[tuple[str, float | None], ...]
     lead: bool = True
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         known = [(arm, value) for arm, value in self.arms if value is not None]
         signed = [arm for arm, value in self.arms if value is None]
         than = "" if self.lead else f" as {self.against}"
@@ -300,45 +364,47 @@ class Slower:
                 f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}"
             )
         if signed:
-            verb = "is" if len(signed) == 1 else "are"
             said.append(
-                f"{names(signed)} {verb} {order.behind_of(self.against)}: "
+                f"{names(signed)} {_verb(signed, 'is', 'are')} {order.behind_of(self.against)}: "
                 f"{order.why_infinite('the metric')}"
             )
         return ", ".join(said)
 
 
 @dataclass(frozen=True)
-class DeliversLess:
-    """Decided by delivery: what became of the arm's messages that did not arrive."""
+class DeliversLess(WorkloadFact):
+    """Decided by delivery: what became of the arm's messages that did not arrive. It has a line of
+    its own under what may be concluded."""
 
+    concludes: ClassVar[bool] = False
     arm: str
     against: str
     fates: Fates
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return f"{self.arm} {self.fates.verbs() or f'delivers less than {self.against}'}"
 
 
 @dataclass(frozen=True)
-class NotGranted:
+class NotGranted(WorkloadFact):
     """Their configuration asks the kernel for more than it grants (`settings`, the kernel's names),
     so they ran with another one, and no factor is told."""
 
+    beside_none: ClassVar[bool] = True
     arms: tuple[str, ...]
     settings: tuple[str, ...]
 
-    def clause(self, order: Words) -> str:
-        verb, its = ("asks", "its") if len(self.arms) == 1 else ("ask", "their")
+    def clause(self, order: RankingWords) -> str:
         return (
-            f"{names(self.arms)} {verb} the kernel for more than it grants "
-            f"({', '.join(self.settings)}), so this is not yet {its} configuration "
+            f"{names(self.arms)} {_verb(self.arms, 'asks', 'ask')} the kernel for more than it grants "
+            f"({', '.join(self.settings)}), so this is not yet {_verb(self.arms, 'its', 'their')} "
+            "configuration "
             "(`rmwbench doctor --fix` changes that)"
         )
 
 
 @dataclass(frozen=True)
-class NotStationary:
+class NotStationary(WorkloadFact):
     """Their latency rises or falls within the window, so its quantiles are moments of a ramp and no
     factor is told. `slower`: they are decided to be slower all the same; `all_arms`: no contender
     with data has a stationary latency."""
@@ -351,8 +417,8 @@ class NotStationary:
     def arms(self) -> tuple[str, ...]:
         return tuple(arm for arm, *_ in self.ramps)
 
-    def clause(self, order: Words) -> str:
-        verb = "is" if len(self.ramps) == 1 else "are"
+    def clause(self, order: RankingWords) -> str:
+        verb = _verb(self.arms, "is", "are")
         also = f"{order.worse} and " if self.slower else ""
         rise = all(drift.rises for _, drift, _ in self.ramps)
         move = "rises" if rise else "falls" if len(self.ramps) == 1 else "rises or falls"
@@ -383,61 +449,58 @@ def _ramp(drift: Drift, found: Settling | None) -> str:
 
 
 @dataclass(frozen=True)
-class DoesNotWork:
+class DoesNotWork(OfArms):
     """Decided by failure: by its own fault not one of the trials of each came to its end."""
 
-    arms: tuple[str, ...]
+    verbs: ClassVar[tuple[str, str]] = (
+        "does not work here: it failed in each of",
+        "do not work here: they failed in each of",
+    )
+    beside_none: ClassVar[bool] = True
     trials: int
 
-    def clause(self, order: Words) -> str:
-        if len(self.arms) == 1:
-            return f"{self.arms[0]} does not work here: it failed in each of {self.trials} trials"
-        return f"{names(self.arms)} do not work here: they failed in each of {self.trials} trials"
+    def clause(self, order: RankingWords) -> str:
+        return f"{super().clause(order)} {self.trials} trials"
 
 
 @dataclass(frozen=True)
-class Open:
+class Open(OfArms):
     """Undecided against the lead."""
 
-    arms: tuple[str, ...]
-
-    def clause(self, order: Words) -> str:
-        return f"{names(self.arms)} {'is' if len(self.arms) == 1 else 'are'} open"
+    verbs: ClassVar[tuple[str, str]] = ("is open", "are open")
+    concludes: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
-class NoDataFact:
-    arms: tuple[str, ...]
-
-    def clause(self, order: Words) -> str:
-        return f"{names(self.arms)} {'has' if len(self.arms) == 1 else 'have'} no data"
+class NoDataFact(OfArms):
+    verbs: ClassVar[tuple[str, str]] = ("has no data", "have no data")
+    concludes: ClassVar[bool] = False
+    beside_none: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
-class Unable:
+class Unable(OfArms):
     """Not run: what the workload asks for is not supported."""
 
-    arms: tuple[str, ...]
-
-    def clause(self, order: Words) -> str:
-        return f"{names(self.arms)} {'is' if len(self.arms) == 1 else 'are'} not supported"
+    verbs: ClassVar[tuple[str, str]] = ("is not supported", "are not supported")
+    concludes: ClassVar[bool] = False
+    beside_none: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
-class OverTopics:
+class OverTopics(OfArm):
     """In no topic decided to be worse, while every other contender is worse in one. `open_in`:
     topics in which it is itself not decided; `what`: how one of them is called; `fates`: of the
     topic in which it delivers least, where it does not deliver all."""
 
-    arm: str
     open_in: tuple[str, ...] = ()
     what: Noun = "topic"
     fates: tuple[str, Fates] | None = None
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         return f"{self.arm} {self._only()}"
 
-    def advice(self, order: Words) -> str:
+    def advice(self, order: RankingWords) -> str:
         return f"take {self.arm}: it {self._only()}"
 
     def _only(self) -> str:
@@ -450,13 +513,14 @@ class OverTopics:
 
 
 @dataclass(frozen=True)
-class NoneInAll:
+class NoneInAll(WorkloadFact):
     """Every contender is worse in some topic; (arm, the topics in which it is the best)."""
 
+    tone: ClassVar[AnswerTone] = "shared"
     best_in: tuple[tuple[str, tuple[str, ...]], ...]
     what: Noun = "topic"
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         where = WHERE[self.what]
         verbs = [order.best, *[""] * len(self.best_in)]
         found = ", ".join(
@@ -467,7 +531,7 @@ class NoneInAll:
 
 
 @dataclass(frozen=True)
-class AtWorst:
+class AtWorst(WorkloadFact):
     """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by
     what it does not deliver there, or by sign (both None)."""
 
@@ -477,7 +541,7 @@ class AtWorst:
     fates: Fates | None
     what: Noun = "topic"
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         where = f"{WHERE[self.what]} {self.topic}"
         if self.fates is not None and self.what == "topic":
             return f"{self.arm} {self.fates.verbs(self.topic)}"
@@ -489,15 +553,16 @@ class AtWorst:
 
 
 @dataclass(frozen=True)
-class PairsFact:
+class PairsFact(WorkloadFact):
     """Arms that are pairs of middlewares, by what arrived (results/workload/interop.py): of how many every
     message came sound, once and in order, and the others by outcome."""
 
+    tone: ClassVar[AnswerTone] = "decided"
     deliver: int
     of: int
     others: tuple[tuple[str, tuple[str, ...]], ...]
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         if not self.others:
             return f"all {self.of} pairs deliver every message"
         told = [
@@ -518,7 +583,7 @@ _OF_PAIRS = {
 
 
 @dataclass(frozen=True)
-class LimitsFact:
+class LimitsFact(WorkloadFact):
     """The contenders by what the user's limits make of them; `misses`: with the topic of the limit,
     which is called `what`."""
 
@@ -527,35 +592,22 @@ class LimitsFact:
     open: tuple[str, ...]
     what: Noun = "topic"
 
-    def clause(self, order: Words) -> str:
+    def clause(self, order: RankingWords) -> str:
         parts = []
         if self.meets:
-            verb = "meets" if len(self.meets) == 1 else "meet"
-            parts.append(f"{names(self.meets)} {verb} your limits")
+            parts.append(f"{names(self.meets)} {_verb(self.meets, 'meets', 'meet')} your limits")
         else:
             parts.append("no arm is shown to meet your limits")
         if self.misses:
-            verb = "misses" if len(self.misses) == 1 else "miss"
             where = WHERE[self.what]
             told = [arm + (f" ({where} {topic})" if topic else "") for arm, topic in self.misses]
-            parts.append(f"{names(told)} {verb} them")
+            parts.append(f"{names(told)} {_verb(told, 'misses', 'miss')} them")
         if self.open:
             parts.append(f"{names(self.open)} may or may not")
         return "; ".join(parts)
 
 
-Fact = (
-    NoneCarries
-    | Best | BestByDelivery | BestByBlocks | DeliversMost | DeliverAll | TradeOff | Alone | OnlyOne | Equal | Between
-    | Slower | DeliversLess
-    | NotGranted | NotStationary | DoesNotWork | Open | NoDataFact | Unable | OverTopics | NoneInAll
-    | AtWorst | PairsFact | LimitsFact
-)  # fmt: skip
-
-
-_ADVISING = (Best, BestByDelivery, DeliverAll, TradeOff, OnlyOne, Equal, Between, OverTopics)
-"""These say what to take."""
-_OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ")
+_OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ", "for ", "in ")
 
 
 def opened(opening: str, text: str) -> str:
@@ -564,7 +616,7 @@ def opened(opening: str, text: str) -> str:
     return opening + (begins if begins.startswith(_OWN_WORDS) else text)
 
 
-def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
+def sentence(facts: Iterable[WorkloadFact], order: RankingWords, *, advise: bool = False) -> str:
     """The facts as one sentence; empty where there are none. `advise`: it may say what to take,
     which is for a whole workload: nobody takes another arm for each topic. What begins with an
     arm's name keeps its spelling."""
@@ -575,9 +627,7 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
         if losing and isinstance(fact, DeliversLess) and is_loss:
             clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
         else:
-            clauses.append(
-                fact.advice(order) if advise and isinstance(fact, _ADVISING) else fact.clause(order)
-            )
+            clauses.append(fact.advice(order) if advise else fact.clause(order))
         losing = is_loss
     text = "; ".join(clauses)
     if text.startswith(_OWN_WORDS):
@@ -651,7 +701,7 @@ def verdict_of(arm: AnyArm) -> VerdictName:
     return arm.verdict.verdict
 
 
-def of_workload(workload: Part) -> list[Fact]:
+def of_workload(workload: Part) -> list[WorkloadFact]:
     """What is decided first, then what is open, then what has no data. Of a workload with topics
     that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
     talks to whom, since nobody takes the fastest pair. `workload` has one family (`families`)."""
@@ -676,44 +726,42 @@ def of_workload(workload: Part) -> list[Fact]:
             *_do_not_work(by.get("worse", [])),
             *_without_data(by.get("no data", [])),
         ]
-    facts: list[Fact] = []
-    undecided = [arm.arm for arm in by.get("undecided", []) if arm is not lead]
-    if deliver_all := _deliver_all(by, workload):
-        facts.append(deliver_all)
-        undecided = []
-    elif by.get("best"):
-        facts += _best_of(by["best"][0], by.get("worse", []), workload)
-    elif by.get("equivalent"):
-        slowest = max(primary(arm, workload) for arm in by["equivalent"])
-        faster = [
-            arm
-            for arm in by.get("worse", [])
-            if is_by_delivery(arm) and primary(arm, workload) < slowest
-        ]
-        facts.append(_equal(by["equivalent"], workload, faster))
-        undecided = [arm.arm for arm in by.get("undecided", [])]
-    elif by.get("undecided"):
-        facts.append(_between(by["undecided"], workload, all_arms=not by.get("worse")))
-        undecided = []
-    taken = facts and (
-        getattr(facts[0], "arm", None) == lead.arm or lead.arm in getattr(facts[0], "arms", ())
-    )
-    ahead = lead.arm if taken and not isinstance(facts[0], Between) else None
-    facts += _worse(by.get("worse", []), ahead, workload)
+    facts = _ahead(by, workload)
+    settled = bool(facts) and isinstance(facts[0], DeliverAll | Between)
+    open_ = () if settled else tuple(arm.arm for arm in by.get("undecided", []))
+    taken = facts and lead.arm in facts[0].offered and not isinstance(facts[0], Between)
+    facts += _worse(by.get("worse", []), lead.arm if taken else None, workload)
     if standing := [arm for arm in drifting if verdict_of(arm) != "worse"]:
         facts.append(_not_stationary(standing))
     facts += _not_granted(workload)
-    if undecided:
-        facts.append(Open(tuple(undecided)))
+    if open_:
+        facts.append(Open(open_))
     return [*facts, *_without_data(by.get("no data", []))]
 
 
+def _ahead(by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
+    """Who is the best, or may be."""
+    worse = by.get("worse", [])
+    if deliver_all := _deliver_all(by, part):
+        return [deliver_all]
+    if best := by.get("best"):
+        return _best_of(best[0], worse, part)
+    if equal := by.get("equivalent"):
+        slowest = max(primary(arm, part) for arm in equal)
+        faster = [arm for arm in worse if is_by_delivery(arm) and primary(arm, part) < slowest]
+        return [_equal(equal, part, faster)]
+    if undecided := by.get("undecided"):
+        return [_between(undecided, part, all_arms=not worse)]
+    return []
+
+
 def carries(arm: AnyArm, part: Part) -> bool:
-    """Whether it delivers what was asked, but for MOST_LOST."""
-    return part.primary_metric in RATES or fates_of(arm, part).undelivered <= MOST_LOST
+    """Whether it delivers what was asked, but for MOST_LOST. Where a rate is judged, a publisher sends
+    as fast as it can: nobody asked for all to be delivered."""
+    return is_carried(fates_of(arm, part).undelivered, part.primary_metric)
 
 
-def none_carries(part: Part) -> NoneCarries | None:
+def none_carries(part: Part, where: str = "") -> NoneCarries | None:
     """Where no contender with data does; None of a workload with topics, each of which has its
     own."""
     if isinstance(part, WorkloadAnswer) and any(topic.judged for topic in part.topics):
@@ -724,17 +772,7 @@ def none_carries(part: Part) -> NoneCarries | None:
     if not running or any(carries(arm, part) for arm in running):
         return None
     order = sorted(running, key=lambda arm: fates_of(arm, part).undelivered)
-    return NoneCarries(tuple((arm.arm, fates_of(arm, part)) for arm in order))
-
-
-def offered(fact: Fact) -> tuple[str, ...]:
-    """The arms of which a first verdict says that they are the best, or may be."""
-    if isinstance(fact, Equal | Between | DeliverAll):
-        return fact.arms
-    if isinstance(fact, TradeOff):
-        return (fact.whole,)
-    known = Best | BestByDelivery | BestByBlocks | DeliversMost | OnlyOne | OverTopics
-    return (fact.arm,) if isinstance(fact, known) else ()
+    return NoneCarries(tuple((arm.arm, fates_of(arm, part)) for arm in order), where)
 
 
 def is_ungranted(arm: AnyArm) -> bool:
@@ -760,20 +798,20 @@ def _not_stationary(
     return NotStationary(ramps, slower, all_arms)
 
 
-def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[Fact]:
+def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
     """What is said where `lead` is the only contender whose blocks can be compared."""
     worse, absent = by.get("worse", []), by.get("no data", [])
     failing = tuple(arm.arm for arm in by.get("undecided", []))
     if not worse:
         return [Alone(lead.arm, tuple(arm.arm for arm in absent), failing)]
-    still: list[Fact] = [Open(failing)] if failing else []
+    still: list[WorkloadFact] = [Open(failing)] if failing else []
     works = all(map(is_by_failure, worse))
     fates = _worth_telling(lead, part)
-    first: Fact = OnlyOne(lead.arm, fates) if works else _best(lead, worse, part)
+    first: WorkloadFact = OnlyOne(lead.arm, fates) if works else _best(lead, worse, part)
     return [first, *_worse(worse, lead.arm, part), *still, *_without_data(absent)]
 
 
-def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
+def _without_data(arms: Sequence[AnyArm]) -> list[WorkloadFact]:
     unable = tuple(arm.arm for arm in arms if isinstance(arm, WorkloadArm) and arm.not_supported)
     absent = tuple(arm.arm for arm in arms if arm.arm not in unable)
     return [*([NoDataFact(absent)] if absent else []), *([Unable(unable)] if unable else [])]
@@ -826,7 +864,7 @@ def _deliver_all(by: Mapping[str, Sequence[AnyArm]], part: Part) -> DeliverAll |
     return DeliverAll(tuple(arm.arm for arm in whole), others)
 
 
-def _best_of(best: AnyArm, worse: Sequence[AnyArm], part: Part) -> list[Fact]:
+def _best_of(best: AnyArm, worse: Sequence[AnyArm], part: Part) -> list[WorkloadFact]:
     """The best, behind the trade-off that it is where it does not deliver what a slower one does."""
     fates = fates_of(best, part)
     unlike = fates.undelivered >= UNLIKE or (fates.undelivered and _loses_in_each(best, part))
@@ -852,7 +890,7 @@ def _pairs(matrix: Matrix) -> PairsFact:
     return PairsFact(len(found.get("delivers", ())), len(matrix.cells), others)
 
 
-def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
+def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> WorkloadFact:
     if is_endless(best, workload):
         title = title_of(workload.primary_metric)
         return DeliversMost(best.arm, title, fates_of(best, workload))
@@ -866,7 +904,7 @@ def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     return BestByBlocks(best.arm, listed)
 
 
-def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
+def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[WorkloadFact]:
     """Those behind the lead first, then those behind others, then those that deliver less. `lead`:
     whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
@@ -877,8 +915,8 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
             value = _ratio(arm)
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
-    cost = words(part.primary_metric).cost
-    facts: list[Fact] = [
+    cost = words(part.primary_metric).as_lower_is_better
+    facts: list[WorkloadFact] = [
         Slower(
             against,
             tuple(sorted(by_against[against], key=lambda x: _behind(x[1], cost))),
@@ -911,14 +949,38 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
     return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
-def _over_topics(workload: WorkloadAnswer) -> list[Fact]:
+def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
+    """Behind the topics that nobody carries, which decide nothing between the arms."""
+    where = WHERE[noun(workload.topics)]
+    found = {t.topic: none_carries(t, f"{where} {t.topic}") for t in workload.topics if t.judged}
+    nobody = [none for none in found.values() if none is not None]
+    if len(nobody) == len(found):
+        by = by_verdict(workload)
+        return [*nobody, *_do_not_work(by.get("worse", [])), *_without_data(by.get("no data", []))]
+    if not nobody:
+        return _over_carried(workload, workload)
+    carried = tuple(topic for topic in workload.topics if found.get(topic.topic) is None)
+    rest = replace(workload, topics=carried)
+    return [*nobody, *(_within(fact, rest) for fact in _over_carried(rest, workload))]
+
+
+def _within(fact: WorkloadFact, carried: WorkloadAnswer) -> WorkloadFact:
+    """What equal arms do not deliver, of these topics alone."""
+    if not isinstance(fact, Equal):
+        return fact
+    least = [(arm, _least_delivered(carried, arm)) for arm in fact.arms]
+    return replace(fact, fates=tuple((arm, one[1]) for arm, one in least if one is not None))
+
+
+def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[WorkloadFact]:
+    """`workload`: `whole` with the topics that somebody carries."""
     arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
     by = by_verdict(workload)
     if by.get("alone"):
         return _alone(by["alone"][0], by, workload)
-    facts: list[Fact] = []
+    facts: list[WorkloadFact] = []
     if len(standing) == 1 and worse:
         open_in = _open_in(workload, standing[0].arm)
         least = _least_delivered(workload, standing[0].arm)
@@ -934,7 +996,7 @@ def _over_topics(workload: WorkloadAnswer) -> list[Fact]:
     elif worse:
         facts.append(NoneInAll(_best_in(workload), noun(workload.topics)))
     running = [arm for arm in worse if not is_by_failure(arm)]
-    facts += [_at_worst(arm, workload) for arm in sorted(running, key=_severity)]
+    facts += [_at_worst(arm, whole) for arm in sorted(running, key=_severity)]
     facts += _do_not_work(worse)
     return [*facts, *_without_data([arm for arm in arms if verdict_of(arm) == "no data"])]
 
@@ -1024,7 +1086,7 @@ def leader(workload: Part) -> AnyArm | None:
 def primary(arm: AnyArm, workload: Part) -> float:
     """As what is better when it is smaller; infinite where there is no value."""
     value = arm.value(workload.primary_metric)
-    return inf if value is None else words(workload.primary_metric).cost(value)
+    return inf if value is None else words(workload.primary_metric).as_lower_is_better(value)
 
 
 def fates_of(arm: AnyArm, part: Part) -> Fates:
@@ -1032,11 +1094,14 @@ def fates_of(arm: AnyArm, part: Part) -> Fates:
     have, of its done trials, and beside them the trials that it failed by its own fault."""
     known = fates_in(part.primary_metric)
     lost, late, never_sent = (fmt.finite(arm.value(name)) or 0.0 for name in known)
+    undelivered = fmt.finite(arm.value(judged_loss(part.primary_metric))) or 0.0
+    of_sent = (undelivered - never_sent) / (1 - never_sent) if never_sent < 1 else 0.0
     failed = own_failures(arm)
     return Fates(
         lost=lost,
         late=late,
         never_sent=never_sent,
+        overdue=min(late, max(of_sent - lost, 0.0)),
         held_by=main_cause(arm.unsent_by) if never_sent else None,
         failed=failed,
         trials=arm.trials.done + failed,
@@ -1052,6 +1117,7 @@ def own_failures(arm: AnyArm) -> int:
 
 BY_FATE: Mapping[Fate | None, str] = {
     Fate.LOST: "by loss",
+    Fate.LATE: "by what came late",
     Fate.NEVER_SENT: "by what it never sent",
     Fate.FAILED: "by failed trials",
 }
@@ -1113,3 +1179,7 @@ def names(found: Sequence[str], last: str = "and") -> str:
     if len(found) > 4:
         found = [*found[:3], f"{len(found) - 3} others"]
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}"
+
+
+def _verb(arms: Sequence[str], of_one: str, of_several: str) -> str:
+    return of_one if len(arms) == 1 else of_several

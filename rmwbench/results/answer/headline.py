@@ -8,15 +8,16 @@ the verdicts do.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.verdicts.ordered_by import Words, words
+from rmwbench.analysis.verdicts.ranking_words import RankingWords, words
 from rmwbench.results.answer import facts as said
-from rmwbench.results.answer.facts import Fact
+from rmwbench.results.answer.facts import AnswerTone, WorkloadFact
 from rmwbench.results.shown import (
     AnyArm,
     LevelsOutcome,
     Part,
     SuiteAnswer,
     TopicAnswer,
+    WorkloadAnswer,
     WorkloadArm,
 )
 from rmwbench.words import numbers as fmt
@@ -25,14 +26,14 @@ from rmwbench.words import numbers as fmt
 @dataclass(frozen=True)
 class Headline:
     """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet
-    the user's limits (empty without any); `tone` is one of `decided`, `shared`, `open`, `none`.
-    `lead` is the answer's first statement as a sentence, `rest` the others as another: a page
-    prints one larger. Both are empty where the answer is one statement."""
+    the user's limits (empty without any). `lead` is the answer's first statement as a sentence,
+    `rest` the others as another: a page prints one larger. Both are empty where the answer is one
+    statement."""
 
     answer: str
     detail: str
-    tone: str
-    facts: tuple[Fact, ...] = ()
+    tone: AnswerTone
+    facts: tuple[WorkloadFact, ...] = ()
     limits: str = ""
     lead: str = ""
     rest: str = ""
@@ -45,23 +46,6 @@ class Headline:
         return any(isinstance(fact, said.Alone) for fact in others) and all(
             isinstance(fact, kinds) for fact in others
         )
-
-
-_TONES = {
-    said.Best: "decided",
-    said.BestByDelivery: "decided",
-    said.BestByBlocks: "decided",
-    said.DeliversMost: "decided",
-    said.DeliverAll: "decided",
-    said.TradeOff: "decided",
-    said.OnlyOne: "decided",
-    said.OverTopics: "decided",
-    said.PairsFact: "decided",
-    said.Equal: "shared",
-    said.NoneInAll: "shared",
-    said.Between: "open",
-    said.Alone: "none",
-}
 
 
 def headline(workload: Part, condition: LevelsOutcome | None = None) -> Headline:
@@ -110,17 +94,20 @@ def _of_family(workload: Part) -> Headline:
     here = [fact for fact in found if fact not in worst]
     if not isinstance(workload, TopicAnswer) and (none := said.none_carries(workload)):
         return _nobody(none, here, order)
-    advise = not isinstance(workload, TopicAnswer) and _all_carry(here[0], workload)
+    first = next((fact for fact in found if not isinstance(fact, said.NoneCarries)), None)
+    if first is None:
+        return Headline(said.sentence(here, order), "", "none", (*found,))
+    advise = not isinstance(workload, TopicAnswer) and _all_carry(first, found[0], workload)
     text = said.sentence(here, order, advise=advise)
-    tone = _TONES.get(type(found[0]), "open")
+    tone = first.tone
     if worst:
-        each = "Each arm" if isinstance(found[0], said.NoneInAll) else "Each other arm"
+        each = "Each arm" if isinstance(first, said.NoneInAll) else "Each other arm"
         detail = f"{each} at its worst: {said.sentence(worst, order)}"
         return Headline(text or detail, detail if text else "", tone, (*found,))
     several = len(here) > 1
     return Headline(
         text,
-        _detail(workload, found[0]),
+        _detail(workload, first),
         tone,
         (*found,),
         lead=said.sentence(here[:1], order, advise=advise) if several else "",
@@ -128,9 +115,9 @@ def _of_family(workload: Part) -> Headline:
     )
 
 
-def _nobody(none: said.NoneCarries, here: Sequence[Fact], order: Words) -> Headline:
+def _nobody(none: said.NoneCarries, here: Sequence[WorkloadFact], order: RankingWords) -> Headline:
     """Where nobody carries the workload that is the answer, and who is the best a detail."""
-    kept = [fact for fact in here if isinstance(fact, _BESIDE_NONE)]
+    kept = [fact for fact in here if fact.beside_none]
     first = here[0]
     if isinstance(first, said.Best | said.BestByDelivery):
         first = replace(first, fates=None)  # which is said already
@@ -140,14 +127,18 @@ def _nobody(none: said.NoneCarries, here: Sequence[Fact], order: Words) -> Headl
     return Headline(said.sentence([none, *kept], order), detail, "none", (none, *here))
 
 
-_BESIDE_NONE = (said.DoesNotWork, said.NoDataFact, said.Unable, said.NotGranted)
-
-
-def _all_carry(first: Fact, workload: Part) -> bool:
-    """Whether nobody that a sentence would advise to take loses more than can be carried."""
-    named = said.offered(first)
-    arms = [arm for arm in said.contenders(workload) if arm.arm in named]
-    return all(said.carries(arm, workload) for arm in arms)
+def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
+    """Whether nobody that a sentence would advise to take loses more than can be carried: in the
+    topics that somebody carries, where the sentence begins with those that nobody does."""
+    parts: Sequence[Part] = (workload,)
+    if first is not lead and isinstance(workload, WorkloadAnswer):
+        parts = [one for one in workload.topics if one.judged and not said.none_carries(one)]
+    return all(
+        said.carries(arm, part)
+        for part in parts
+        for arm in said.contenders(part)
+        if arm.arm in first.offered
+    )
 
 
 def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:
@@ -160,7 +151,7 @@ def is_untimed(arm: AnyArm) -> bool:
     return isinstance(arm, WorkloadArm) and arm.untimed
 
 
-def _detail(workload: Part, first: Fact) -> str:
+def _detail(workload: Part, first: WorkloadFact) -> str:
     """The number of the arm that the sentence begins with; what would decide the rest stands at the
     end of a report."""
     if isinstance(first, said.PairsFact):

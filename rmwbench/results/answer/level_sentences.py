@@ -8,7 +8,7 @@ from math import inf
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio
 from rmwbench.results.answer.facts import title_of
@@ -16,7 +16,8 @@ from rmwbench.results.shown import Levels
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import SIZE, level_name
 
-CPU, PUBLISH = "cpu_per_message", "publish_call_p50"
+CPU = "cpu_per_message"
+PUBLISH = "publish_call_p50"
 MOST_STEPS = 3
 """So many steps are told one by one."""
 

@@ -10,14 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.capacity.arm_capacity import (
-    FACTOR,
-    ArmSearch,
-    Capacity,
-    LoadPoint,
-    Unit,
-    knee,
-)
+from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
+from rmwbench.analysis.capacity.knee import KNEE_FACTOR, LoadPoint, knee
 from rmwbench.analysis.capacity.limit import Condition, Limit, LimitFinding, judge
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
@@ -45,7 +39,7 @@ from rmwbench.results.capacity.capacity_model import (
     SearchLevel,
     SearchTrials,
 )
-from rmwbench.results.machine.machine import machine
+from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.model import GlossaryEntry
 
 MACHINE_BOUND_IDLE = 0.10
@@ -84,7 +78,12 @@ class ArmProbes:
 def summarise(bundle: Bundle) -> Searched:
     """Raises UserError for a broken bundle."""
     plan = bundle.campaign.capacity or {}
-    limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
+    limit = Limit(
+        tuple(
+            Condition(c["metric"], c["below"], c.get("inclusive", False))
+            for c in plan["limit"]["conditions"]
+        )
+    )
     arms = _arms(bundle, plan)
     _probes(bundle, limit, arms)
     search = _search(plan, limit)
@@ -300,22 +299,27 @@ def _tail(limit: Limit) -> str:
 
 
 def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
-    medians = [level.metrics[MEDIAN].value for level in levels]
-    points = [
-        LoadPoint(level.level, median, level.unstable)
-        for level, median in zip(levels, medians, strict=True)
-    ]
-    found = knee(points)
-    if found is None:
-        few = sum(median is not None for median in medians) < 2
-        return KneeAnswer(
-            no_data="too few levels with a latency"
-            if few
-            else f"the median stays below {FACTOR:g} × its least"
-        )
-    return KneeAnswer(
-        value=found.load, unit=unit, base=found.base_load, base_ns=found.base_ns, by=found.by
+    medians_ns = [level.metrics[MEDIAN].value for level in levels]
+    known_ns = [median for median in medians_ns if median is not None]
+    answer = knee(
+        [
+            LoadPoint(level.level, median, level.unstable)
+            for level, median in zip(levels, medians_ns, strict=True)
+        ]
     )
+    if answer is not None:
+        return KneeAnswer(
+            value=answer.load,
+            unit=unit,
+            base=answer.base_load,
+            base_ns=answer.base_ns,
+            by=answer.by,
+        )
+    if len(known_ns) < 2:
+        return KneeAnswer(no_data="too few levels with a latency")
+    if not np.isfinite(known_ns).any():
+        return KneeAnswer(no_data="the median message does not arrive at any level")
+    return KneeAnswer(no_data=f"the median stays below {KNEE_FACTOR:g} × its least")
 
 
 def _near(arm: ArmProbes, found: Capacity) -> list[MeasuredProbe]:

@@ -41,11 +41,13 @@ class SearchCampaign:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchCondition:
-    """`metric` is below `below`, in the metric's unit; `name`: as people say it."""
+    """`metric` is below `below`, in the metric's unit, or at it where the condition is `inclusive`;
+    `name`: as people say it."""
 
     metric: str
     name: str
     below: float
+    inclusive: bool | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,14 @@ from typing import Any, Literal
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, clock_bound, judged_loss
 from rmwbench.analysis.metrics.comparisons import comparisons
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Use, names_for
-from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
+from rmwbench.analysis.metrics.glossary import (
+    FAILED_TRIALS,
+    GLOSSARY,
+    METRICS,
+    Better,
+    Use,
+    names_for,
+)
 from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.disturbed import unbound
@@ -31,6 +37,7 @@ from rmwbench.analysis.verdicts.unlike import between
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.compare.compare_model import (
     Compared,
@@ -44,7 +51,6 @@ from rmwbench.results.compare.compare_model import (
 from rmwbench.results.compare.environment import definition_differences, environment
 from rmwbench.results.compare.match import Match, Unmatched, match, name
 from rmwbench.results.model import Estimate, Ratio
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence
 
@@ -75,15 +81,7 @@ def compare(
     metric that is unknown or says nothing of better and worse, or nothing to compare.
     """
     _check_metrics(metrics)
-    one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
-    both = {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}
-    if one and both:
-        raise UserError(
-            f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
-            where=b.text,
-            fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
-            "campaign",
-        )
+    one = _is_one_campaign(a, b)
     matches, alone = match(a, b)
     comparable = [m for m in matches if m.chosen or not definition_differences(m)]
     alone += [
@@ -118,6 +116,20 @@ def compare(
         verdict=verdict,
         exit_code=EXIT_CODES[verdict],
     )
+
+
+def _is_one_campaign(a: Selection, b: Selection) -> bool:
+    """Raises UserError where a cell is on both sides."""
+    one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
+    both = {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}
+    if one and both:
+        raise UserError(
+            f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
+            where=b.text,
+            fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
+            "campaign",
+        )
+    return one
 
 
 class _Group:
@@ -335,7 +347,7 @@ def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half
 
 def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     """Cell -> its arm."""
-    small = ReportTables(bundle)
+    small = SmallTables(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
         lines[line.cell].append(line)
@@ -356,7 +368,7 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     return arms
 
 
-def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: ReportTables) -> JudgedArm:
+def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: SmallTables) -> JudgedArm:
     """An arm without what was measured: a block that a busy machine spoilt for one that is not
     compared is spoilt for those that are."""
     busy = {x.block: is_bound(small.events[x.trial]) for x in lines if x.status == "done"}

@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.aggregate import (
     under_way_of,
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic, judged_topics, limited_by
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.stats.quantile import needed
@@ -30,9 +30,8 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.compare.environment import AROUND
-from rmwbench.results.selection import refuse_imported
+from rmwbench.results.selection import is_capacity, refuse_imported
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.workload.schedule import schedule_of
 
@@ -349,20 +348,23 @@ def limits_of(
 
 
 def blocks_of(seen: CandidateData, asked: Asked) -> BlockValues | None:
-    """What blocks say of it, failed ones as if nothing had arrived; None where none has it. A cost
-    of a failed block is unknown, so it is left out."""
-    found, kind = seen.values.get(asked, {}), seen.kinds.get(asked) or _kind(asked[1])
-    lost = sorted(seen.failed) if GLOSSARY[asked[1]].of is not MetricScope.PROCESSES else []
-    if not found and not lost:
+    """What blocks say of it; None where none has it. A failed one counts as its metric says:
+    nothing of it arrived. What it cost, and what was late in it or never sent, is not known, and it
+    is left out of these."""
+    values_at, entry = seen.values.get(asked, {}), GLOSSARY[asked[1]]
+    kind = seen.kinds.get(asked) or entry.kind
+    lost = [] if entry.failed is None else sorted(seen.failed)
+    if not values_at and not lost:
         return None
-    places = sorted({*found, *lost})
+    places = sorted({*values_at, *lost})
     if kind == "fraction":
-        usual = sorted(of for _, of in found.values())
+        usual = sorted(of for _, of in values_at.values())
         wanted = usual[len(usual) // 2] if usual else 1
-        pairs = [found.get(place, (wanted, wanted)) for place in places]
+        pairs = [values_at.get(place, (wanted, wanted)) for place in places]
         values, of = tuple(float(k) for k, _ in pairs), tuple(float(n) for _, n in pairs)
     else:
-        values, of = tuple(float(found.get(place, float("inf"))) for place in places), ()
+        each: dict[Place, Any] = dict.fromkeys(lost, entry.failed) | values_at
+        values, of = tuple(float(each[place]) for place in places), ()
     return BlockValues(
         "fraction" if kind == "fraction" else "amount" if kind == "amount" else "positive",
         values,
@@ -422,10 +424,6 @@ def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[UserL
             for (topic, metric), most in (asked or machine.otherwise).items()
         ]
     return out
-
-
-def _kind(metric: str) -> str:
-    return GLOSSARY[metric].kind
 
 
 def _why_none(metric: str, trial: MeasuredTrial) -> str:

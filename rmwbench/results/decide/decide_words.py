@@ -11,8 +11,9 @@ from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide.decide_model import DecideLimits, MachineDecision
 from rmwbench.results.model import Estimate
-from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
-from rmwbench.results.workload.outcomes import in_unit_of_limit
+from rmwbench.results.shown import LimitedValue
+from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 
@@ -44,23 +45,23 @@ def _on_machine(machine: MachineDecision) -> str:
     meets, misses, open_, unknown = (by[outcome] for outcome in Outcome)
     unable = [one.arm for one in machine.candidates if one.why == Why.NOT_SUPPORTED]
     misses = [arm for arm in misses if arm not in unable]
-    said = []
+    sentences = []
     if meets:
         who = _verb(meets, "it meets", "they meet")
-        said.append(f"Take {names(meets, 'or')}: {who} all limits.")
+        sentences.append(f"Take {names(meets, 'or')}: {who} all limits.")
     elif _all_miss(machine):
-        said.append("No candidate meets the limits.")
+        sentences.append("No candidate meets the limits.")
     else:
-        said.append("No candidate is shown to meet all limits yet.")
+        sentences.append("No candidate is shown to meet all limits yet.")
     if misses and not _all_miss(machine):
-        said.append(f"{names(misses)} {_verb(misses, 'misses', 'miss')} one.")
+        sentences.append(f"{names(misses)} {_verb(misses, 'misses', 'miss')} one.")
     if unable and not _all_miss(machine):
-        said.append(f"{names(unable)} cannot run here.")
+        sentences.append(f"{names(unable)} cannot run here.")
     if open_:
-        said.append(f"{names(open_)} {_verb(open_, 'is', 'are')} open.")
+        sentences.append(f"{names(open_)} {_verb(open_, 'is', 'are')} open.")
     if unknown:
-        said.append(f"Of {names(unknown)} something that is limited was not measured.")
-    return " ".join(said)
+        sentences.append(f"For {names(unknown)}, at least one limited metric was not measured.")
+    return " ".join(sentences)
 
 
 def _verb(found: Sequence[str], one: str, several: str) -> str:
@@ -82,15 +83,16 @@ def reason(candidate: DecisionAnswer) -> str:
     if why == Why.NO_DATA:
         return f"{limit_name(binding)} is unknown: {binding.no_data}"
     if why == Why.TOO_FEW_BLOCKS:
-        return f"{observed(binding)} of {limit_name(binding)}: fewer than five decide nothing"
-    told = measured(binding)
+        few = f"fewer than {DECIDABLE_BLOCKS} decide nothing"
+        return f"{observed(binding)} of {limit_name(binding)}: {few}"
+    text = measured(binding)
     if why == Why.MACHINE_BOUND:
-        return f"{told}, but the machine had no time left, which may be the cause"
+        return f"{text}, but the machine had no time left, which may be the cause"
     if candidate.outcome == Outcome.OPEN and failed.trials:
-        told += f"; {failed.trials} of {failed.of} trials failed"
+        text += f"; {failed.trials} of {failed.of} trials failed"
     if binding.campaigns_differ:
-        told += "; the campaigns differ by more than chance"
-    return told
+        text += "; the campaigns differ by more than chance"
+    return text
 
 
 def observed(met: Met) -> str:
@@ -115,16 +117,21 @@ def measured(met: Met) -> str:
     metric = Estimate(unit=met.unit, value=found.value)
     if met.blocks > 1:
         metric = replace(metric, low=found.low, high=found.high)
-    told = f"{limit_name(met)} {value(metric)}, limit {amount(met.at_most, met.metric)}"
+    text = against_limit(met, metric)
     ratio = times(met)
-    if ratio is None or not met.at_most:
-        return told
-    told += f": {fmt.significant(ratio)}×"
+    if ratio is None:
+        return text
+    text += f": {fmt.significant(ratio)}×"
     if met.blocks < 2:
-        return told
+        return text
     ends = [fmt.finite(end) for end in (found.low, found.high)]
     interval = "–".join("∞" if end is None else fmt.significant(end / met.at_most) for end in ends)
-    return f"{told} [{interval}]"
+    return f"{text} [{interval}]"
+
+
+def against_limit(limit: Met | LimitedValue, measured: Estimate) -> str:
+    """`front: response latency, p99 41 ms [38–45], limit 33 ms`."""
+    return f"{limit_name(limit)} {value(measured)}, limit {amount(limit.at_most, limit.metric)}"
 
 
 def value(metric: Estimate | None) -> str:
@@ -133,14 +140,14 @@ def value(metric: Estimate | None) -> str:
 
 
 def times(met: Met) -> float | None:
-    """What was measured, as a multiple of the limit."""
-    found = None if met.measured is None else fmt.finite(met.measured.value)
-    return None if found is None or not met.at_most else found / met.at_most
+    """What was measured, as a multiple of the limit, which is positive."""
+    finite = None if met.measured is None else fmt.finite(met.measured.value)
+    return None if finite is None else finite / met.at_most
 
 
-def limit_name(met: Met) -> str:
-    where = f"{met.topic}: " if met.topic else ""
-    return f"{where}{GLOSSARY[met.metric].title}"
+def limit_name(limit: Met | LimitedValue) -> str:
+    where = f"{limit.topic}: " if limit.topic else ""
+    return f"{where}{GLOSSARY[limit.metric].title}"
 
 
 def probability(chance: float | None) -> str:

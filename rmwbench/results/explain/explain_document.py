@@ -14,7 +14,7 @@ from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.remedies.advice import advice, of_arm
 from rmwbench.results.workload import chain_answer, factor_levels
 from rmwbench.results.workload.tails import tails
-from rmwbench.results.workload.topic_answers import metrics_in, topics, verdict_in
+from rmwbench.results.workload.topic_answers import topics, verdict_in
 from rmwbench.results.workload.workload_arm import ArmReport
 
 
@@ -99,15 +99,13 @@ def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explan
 
 def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmInTopic, ...]:
     """Each with its latencies, what was lost, and its verdict."""
-    out = []
-    for topic in topics(found.arms[workload]):
-        out.append(
-            ArmInTopic(
-                topic=topic.name,
-                readers=topic.readers.nodes if topic.readers else None,
-                qos=arm.qos_of(topic.name),
-                metrics=metrics_in(arm.trials_in(topic.name)),
-                verdict=verdict_in(topic.name, arm, found.verdicts[workload]),
-            )
+    return tuple(
+        ArmInTopic(
+            topic=topic.name,
+            readers=topic.readers.nodes if topic.readers else None,
+            qos=arm.qos_of(topic.name),
+            metrics=arm.metrics(topic.name),
+            verdict=verdict_in(topic.name, arm, found.verdicts[workload]),
         )
-    return tuple(out)
+        for topic in topics(found.arms[workload])
+    )

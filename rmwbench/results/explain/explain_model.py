@@ -43,7 +43,7 @@ class ArmTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """Of so many of the slowest messages, a share of them."""
+    """A cause of slow messages: how many of the slowest have it, and which share of them."""
 
     cause: str
     messages: int

@@ -9,7 +9,7 @@ from rmwbench.analysis.causes.tail import PairMessages, pairs
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.context import Context
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
@@ -18,11 +18,6 @@ from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.workload.chain_answer import over_parts
 from rmwbench.results.workload.workload_arm import ArmReport
 
-BESIDE = (
-    "packets_per_message",
-    "context_switches_per_message",
-    "retransmitted_frames",
-)
 NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
 _ACROSS = (Phase.WAY,)
 """Phases between two hosts, whose clocks are not known better than to a bound."""
@@ -93,7 +88,7 @@ def _median(
         topic=topic,
         response=response,
         phases=tuple(phases),
-        beside={name: aggregate(GLOSSARY[name], arm.trials) for name in BESIDE},
+        beside={name: aggregate(GLOSSARY[name], arm.trials) for name in names_for(Use.MEDIAN)},
         taken=arm.take,
         verdict=verdict.verdict if verdict else None,
         against=verdict.against if verdict and behind else None,

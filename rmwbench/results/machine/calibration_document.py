@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rmwbench.analysis.stats.estimate import finite
+from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.results.machine.machine_model import (
     AA,
@@ -21,7 +22,7 @@ from rmwbench.results.machine.machine_model import (
     OwnCosts,
     Truths,
 )
-from rmwbench.results.model import Estimate
+from rmwbench.results.model import Estimate, Fact
 from rmwbench.words import numbers as fmt
 
 OLD_DAYS = 1
@@ -60,6 +61,21 @@ def calibration(
     )
     release = machine.kernel.get("release")
     return replace(kept, text=line(kept)), _warnings(kept, release)
+
+
+def machine(bundle: Bundle) -> Machine:
+    """The machine of a campaign, as every answer shows it."""
+    found = bundle.campaign.machine
+    machines = len((bundle.campaign.cluster or {}).get("machines") or ()) or 1
+    calibrated, warnings = calibration(found, bundle.campaign.created_utc, machines)
+    return Machine(
+        summary=found.summary or "machine not described",
+        facts=tuple(
+            Fact(name=one.name, value=str(one.value), note=one.note) for one in found.facts
+        ),
+        warnings=(*found.warnings, *warnings),
+        calibration=calibrated,
+    )
 
 
 def _truths(found: Mapping[str, Any]) -> Truths:

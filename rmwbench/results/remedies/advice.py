@@ -18,7 +18,7 @@ from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.remedies.arm_conduct import conduct, largest_topic
+from rmwbench.results.remedies.arm_conduct import conduct, largest_topic, metric_of
 from rmwbench.results.remedies.remedies_file import Remedy, known_remedies
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.results.shown import Levels
@@ -113,13 +113,16 @@ def _slower_when_rare(levels: Sequence[Levels]) -> Iterator[tuple[str, str]]:
 
 
 def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
-    """What the arm that has the remedy gained, in delivery and in the primary metric."""
+    """What the arm that has the remedy gained: in delivery, in the primary metric, and in the one
+    that the symptom is seen in."""
     remedy, topic = seen.remedy, seen.topic
     other = next((arm for arm in arms if remedy is not None and arm.name == remedy.arm), None)
     if other is None or not other.trials:
         return
     sides = other, seen.arm
-    for metric in (judged_loss(seen.arm.primary), seen.arm.primary):
+    own = metric_of(seen.symptom.symptom, seen.arm)
+    metrics = judged_loss(seen.arm.primary), seen.arm.primary, *([own] if own else [])
+    for metric in dict.fromkeys(metrics):
         of = topic if metric in POOLED else None
         left, right = (side.in_blocks(metric, of) for side in sides)
         bounds = other.clock_bounds(metric, of), seen.arm.clock_bounds(metric, of)

@@ -1,19 +1,23 @@
 """What of an arm decides its symptoms, from what was granted, configured, counted and measured."""
 
 import re
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 from rmwbench.analysis.causes.loss_places import drops
-from rmwbench.analysis.causes.symptoms import Conduct
+from rmwbench.analysis.causes.symptoms import Conduct, Symptom
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.remedies.remedies_file import known_remedies
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.workload.workload_arm import ArmReport
 
+STALLS = ("stall_outside_outages", "longest_stall")
+"""The longest silence; where a link or a node was away, outside of that."""
+_SEEN_IN = {Symptom.LATE_REPAIR: STALLS, Symptom.QUEUE_HOLDS_PUBLISHER: ("publish_call_p50",)}
 NO_SEGMENT = ("udp", "tcp", "unix", "intra_process")
 """Modes of transport, and paths, that use no shared memory."""
 _SEGMENT = re.compile(r"<segment_size>\s*(\d+)")
@@ -31,7 +35,7 @@ def largest_topic(arm: ArmReport) -> str | None:
 
 
 def conduct(
-    arm: ArmReport, bundle: Bundle, small: ReportTables, *, slower_when_rare: bool = False
+    arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool = False
 ) -> Conduct:
     """Of an arm with done trials."""
     topic = largest_topic(arm)
@@ -47,6 +51,7 @@ def conduct(
 
     service, call = median("service_latency_p50"), median("publish_call_p50")
     segment_bytes, heartbeat_ns = _configured(arm, bundle)
+    stall = _first_measured(STALLS, arm)
     dropped = [drops(small.counters[t.trial]).sockets or {} for t in arm.trials]
     return Conduct(
         one_host=len({e["host"] for e in arm.endpoints}) == 1,
@@ -59,7 +64,7 @@ def conduct(
         response_ns=median("response_latency_p50"),
         way_ns=None if service is None or call is None else service - call,
         frames_lost=aggregate(GLOSSARY["frames_lost"], arm.trials).value,
-        stall_ns=_stall_ns(arm),
+        stall_ns=stall[1] if stall else None,
         period_ns=arrival.get("period_ns"),
         burst=arrival.get("count") or 1,
         depth=qos.get("depth") if qos.get("history") == "keep_last" else None,
@@ -73,13 +78,17 @@ def conduct(
     )
 
 
-def _stall_ns(arm: ArmReport) -> float | None:
-    """The longest silence; where a link or a node was away, outside of that."""
-    found = (
-        aggregate(GLOSSARY[name], arm.trials).value
-        for name in ("stall_outside_outages", "longest_stall")
-    )
-    return next((value for value in found if value is not None), None)
+def _first_measured(metrics: Sequence[str], arm: ArmReport) -> tuple[str, float] | None:
+    """Of metrics of the whole workload, with the value over all trials."""
+    values = ((name, aggregate(GLOSSARY[name], arm.trials).value) for name in metrics)
+    return next(((name, value) for name, value in values if value is not None), None)
+
+
+def metric_of(symptom: Symptom, arm: ArmReport) -> str | None:
+    """In which it is seen that the symptom is gone; None where delivery and the primary metric say
+    all: a silence of seconds may leave the median, and what is delivered, as they are."""
+    measured = _first_measured(_SEEN_IN.get(symptom, ()), arm)
+    return measured[0] if measured else None
 
 
 def _writer(arm: ArmReport) -> dict[str, Any]:

@@ -9,21 +9,27 @@ payload is written.
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rmwbench.results.machine.machine_model import CostsAt, OwnCosts
-from rmwbench.results.shown import Amount, OwnCost, WorkloadArm
+from rmwbench.analysis.metrics.comparisons import PRIMARY
+from rmwbench.results.machine.machine_model import OwnCosts
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import Amount, OwnCost, TopicAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
-SHOWN = {"response_latency": "response_latency_p50", "cpu_per_message": "cpu_per_message"}
-"""Of the calibration's `sizes` -> the metric that it is part of."""
+CPU = "cpu_per_message"
 LARGE = 0.1
 """Of the smallest value of any arm: from there on the sentence says what it does to ratios."""
 
 
 def own_share(
-    own: OwnCosts | None, payload_bytes: int | None, arms: Sequence[WorkloadArm]
+    own: OwnCosts | None,
+    payload_bytes: int | None,
+    arms: Sequence[WorkloadArm],
+    topics: Sequence[TopicAnswer] = (),
 ) -> OwnCost | None:
-    """Of a workload's arms, by a calibration's `own_cost`. None where the calibration has no sizes,
-    or the workload does not read what it carries."""
+    """Of a workload's arms, by a calibration's `own_cost`, at `payload_bytes`, its largest message.
+    Of unlike `topics` the share of processor time is that of all their messages, each at its own
+    size, since an arm's processor time is a mean over them. None where the calibration has no
+    sizes, or the workload does not read what it carries."""
     arms = [arm for arm in arms if arm.role == "contender"]
     if (
         not payload_bytes
@@ -32,35 +38,78 @@ def own_share(
         or any(arm.touch not in (None, "all") for arm in arms)
     ):
         return None
-    found = {
-        name: value for name in SHOWN if (value := _at(own.sizes, name, payload_bytes)) is not None
-    }
-    if len(found) < len(SHOWN):
+    costs = [(one.payload_bytes, one.cpu_per_message) for one in own.sizes]
+    response = _at([(one.payload_bytes, one.response_latency) for one in own.sizes], payload_bytes)
+    cpu = _at(costs, payload_bytes)
+    if response is None or cpu is None:
         return None
-    shares = {name: _largest_share(value.value, arms, SHOWN[name]) for name, value in found.items()}
-    response, cpu = (fmt.quantity(found[name].value, found[name].unit) for name in SHOWN)
+    of_response = _largest_share(response.value, arms, PRIMARY)
+    of_cpu = (
+        _share_over_topics(costs, topics, arms) if topics else _largest_share(cpu.value, arms, CPU)
+    )
     text = (
         f"With no middleware at all a message of {fmt.quantity(payload_bytes, 'bytes')} takes "
-        f"{response} here from its intended time until it is "
-        f"taken{_percent(shares['response_latency'])}, and {cpu} of processor "
-        f"time{_percent(shares['cpu_per_message'])}: that is the instrument's, in every arm, and "
+        f"{fmt.quantity(response.value, response.unit)} here from its intended time until it is "
+        f"taken{_percent(of_response)}, and {fmt.quantity(cpu.value, cpu.unit)} of processor "
+        f"time{'' if topics else _percent(of_cpu)}: that is the instrument's, in every arm, and "
         "nothing is subtracted."
     )
-    largest = max((share for share in shares.values() if share is not None), default=None)
+    if topics and of_cpu is not None:
+        text += (
+            " Over the messages of all topics the instrument's processor time is "
+            f"{fmt.quantity(of_cpu, 'fraction')} of an arm's at most."
+        )
+    largest = max((share for share in (of_response, of_cpu) if share is not None), default=None)
     if largest is not None and largest >= LARGE:
         text += " It draws ratios towards 1: look at the service latency too."
-    return OwnCost(payload_bytes=payload_bytes, **found, largest_share=largest, text=text)
+    return OwnCost(
+        payload_bytes=payload_bytes,
+        response_latency=response,
+        cpu_per_message=cpu,
+        largest_share=largest,
+        text=text,
+    )
 
 
-def _at(sizes: Sequence[CostsAt], name: str, payload_bytes: int) -> Amount | None:
+def _share_over_topics(
+    costs: Sequence[tuple[int, Estimate | None]],
+    topics: Sequence[TopicAnswer],
+    arms: Sequence[WorkloadArm],
+) -> float | None:
+    """The largest of any arm, by what it delivered in each topic; None where no arm has one, or the
+    size of a topic's messages varies."""
+    sizes = [topic.payload_bytes for topic in topics]
+    own_s = {size: _at(costs, size) for size in sizes if size is not None}
+    shares = []
+    for arm in arms:
+        per_message_s = fmt.finite(arm.value(CPU))
+        delivered = [_delivered(topic, arm.arm) for topic in topics]
+        if not per_message_s or not sum(delivered):
+            continue
+        total_s = 0.0
+        for size, count in zip(sizes, delivered, strict=True):
+            one = own_s.get(size) if size is not None else None
+            if one is None:
+                return None
+            total_s += one.value * count
+        shares.append(total_s / sum(delivered) / per_message_s)
+    return max(shares, default=None)
+
+
+def _delivered(topic: TopicAnswer, name: str) -> int:
+    """How many messages of the topic came to the readers of the arm of this name."""
+    arm = next(one for one in topic.arms if one.arm == name)
+    return (arm.metrics["undelivered"].count or 0) - arm.missing - arm.under_way
+
+
+def _at(sizes: Sequence[tuple[int, Estimate | None]], payload_bytes: int) -> Amount | None:
     """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a
     message do the same for every byte."""
-    measured = [(one.payload_bytes, getattr(one, name)) for one in sizes]
-    known = [(size, metric) for size, metric in measured if metric and metric.value is not None]
-    if not known:
+    known = [(size, one) for size, one in sizes if one is not None]
+    points = sorted((size, one.value) for size, one in known if one.value is not None)
+    if not points:
         return None
-    known.sort(key=lambda one: one[0])
-    unit, points = known[0][1].unit, [(size, metric.value) for size, metric in known]
+    unit = known[0][1].unit
     least = points[0][1]
     if payload_bytes < points[0][0]:
         return Amount(unit=unit, value=least)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials
-from rmwbench.analysis.metrics.glossary import METRICS, Kind, nodes
+from rmwbench.analysis.metrics.glossary import BRING_UP, METRICS, Kind
 from rmwbench.analysis.metrics.network.link_bytes import UP, Wire
 from rmwbench.analysis.metrics.network.network_metrics import TrialNetwork
 from rmwbench.analysis.records.frames import CLASSES
@@ -67,7 +67,7 @@ TABLES = tuple(
         {m.heading: m.name for m in METRICS if m.group is group and m.heading},
     )
     for group in dict.fromkeys(m.group for m in METRICS if m.heading)
-    if group is not nodes.GROUP  # lifecycle nodes have a table of their own (ros/bring_up.py)
+    if group is not BRING_UP  # lifecycle nodes have a table of their own (ros/bring_up.py)
 )
 
 

@@ -7,14 +7,14 @@ from operator import add
 
 from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.explain.explain_model import ChainAnswer
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
 
 def losses(
-    trials: Sequence[MeasuredTrial], small: ReportTables, *, reliable: bool, keep_last: bool
+    trials: Sequence[MeasuredTrial], small: SmallTables, *, reliable: bool, keep_last: bool
 ) -> Losses | None:
     """None where everything had arrived when the trials ended, or no trial is done. What was under
     way then is slow and not lost: it stands beside, and in none of the places."""

@@ -2,7 +2,7 @@
 what all of them come to.
 
 Made where the suite or the user has limits (`outcomes:`, docs/suites.md); judged in
-`analysis/verdicts/limits.py`.
+`analysis/verdicts/limit_outcomes.py`.
 """
 
 import math
@@ -46,21 +46,25 @@ MIB = 1 << 20
 class AcceptedLimits:
     """What the suite or the user accepts. `topics`: of single topics, which take the place of those
     of the same metric there; `nothing`: from which on nothing is said to arrive; `least_blocks`:
-    how many decide anything."""
+    how many decide anything; `error`: of each interval, smaller at a look of a running campaign."""
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]]
     nothing: NothingArrives
     least_blocks: int
+    error: float = judge.INTERVAL_ERROR
 
 
-def declared(thresholds: Mapping[str, Any], least_blocks: int) -> AcceptedLimits:
+def declared(
+    thresholds: Mapping[str, Any], least_blocks: int, error: float = judge.INTERVAL_ERROR
+) -> AcceptedLimits:
     """The plan's `outcomes` (suite/limits.py)."""
     return AcceptedLimits(
         _at_most(thresholds["acceptable"]),
         {name: _at_most(found) for name, found in (thresholds.get("topics") or {}).items()},
         NothingArrives(**thresholds["none"]),
         least_blocks,
+        error,
     )
 
 
@@ -102,6 +106,11 @@ def _has_own(limits: AcceptedLimits, called: Names) -> bool:
 def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) -> LevelsOutcome:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
     of = {arm.arm: _of_arm(limits, workload, arm, called) for arm in arms}
+    open_limits = {
+        arm.arm: tuple(_open_limits(limits, workload, arm, called))
+        for arm in arms
+        if of[arm.arm].judged.outcome == OPEN
+    }
     found = judge.of_condition({name: one.judged for name, one in of.items()})
     return LevelsOutcome(
         workload=workload.workload,
@@ -119,6 +128,7 @@ def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) 
                 reason=one.judged.reason or one.reason,
                 brief=one.judged.brief,
                 limit=one.limit,
+                open_limits=open_limits.get(name) or None,
             )
             for name, one in of.items()
         ),
@@ -151,20 +161,22 @@ def _of_arm(
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm, called))
     found = {
-        name: judge.of_arm(part.acceptable, limits.nothing, part.arm, limits.least_blocks)
+        name: judge.of_arm(
+            part.acceptable, limits.nothing, part.arm, limits.least_blocks, limits.error
+        )
         for name, part in parts.items()
     }
-    said = {
+    reasons = {
         name: one.reason or _reason(parts[name], limits.nothing, one) for name, one in found.items()
     }
     if list(found) == [None]:
-        return _ArmInTopics(found[None], None, said[None], _limit(parts, found[None], None))
+        return _ArmInTopics(found[None], None, reasons[None], _limit(parts, found[None], None))
     judged, topic = judge.of_topics(found)
     limit = _limit(parts, judged, topic)
     if judged.outcome in (MEETS, UNKNOWN, NOT_SUPPORTED):
-        text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
+        text = "; ".join(f"{name}: {text}" if name else text for name, text in reasons.items())
         return _ArmInTopics(judged, None, text, limit)
-    text = f"{topic}: {said[topic]}" if topic else said[topic]
+    text = f"{topic}: {reasons[topic]}" if topic else reasons[topic]
     return _ArmInTopics(replace(judged, reason=""), topic, text, limit)
 
 
@@ -182,6 +194,23 @@ def _limit(
         return max(values, key=_use, default=None)
     found = (one for one in values if (one.topic, one.metric) == (topic, judged.metric))
     return next(found, None)
+
+
+def _open_limits(
+    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
+) -> Iterator[LimitedValue]:
+    """Each limit that is open by itself. Where nothing arrived, that is the one of what arrives."""
+    for name, part in _parts(limits, workload, arm, called):
+        for limit in part.acceptable:
+            alone = judge.of_arm(
+                [limit], limits.nothing, part.arm, limits.least_blocks, limits.error
+            )
+            value = part.arm.metrics.get(limit.metric)
+            is_open = alone.outcome == OPEN and alone.metric in (None, limit.metric)
+            if is_open and value is not None:
+                yield LimitedValue(
+                    metric=limit.metric, topic=name, at_most=limit.at_most, value=value
+                )
 
 
 def _use(one: LimitedValue) -> float:

@@ -13,9 +13,8 @@ from rmwbench.analysis.records.frames import counts_of, frames_of
 from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
-from rmwbench.bundle.evidence import TrialEvidence, evidence
+from rmwbench.bundle.evidence import SmallTables, TrialEvidence, evidence
 from rmwbench.results.explain.explain_model import Cause, SlowMessage, TailAnswer
-from rmwbench.results.report_tables import ReportTables
 
 SOURCE = "response_latency"
 EXAMPLES = 5
@@ -37,7 +36,7 @@ def of_worst(
     bundle: Bundle,
     cells: Mapping[int, Sequence[MeasuredTrial]],
     lines: Iterable[TrialLine],
-    small: ReportTables,
+    small: SmallTables,
 ) -> dict[int, tuple[TailAnswer, ...]]:
     """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
     are stored."""
@@ -48,7 +47,7 @@ def of_worst(
     }
 
 
-def tails(bundle: Bundle, line: TrialLine, small: ReportTables) -> tuple[TailAnswer, ...]:
+def tails(bundle: Bundle, line: TrialLine, small: SmallTables) -> tuple[TailAnswer, ...]:
     """One per writer and reader of the trial, the longest first."""
     (found,) = evidence(bundle, [line], small)
     return _of(bundle, found)

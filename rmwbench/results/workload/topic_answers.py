@@ -6,21 +6,16 @@ topic too.
 from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics import topic_metrics as measured
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.interim import failed_blocks
-from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.workload_arm import (
     ArmReport,
     floors,
-    per_trial,
     qos_words,
-    unsent_by,
 )
 from rmwbench.words import numbers as fmt
 
@@ -45,11 +40,6 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
         _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
         for one in topics(arms)
     )
-
-
-def metrics_in(trials: Sequence[MeasuredTrial]) -> dict[str, Estimate]:
-    """Those that a topic has by itself; `trials` are of it alone."""
-    return {name: aggregate(GLOSSARY[name], trials) for name in OF_TOPICS}
 
 
 def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
@@ -109,21 +99,8 @@ def _arm(
     floor: ArmReport | None,
     verdict: best.Verdict,
 ) -> TopicArm:
-    values = {
-        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
-        for name in OF_TOPICS
-    }
     return TopicArm(
-        arm=arm.name,
-        middleware=arm.cell["middleware"],
-        layer=arm.cell["layer"],
-        version=arm.cell["version"],
-        profile=arm.cell["profile"],
-        release_date=arm.cell["release_date"],
-        role="floor" if arm.floor else "contender",
-        family=arm.family,
-        cell=arm.cell["cell"],
-        qos=arm.qos_of(topic),
+        **vars(arm.common(topic, floor)),
         trials=TopicTrials(
             done=len(trials),
             failed=sum(line.status == "failed" for line in arm.lines),
@@ -133,12 +110,6 @@ def _arm(
         ),
         under_way=sum(t.messages.ledger.under_way for t in trials),
         missing=sum(t.messages.ledger.undelivered for t in trials),
-        unsent_by=unsent_by(trials),
-        metrics=metrics_in(trials),
-        per_trial=per_trial(values),
-        times_floor=arm.times_floor(floor, topic),
-        drift=arm.found.drift(topic),
-        spread=arm.spread(topic),
         verdict=verdict,
     )
 

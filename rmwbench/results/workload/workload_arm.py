@@ -18,6 +18,7 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import (
+    OF_TOPICS,
     POOLED,
     Topic,
     apart,
@@ -36,11 +37,12 @@ from rmwbench.analysis.verdicts.unlike import ArmFacts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.explain.explain_model import ArmTrials, TailAnswer, UndoneTrial
 from rmwbench.results.model import Estimate, Ratio
-from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.shown import (
     ArmVerdict,
+    CommonArm,
     Configuration,
     PathShare,
     Settling,
@@ -87,7 +89,7 @@ class ArmReport:
     """One cell's trials with everything the document says about them."""
 
     def __init__(
-        self, name: str, evidence: CellEvidence, small: ReportTables, bundle: Bundle, primary: str
+        self, name: str, evidence: CellEvidence, small: SmallTables, bundle: Bundle, primary: str
     ):
         self.host = bundle.host
         self.cell, self.trials, self.lines = evidence.cell, evidence.trials, evidence.lines
@@ -115,7 +117,7 @@ class ArmReport:
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
 
-    def _take_topics(self, small: ReportTables) -> None:
+    def _take_topics(self, small: SmallTables) -> None:
         first = small.endpoints[self.trials[0].trial] if self.trials else []
         self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
@@ -137,10 +139,8 @@ class ArmReport:
             )
         alone = apart(self.topics)
         self.values = {
-            name: []
-            if name in alone
-            else [(t, v) for t in self.trials if (v := trial_value(e, t)) is not None]
-            for name, e in GLOSSARY.items()
+            name: [] if name in alone else _in_trials(entry, self.trials)
+            for name, entry in GLOSSARY.items()
         }
 
     def _take_granted(self, granted: Granted) -> None:
@@ -160,7 +160,7 @@ class ArmReport:
         )
         self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
 
-    def _take_disturbances(self, small: ReportTables) -> None:
+    def _take_disturbances(self, small: SmallTables) -> None:
         flagged = disturbed.disturbances([t.trial for t in self.trials], small.events)
         self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
         """What its middleware did badly in at least half of its trials: that is in its numbers."""
@@ -168,7 +168,7 @@ class ArmReport:
         self.disturbed = [one.text for one in disturbances]
         self.disturbed_by = {one.code: one.trials for one in disturbances}
 
-    def _take_paths(self, small: ReportTables) -> None:
+    def _take_paths(self, small: SmallTables) -> None:
         attested = [r for t in self.trials for r in small.attestations[t.trial]]
         # why nobody can say which path most bytes took
         unknown = {
@@ -285,9 +285,9 @@ class ArmReport:
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
         """Block -> the metric's value, or (events, of) of a fraction, by the rules of a verdict: a
-        block that the arm lost is infinite in its primary metric and its latencies, a block on a
-        machine that was too busy for a network is left out, and an untimed trial has no times.
-        Memory does not depend on how busy a machine is."""
+        block that the arm lost is counted by `with_lost`, a block on a machine that was too busy
+        for a network is left out, and an untimed trial has no times. Memory does not depend on how
+        busy a machine is."""
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
@@ -353,6 +353,30 @@ class ArmReport:
             *self.disturbed,
         )
 
+    def common(self, topic: str | None, floor: "ArmReport | None") -> CommonArm:
+        """Of that topic alone, or of the whole workload."""
+        trials, values = self.trials_in(topic), self.values
+        if topic is not None:
+            values = {name: _in_trials(GLOSSARY[name], trials) for name in OF_TOPICS}
+        return CommonArm(
+            arm=self.name,
+            middleware=self.cell["middleware"],
+            layer=self.cell["layer"],
+            version=self.cell["version"],
+            profile=self.cell["profile"],
+            release_date=self.cell["release_date"],
+            role="floor" if self.floor else "contender",
+            family=self.family,
+            cell=self.cell["cell"],
+            qos=self.qos if topic is None else self.qos_of(topic),
+            metrics=self.metrics(topic),
+            unsent_by=unsent_by(trials),
+            per_trial=per_trial(values),
+            times_floor=self.times_floor(floor, topic),
+            drift=self.found.drift(topic),
+            spread=self.spread(topic),
+        )
+
     def shown(
         self,
         verdict: best.Verdict,
@@ -365,15 +389,7 @@ class ArmReport:
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
         return WorkloadArm(
-            arm=self.name,
-            middleware=self.cell["middleware"],
-            layer=self.cell["layer"],
-            version=self.cell["version"],
-            profile=self.cell["profile"],
-            release_date=self.cell["release_date"],
-            role="floor" if self.floor else "contender",
-            family=self.family,
-            cell=self.cell["cell"],
+            **vars(self.common(None, floor)),
             outdated=outdated,
             factors=loads(self.cell["factors"]),
             flags=self.flags(unlike),
@@ -388,7 +404,6 @@ class ArmReport:
             take=self.take,
             when_full=self.when_full,
             schedule=self.schedule,
-            qos=self.qos,
             touch=self.touch,
             configuration=self.configuration,
             options=self.arm.get("options") or {},
@@ -405,18 +420,16 @@ class ArmReport:
             network=groups.network(self.trials),
             chain=chain_answer.chain(self.trials),
             layers=chain_answer.layers(self.trials),
-            unsent_by=unsent_by(self.trials),
-            metrics=self._metrics(),
-            per_trial=per_trial(self.values),
-            times_floor=self.times_floor(floor),
-            drift=self.found.drift(None),
-            spread=self.spread(),
             settling=self.settling,
             verdict=ArmVerdict(**vars(verdict), topic=topic),
         )
 
-    def _metrics(self) -> dict[str, Estimate]:
-        """A median over an IMU and a camera is that of neither."""
+    def metrics(self, topic: str | None = None) -> dict[str, Estimate]:
+        """Those that a topic has by itself, or those of the whole workload: a median over an IMU and
+        a camera is that of neither."""
+        if topic is not None:
+            of_topic = self.trials_in(topic)
+            return {name: aggregate(GLOSSARY[name], of_topic) for name in OF_TOPICS}
         found = {
             name: aggregate(entry, self.trials)
             for name, entry in GLOSSARY.items()
@@ -450,6 +463,13 @@ def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
+def _in_trials(
+    entry: glossary.Metric, trials: Sequence[MeasuredTrial]
+) -> list[tuple[MeasuredTrial, float]]:
+    """The trials that have the metric, with its value."""
+    return [(t, value) for t in trials if (value := trial_value(entry, t)) is not None]
+
+
 def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
     """(events, of) of a fraction."""
     if entry.kind != "fraction":
@@ -461,8 +481,8 @@ def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int
 def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
     """Sets what comparisons take of the arms of one workload, after so many blocks."""
     for topic in {None, *(name for arm in arms for name in arm.found.blocks)}:
-        seen = sequential.seen([a.ran_in(topic) for a in arms], blocks)
-        for arm, judged in zip(arms, seen, strict=True):
+        judged_arms = sequential.arms_after([a.ran_in(topic) for a in arms], blocks)
+        for arm, judged in zip(arms, judged_arms, strict=True):
             arm.judged[topic] = judged
 
 

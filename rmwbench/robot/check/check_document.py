@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.analysis.metrics.comparisons import is_compared, is_floor
-from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
+from rmwbench.analysis.verdicts.limit_outcomes import SETTLED_BY_BLOCKS, Outcome, Why
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError, did_you_mean
+from rmwbench.errors import UserError, not_one_of
 from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.selection import select
-from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition, LimitedValue
+from rmwbench.results.suite_document import summarise
 from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 
 EXIT_CODES: Mapping[Outcome, Literal[0, 1, 2]] = {Outcome.MEETS: 0, Outcome.MISSES: 1}
 ORDER = (Outcome.MEETS, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MISSES)
 """Best first."""
-SETTLED_BY_TIME = (Why.INTERVAL, Why.TOO_FEW_BLOCKS)
 MOST_BLOCKS = 1_000
 
 
@@ -49,13 +48,7 @@ def candidates_in_use(known: Sequence[str], use: Sequence[str]) -> tuple[str, ..
     """Those named, else the first. Raises UserError for one that there is not."""
     for name in use:
         if name not in known:
-            raise UserError(
-                f"the suite has no candidate `{name}`",
-                where="--use",
-                expected="one of " + ", ".join(known),
-                actual=name,
-                fix=did_you_mean(name, known),
-            )
+            raise not_one_of(f"the suite has no candidate `{name}`", name, known, where="--use")
     return tuple(dict.fromkeys(use)) or tuple(known[:1])
 
 
@@ -105,7 +98,7 @@ def _candidate(places: Sequence[_Place], bundle: Bundle) -> CheckedCandidate:
         limit=worst.arm.limit,
         reason=worst.arm.reason,
         missed=sum(one.outcome is Outcome.MISSES for one in places),
-        more_time=_more_time(worst, bundle),
+        more_time=_more_time(places, bundle) if worst.outcome is Outcome.OPEN else None,
     )
 
 
@@ -154,18 +147,28 @@ def _metrics(bundle: Bundle) -> list[str]:
     return list(dict.fromkeys(one["metric"] for one in each))
 
 
-def _more_time(worst: _Place, bundle: Bundle) -> MoreTime | None:
-    if worst.outcome is not Outcome.OPEN or worst.arm.why not in SETTLED_BY_TIME:
+def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
+    """Until every open limit is decided; None where more blocks would not settle all that is
+    open."""
+    arms = [one.arm for one in places if one.outcome is Outcome.OPEN]
+    if not all(arm.why in SETTLED_BY_BLOCKS for arm in arms):
         return None
     plan = bundle.campaign.plan
     least = max(Rules().min_blocks, plan.blocks.minimum or 0)
-    limit = worst.arm.limit
-    few = worst.arm.why is Why.TOO_FEW_BLOCKS
-    blocks = least if few else None if limit is None else blocks_needed(limit, least)
+    needed = [blocks for arm in arms for blocks in _blocks_of_each_limit(arm, least)]
+    known = [blocks for blocks in needed if blocks is not None]
+    blocks = max(known) if len(known) == len(needed) else None
     return MoreTime(
         blocks=blocks,
         minutes=None if blocks is None or plan.block_s is None else blocks * plan.block_s / 60,
     )
+
+
+def _blocks_of_each_limit(arm: ArmInCondition, least: int) -> list[int | None]:
+    """Of each open limit, as `blocks_needed`."""
+    if arm.why is Why.TOO_FEW_BLOCKS:
+        return [least]
+    return [blocks_needed(limit, least) for limit in arm.open_limits or ()] or [None]
 
 
 def blocks_needed(limit: LimitedValue, least: int) -> int | None:

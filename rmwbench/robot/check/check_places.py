@@ -13,10 +13,11 @@ from rmwbench.errors import UserError
 from rmwbench.lab.machine import card
 
 
-def checks_of(suite: str) -> Path:
-    """The folder of a suite's checks on this machine. Raises UserError where the user has no
-    home."""
-    name = re.sub(r"[^\w.-]+", "-", suite).strip(".-") or "suite"
+def checks_of(suite: str, network: str | None = None) -> Path:
+    """The folder of a suite's checks on this machine, of those over a network by itself. Raises
+    UserError where the user has no home."""
+    called = suite if network is None else f"{suite} over {network}"
+    name = re.sub(r"[^\w.-]+", "-", called).strip(".-") or "suite"
     return home.state() / "checks" / fingerprint(card.describe()) / name
 
 

@@ -5,14 +5,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.report import comparison_view
 from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, Tone, View
 from rmwbench.results.answer.facts import names
 from rmwbench.results.compare.compare_model import Compared, Difference
-from rmwbench.results.shown import LimitedValue
-from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
+from rmwbench.results.decide.decide_words import against_limit
 from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 from rmwbench.words import numbers as fmt
 
@@ -69,32 +67,24 @@ def _candidate(one: CheckedCandidate, several: bool) -> TableCell:
     if one.why is Why.NOT_SUPPORTED:
         return TableCell(f"not supported: {one.reason}", "odd")
     where = f"{one.workload}: " if several else ""
-    said = f"{where}{_measured(one.limit) or one.reason}"
+    measured = against_limit(one.limit, one.limit.value) if one.limit else one.reason
+    text = f"{where}{measured}"
     if one.outcome is Outcome.MEETS:
-        return TableCell(f"meets all limits; nearest: {said}", tone)
+        return TableCell(f"meets all limits; nearest: {text}", tone)
     if one.why not in (Why.LIMIT, Why.INTERVAL):
-        said = f"{where}{one.reason}"
+        text = f"{where}{one.reason}"
     if one.missed > 1:
-        said += f"; in {one.missed - 1} more workloads or levels, too"
+        more = fmt.counted(one.missed - 1, "more workload or level", "more workloads or levels")
+        text += f"; in {more}, too"
     if one.more_time is not None:
-        said += f"; {_more_time(one.more_time)}"
-    return TableCell(f"{one.outcome}: {said}", tone)
-
-
-def _measured(limit: LimitedValue | None) -> str:
-    """`front: response latency, p99 41 ms [38–45], limit 33 ms`."""
-    if limit is None:
-        return ""
-    topic = f"{limit.topic}: " if limit.topic else ""
-    value = fmt.metric(in_unit_of_limit(limit.value)).full
-    most = amount(limit.at_most, limit.metric)
-    return f"{topic}{GLOSSARY[limit.metric].title} {value}, limit {most}"
+        text += f"; {_more_time(one.more_time)}"
+    return TableCell(f"{one.outcome}: {text}", tone)
 
 
 def _more_time(more: MoreTime) -> str:
     if more.blocks is None:
         return "no realistic number of blocks would decide it"
-    length = "" if more.minutes is None else f", --budget {math.ceil(more.minutes)}m,"
+    length = "" if more.minutes is None else f" (--budget {math.ceil(more.minutes)}m)"
     return f"about {fmt.counted(more.blocks, 'block')}{length} would decide it"
 
 
@@ -129,8 +119,10 @@ def _changes(since: Compared) -> Iterator[Block]:
             ]
         )
         yield from (Text(text, "warning") for text in since.cautions)
-    if lines := comparison_view.unchanged(since):
-        yield Items(lines, "muted")
+    others = tuple(row for row in since.rows if row not in changed)
+    if others:
+        said = comparison_view.counts(replace(since, rows=others))
+        yield Text(f"All other limited values, by topic: {said}.", "muted")
     if since.not_comparable:
         yield Items(
             [f"not compared: {one.cell}: {one.reason}" for one in since.not_comparable],

@@ -26,6 +26,9 @@ MULTIPLES = 4
 SHORT, SHORT_SHARE = 0.1, 0.3
 """Bursts: more than this share of the intervals is shorter than a tenth of the mean one. Of
 independent arrivals 0.095 are."""
+MOST_BURST_NS = 0.25e9
+"""A burst takes no longer: messages that come one by one for seconds and then pause, as those of a
+joystick, have a period and a gap."""
 LONG = 1.5
 """A gap of so many periods is one in which a message is missing."""
 FEWEST = 8
@@ -69,8 +72,10 @@ def fit(
     mean_ns = intervals.mean
     if publishers > 1:
         return FittedArrivals(kind="mixed", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
-    if intervals.share(0, SHORT * mean_ns) >= SHORT_SHARE:
-        return _bursts(intervals, SHORT * mean_ns)
+    short_ns = SHORT * mean_ns
+    is_bursty = intervals.share(0, short_ns) >= SHORT_SHARE
+    if is_bursty and (bursts := _bursts(intervals, short_ns)) is not None:
+        return bursts
     period_ns = _period(intervals, 0.0)
     near = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
     if sum(near) >= PERIODIC_SHARE and near[0] >= FIRST_SHARE:
@@ -104,25 +109,27 @@ def _periodic(intervals: Histogram, period_ns: float) -> FittedArrivals:
     near = intervals.within(0.5 * period_ns, LONG * period_ns)
     means, counts = intervals.means[near], intervals.counts[near]
     scatter_ns = float(np.sqrt((counts * (means - period_ns) ** 2).sum() / counts.sum()))
-    spanned = np.maximum(np.round(intervals.means / period_ns), 1)
-    periods = float((spanned * intervals.counts).sum())
+    # Of the whole time: a batch that was held back is a long gap and short ones, and nothing missing.
+    periods = intervals.mean * intervals.count / period_ns
     return FittedArrivals(
         kind="periodic",
         rate_hz=1e9 / period_ns,
         period_ns=period_ns,
         jitter_ns=scatter_ns / math.sqrt(2),
-        missing_share=1 - intervals.count / periods,
+        missing_share=max(0.0, 1 - intervals.count / periods),
         gaps=_gaps(intervals, period_ns),
     )
 
 
-def _bursts(intervals: Histogram, short_ns: float) -> FittedArrivals:
+def _bursts(intervals: Histogram, short_ns: float) -> FittedArrivals | None:
     """Bursts begin after each interval that is not short; from one begin to the next it takes that
-    interval and the short ones of a burst."""
+    interval and the short ones of a burst. None where these last too long for a burst."""
     long = intervals.means >= short_ns
     bursts = float(intervals.counts[long].sum())
     short_count = float(intervals.counts[~long].sum())
     short_sum_ns = float((intervals.means[~long] * intervals.counts[~long]).sum())
+    if short_sum_ns / (bursts + 1) > MOST_BURST_NS:
+        return None
     per_burst = (bursts + short_count + 1) / (bursts + 1)
     period_ns = _period(intervals, short_ns) + short_sum_ns / max(bursts, 1)
     return FittedArrivals(

@@ -10,17 +10,25 @@ COLUMNS = (
     TableColumn("size", right=True),
     TableColumn("like its source"),
 )
+BY = (
+    "What {} does not deliver is missing here, too: play it with the middleware that recorded the "
+    "bag (--with) to tell a twin from a loss."
+)
 
 
-def view(found: TwinLikeness, source: str, other: str) -> View:
+def view(found: TwinLikeness, source: str, other: str, by: str | None = None) -> View:
+    """`by`: the middleware that it was played with."""
     rows = [_row(one) for one in found.topics]
     table = Table(COLUMNS, rows)
     return View(
         title=f"{other}, compared with {source}",
         sections=[
-            panel("BagTopic by topic", ["Values are those of the source, then the other's."], table)
+            panel("Topic by topic", ["Values are those of the source, then the other's."], table)
         ],
-        answer=[Text(sentence(found), "good" if found.alike else "bad")],
+        answer=[
+            Text(sentence(found), "good" if found.alike else "bad"),
+            *([Text(BY.format(by), "muted")] if by and any(map(_lacks, found.unlike)) else []),
+        ],
     )
 
 
@@ -50,6 +58,14 @@ def _differs(one: TwinTopicLikeness) -> str:
     if one.kinds is not None:
         return f"{_kind(one.kinds[0])} in the source, {_kind(one.kinds[1])} here"
     return ", ".join(f"{part.what} {_values(part)}" for part in one.compared if not part.alike)
+
+
+def _lacks(one: TwinTopicLikeness) -> bool:
+    """Whether messages that did not arrive may be all that it is unlike in."""
+    fewer = any(
+        part.what in ("rate", "missing messages") for part in one.compared if not part.alike
+    )
+    return one.missing or one.kinds is not None or fewer
 
 
 def _kind(kind: str) -> str:

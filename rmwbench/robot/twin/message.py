@@ -1,5 +1,5 @@
 """The message type of a suite that stands for a recorded one: the same ROS type where the suite has
-it at this size, bytes otherwise. TopicDifference are sizes on the wire, with all that is around the
+it at this size, bytes otherwise. Sizes on the wire are compared, with all that is around the
 payload."""
 
 import math
@@ -12,10 +12,9 @@ from rmwbench.suite.workload.message_type import (
     message_type_names,
 )
 
-NEAR = 0.02
-"""A type of the suite fits where its size is within this share of the recorded one, or within"""
-NEAR_BYTES = 32
-"""bytes, which a frame's name may take."""
+NEAR, NEAR_BYTES = 0.02, 32
+"""A type of the suite fits where its size differs from the recorded one by at most this share, or
+by at most so many bytes, which a frame's name may take."""
 
 _ARRAYS = {
     "sensor_msgs/msg/LaserScan": ("LaserScan({n})", 4),
@@ -35,9 +34,9 @@ SMALLEST = message_type(f"Bytes({HEADER_BYTES})")
 
 def message_for(ros_type: str, size_bytes: float) -> MessageType:
     """`size_bytes`: of the serialised message. Smaller ones than `SMALLEST` become that."""
-    found = [one for name in _names(ros_type, size_bytes) if (one := _known(name)) is not None]
-    if found:
-        best = min(found, key=lambda one: abs(one.cdr_bytes - size_bytes))
+    known = [one for name in _names(ros_type, size_bytes) if (one := _known(name)) is not None]
+    if known:
+        best = min(known, key=lambda one: abs(one.cdr_bytes - size_bytes))
         if abs(best.cdr_bytes - size_bytes) <= max(NEAR * size_bytes, NEAR_BYTES):
             return best
     around = SMALLEST.cdr_bytes - HEADER_BYTES

@@ -5,14 +5,14 @@ Tolerances are of what a twin promises. Of a periodic topic the period, the jitt
 messages are missing than in the source: fewer may be, since a bag does not say whether they were
 never sent or lost on the way to the recorder. Of what is not periodic the mean rate and the median
 and 95th percentile of the gaps, within their statistical error; of bursts their period and length.
-Of sizes the mean, and the 95th percentile within a half: a topic of
-the suite has one size, so one whose sizes are further apart is not like its source. Of several
-publishers on one topic only the rate is known.
+Of sizes the mean, and the 95th percentile within a half: a topic of the suite has one size, so one
+whose sizes are further apart is not like its source. Of several publishers on one topic only the
+rate is known.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rmwbench.robot.twin.message import SMALLEST
 from rmwbench.robot.twin.traffic import BagTraffic, TopicTraffic
@@ -146,6 +146,15 @@ def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference
         yield _share(
             what, least, max(theirs, SMALLEST.cdr_bytes), "bytes", max(most, SIZE_BYTES / least)
         )
+
+
+def stands_for_all_sizes(source: TopicTraffic) -> bool:
+    """Whether messages that all have the mean size are like these."""
+    sizes = source.sizes
+    if sizes is None:
+        return True
+    alike = replace(source, sizes=replace(sizes, p95=sizes.mean))
+    return all(one.alike for one in _sizes(source, alike))
 
 
 def _share(what: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:

@@ -115,7 +115,12 @@ def _check_times(sent: Iterable[TopicTraffic]) -> None:
 
 def _offered_in_graph(topic: TopicTraffic, graph: Iterable[GraphNode]) -> TopicTraffic:
     """With what the graph's publishers offer, which has a depth where the middleware tells it."""
-    offers = tuple(one.qos for node in graph for one in node.publishers if one.topic == topic.name)
+    offers = tuple(
+        one.qos
+        for node in graph
+        for one in node.publishers
+        if one.topic == topic.name and not node.is_tool
+    )
     return replace(topic, offers=offers) if offers else topic
 
 
@@ -229,7 +234,7 @@ def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
 
 
 def _namespaces(names: Sequence[str]) -> dict[str, str]:
-    """BagTopic -> the first part of its name that not all topics have."""
+    """Topic -> the first part of its name that not all topics have."""
     parts = [name.split("/") for name in names]
     common = 0
     while all(len(one) > common + 1 and one[common] == parts[0][common] for one in parts):
@@ -269,7 +274,12 @@ def _graph_nodes(
             name = _free(_node_name(node.name), (one.name for one in nodes))
             nodes.append(TwinNode(name=name, publishes=tuple(publishes), reads=kept, assumed=False))
     published = {name for node in nodes for name in node.publishes}
-    missing = [one.name for one in topics.values() if one.name not in published]
+    missing = [
+        one.name
+        for one in topics.values()
+        if one.name not in published
+        for _ in range(one.traffic.publishers)
+    ]
     if missing:
         name = _free(OTHERS, (one.name for one in nodes))
         nodes.append(TwinNode(name=name, publishes=tuple(missing)))

@@ -17,7 +17,7 @@ knows arms only.
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -32,8 +32,14 @@ OF_THE_FILE = (IN, "needs")
 """Keys of a candidate that are not keys of its arm."""
 ONE_EACH = ("name", CANDIDATE, IN)
 """Keys that a whole set cannot have."""
-LAYERS = ("floor", "rclcpp", "rclpy")
+Layer = Literal["floor", "native", "rclcpp", "rclpy"]
+_LAYERS: Mapping[str, Layer] = {"floor": "floor", "rclcpp": "rclcpp", "rclpy": "rclpy"}
 NEAR = 3
+
+
+def layer_of(middleware: str) -> Layer:
+    """As its name tells."""
+    return _LAYERS.get(middleware.partition("/")[0], "native")
 
 
 class ListedCandidate(Arm):
@@ -81,11 +87,9 @@ class Candidate:
     where: str = ""
 
     @property
-    def layer(self) -> str:
-        """Which of the four layers its middleware's name tells: `floor`, `rclcpp`, `rclpy`, else
-        `native`."""
-        family = str(self.arm.get("middleware", "")).partition("/")[0]
-        return family if family in LAYERS else "native"
+    def layer(self) -> Layer:
+        """Of its middleware."""
+        return layer_of(str(self.arm.get("middleware", "")))
 
 
 @dataclass(frozen=True)
@@ -290,20 +294,26 @@ class Choice:
     stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those
     left out (`without`); each a name, a set or the path of a file. `profiles`: an arm more for each
     `MIDDLEWARE=FILE`. `written`: the arms of a campaign that is resumed, whatever the candidates
-    have become."""
+    have become. `network`: what lies between the hosts of every workload (networks_file.py)."""
 
     candidates: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     written: tuple[Mapping[str, Any], ...] | None = None
     profiles: tuple[str, ...] = ()
+    network: str | None = None
 
     def adding(self, names: Iterable[str]) -> "Choice":
         """With these added as well, each once."""
         return replace(self, added=tuple(dict.fromkeys((*self.added, *names))))
 
+    def leaving(self, names: Iterable[str]) -> "Choice":
+        """Without these as well."""
+        return replace(self, without=tuple(dict.fromkeys((*self.without, *names))))
+
     @property
     def changes(self) -> bool:
+        """Whether it says anything of the arms."""
         named = self.candidates or self.added or self.without or self.profiles
         return bool(named or self.written is not None)
 

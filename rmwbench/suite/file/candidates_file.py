@@ -70,8 +70,9 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
 
 
 def own_profile(word: str) -> Candidate:
-    """The arm of `MIDDLEWARE=FILE`: the middleware with the user's own file, or with the one of a
-    directory that `rmwbench middlewares profile -o` wrote. Raises Fault."""
+    """The arm of `MIDDLEWARE=FILE`: the middleware, or the candidate of that name, with the user's
+    own file, or with the one of a directory that `rmwbench middlewares profile -o` wrote. Raises
+    Fault."""
     middleware, _, named = word.partition("=")
     path = Path(named)
     if not middleware or not named:
@@ -95,8 +96,17 @@ def own_profile(word: str) -> Candidate:
             at=(PROFILE,),
         )
     name = f"{middleware} {path.name}"
-    arm = {"name": name, "middleware": middleware, "profile": str(path.resolve())}
+    arm: dict[str, Any] = {"middleware": middleware}
+    if middleware_of(middleware) != middleware:
+        arm = dict(known_candidates().known[middleware].arm)
+    arm |= {"name": name, "profile": str(path.resolve())}
     return Candidate(name, arm, where=PROFILE)
+
+
+def middleware_of(name: str) -> str:
+    """The middleware of the candidate of that name; else the name, which is one itself."""
+    candidate = known_candidates().known.get(name)
+    return name if candidate is None else str(candidate.arm["middleware"])
 
 
 def _check_names(file: CandidatesFile, besides: Candidates) -> None:

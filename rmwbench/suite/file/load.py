@@ -13,11 +13,16 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file import candidate_list, interop_pairs, matrix, short_version
+from rmwbench.suite.file import (
+    candidate_list,
+    interop_pairs,
+    matrix,
+    networks_file,
+    short_version,
+)
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
-from rmwbench.suite.file.places import JSON, find, read, shown, suite_file
-from rmwbench.suite.file.shipped import shipped_middlewares
+from rmwbench.suite.file.places import JSON, find, read, shipped_middlewares, shown, suite_file
 from rmwbench.suite.file.tree import (
     fault_error,
     locate,
@@ -55,7 +60,7 @@ def parse(
 ) -> Suite:
     """A suite from its text. `where` names the file in errors; profile paths are relative to
     `directory`. `whole_factors`: those of which the short version has all levels, too. `choice`:
-    what the command line says of its arms."""
+    what the command line says of its arms and network."""
     tree = _tree(text, where, choice)
     try:
         tree = short_version.shortened(tree, wanted=shortened, whole_factors=whole_factors)
@@ -145,7 +150,7 @@ def _suite_tree(text: str, where: str) -> CommentedMap:
 
 
 def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
-    """The tree of a suite's file with all of its arms written out."""
+    """The tree of a suite's file with all of its arms and networks written out."""
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
         tree = _of_matrix(tree, where)
@@ -172,6 +177,10 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
             candidate_list.without_sets(tree["arms"], known_candidates())
         except Fault as fault:
             raise fault_error(tree, where, ("arms", *fault.at), fault) from fault
+    try:
+        networks_file.complete(tree, choice.network)
+    except Fault as fault:
+        raise fault_error(tree, where, fault.at, fault) from fault
     return tree
 
 

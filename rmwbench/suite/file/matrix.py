@@ -11,13 +11,12 @@ file's own key.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.suite.fault import Fault, unknown
-from rmwbench.suite.scalar import Scalar
+from rmwbench.suite.fault import Fault, Scalar, inside, unknown
 from rmwbench.suite.workload.message_type import message_type
 
 MARKS = ("rmw_implementations", "num_subs", "perf_test")
@@ -72,9 +71,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
 
     Raises Fault at the key of whatever is wrong, or cannot be done.
     """
-    for key in tree:
-        if key not in KEYS:
-            raise unknown("key", key, list(KEYS), at=(str(key),))
+    _check_keys(tree, KEYS)
     perf_test = tree["perf_test"]
     if not isinstance(perf_test, CommentedMap):
         raise Fault(
@@ -82,45 +79,16 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
             expected="some of " + ", ".join(OF_PERF_TEST),
             at=("perf_test",),
         )
-    for key in perf_test:
-        if key not in OF_PERF_TEST:
-            raise unknown("key", key, list(OF_PERF_TEST), at=("perf_test", str(key)))
+    with inside("perf_test"):
+        _check_keys(perf_test, OF_PERF_TEST)
     for path, known in ONE_WAY.items():
         _levels(tree, path, known.__contains__, "only " + ", ".join(known))
-    modes = _levels(
-        tree, ("process_mode",), lambda mode: mode in SHIPPED, "some of " + ", ".join(SHIPPED)
-    )
+    found = {key: _levels(tree, *row) for key, row in LISTS.items()}
+    modes = found["processes"]
     ours = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
     _has_arms(tree, ours["arms"])
-
-    axes = {
-        "message": _levels(
-            tree, ("topics",), _is_message, "types such as Array4k (docs/suites.md)"
-        ),
-        "rate_hz": _levels(
-            tree, ("rates",), lambda rate: _is_number(rate) and rate > 0, "rates in Hz, more than 0"
-        ),
-        "subscribers": _levels(tree, ("num_subs",), _is_count, "whole numbers from 1 on"),
-        "reliability": _levels(
-            tree, ("perf_test", "reliability"), *_words("best_effort", "reliable")
-        ),
-    }
-    qos = {
-        "durability": _levels(
-            tree, ("perf_test", "durability"), *_words("volatile", "transient_local")
-        ),
-        "history": _levels(tree, ("perf_test", "history_kind"), *_words("keep_last", "keep_all")),
-        "depth": _levels(
-            tree, ("perf_test", "history_depth"), _is_count, "whole numbers from 1 on"
-        ),
-    }
-    runtime = _levels(
-        tree,
-        ("perf_test", "max_runtime"),
-        lambda s: _is_number(s) and s > 0,
-        "seconds, more than 0",
-        most=1,
-    )
+    axes = {key: found[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
+    qos = {key: found[key] for key in ("durability", "history", "depth")}
     axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
     axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
 
@@ -138,7 +106,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
             "title": f"the matrix of {name}",
             "description": ours["description"],
             "blocks": ours["blocks"],
-            "timeline": {**ours["timeline"], "steady_s": runtime[0]},
+            "timeline": {**ours["timeline"], "steady_s": found["steady_s"][0]},
             "arms": ours["arms"],
             "workloads": [workload],
             "factors": axes,
@@ -147,6 +115,12 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         tree,
     )
     return made
+
+
+def _check_keys(tree: CommentedMap, known: Sequence[str]) -> None:
+    for key in tree:
+        if key not in known:
+            raise unknown("key", key, list(known), at=(str(key),))
 
 
 def _levels(
@@ -221,8 +195,8 @@ def _words(*known: str) -> tuple[Callable[[Any], bool], str]:
     return lambda level: level in known, "some of " + ", ".join(known)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 
 def _is_count(value: Any) -> bool:
@@ -254,3 +228,18 @@ def _at(value: Any, place: CommentedMap) -> Any:
         return value
     made.lc.line, made.lc.col = line, column
     return made
+
+
+COUNTS = (_is_count, "whole numbers from 1 on")
+LISTS: dict[str, tuple[Any, ...]] = {
+    "processes": (("process_mode",), *_words(*SHIPPED)),
+    "message": (("topics",), _is_message, "types such as Array4k (docs/suites.md)"),
+    "rate_hz": (("rates",), _is_positive, "rates in Hz, more than 0"),
+    "subscribers": (("num_subs",), *COUNTS),
+    "reliability": (("perf_test", "reliability"), *_words("best_effort", "reliable")),
+    "durability": (("perf_test", "durability"), *_words("volatile", "transient_local")),
+    "history": (("perf_test", "history_kind"), *_words("keep_last", "keep_all")),
+    "depth": (("perf_test", "history_depth"), *COUNTS),
+    "steady_s": (("perf_test", "max_runtime"), _is_positive, "seconds, more than 0", 1),
+}
+"""Our key → where the file has it, and the rest of what `_levels` takes."""

@@ -1,9 +1,17 @@
-"""Where suites and the published evaluations are, and the text of one. No suite is read here:
-whoever only asks whether there is one need not wait for the models of suites."""
+"""Where suites and the published evaluations are, the text of a suite, and the names that a suite
+may use for middlewares. No suite is read here: whoever only asks whether there is one need not wait
+for the models of suites.
 
+A suite may name a middleware that comes with rmwbench and is not built yet, and is told how to
+build it. Each says its own name: a crate in its Cargo.toml, a worker in Python as a program of this
+package. An installed package has no crates beside it and knows those of its shipped suites.
+"""
+
+import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +26,8 @@ QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
 """Likewise: what it asks, and answers that were not measured (model.py)."""
 CANDIDATES_FILE = "candidates.yaml"
 """Beside all suites: what they compare, by name (candidates.py)."""
+NETWORKS_FILE = "networks.yaml"
+"""Beside it: networks by name (networks_file.py)."""
 REMEDIES_FILE = "remedies.yaml"
 """Beside it: what is known to help, by symptom (rmwbench/results/remedies/)."""
 PUBLISHED = "published"
@@ -28,6 +38,7 @@ NO_SUITES = (
     QUESTIONNAIRE_FILE,
     EVIDENCE_FILE,
     CANDIDATES_FILE,
+    NETWORKS_FILE,
     REMEDIES_FILE,
 )
 
@@ -255,3 +266,41 @@ def shown(path: Path) -> str:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
         return str(path)
+
+
+FIRST_SET = ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
+PREFIX = "rmwbench-"
+"""Every worker's program begins so."""
+
+
+@cache
+def shipped_middlewares() -> tuple[str, ...]:
+    """Those of the first set first, the others by name."""
+    native = Path(__file__).resolve().parents[3] / "native"
+    found = [*native.glob("middlewares/*/Cargo.toml"), *native.glob("rare/*/Cargo.toml")]
+    crates = filter(None, map(_name, sorted(found, key=lambda path: path.parent.name)))
+    return tuple(
+        dict.fromkeys(
+            [*FIRST_SET, *crates, *(name.removeprefix(PREFIX) for name in python_programs())]
+        )
+    )
+
+
+@cache
+def python_programs() -> tuple[str, ...]:
+    """Programs of this package that are workers."""
+    try:
+        scripts = distribution("rmwbench").entry_points
+    except PackageNotFoundError:
+        return ()
+    return tuple(sorted(one.name for one in scripts if one.name.startswith(PREFIX)))
+
+
+def _name(cargo: Path) -> str | None:
+    """A crate that cannot be read is reported where it is to be built, not in every suite."""
+    try:
+        package = tomllib.loads(cargo.read_text(encoding="utf-8"))["package"]
+        table = package.get("metadata", {}).get("rmwbench", {})
+        return str(table.get("middleware", package["name"].removeprefix(PREFIX)))
+    except (OSError, ValueError, KeyError):
+        return None

@@ -21,8 +21,7 @@ from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.errors import did_you_mean
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, not_one_of
 
 KEY = "short"
 NAMED = ("arms", "workloads")
@@ -58,13 +57,7 @@ def shortened(
         )
     for key in short:
         if key not in KEYS:
-            raise Fault(
-                f"`{key}` cannot be shortened",
-                expected="one of " + ", ".join(KEYS),
-                actual=str(key),
-                fix=did_you_mean(str(key), KEYS),
-                at=(KEY, key),
-            )
+            raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
     kept = {key: _kept(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
     if wanted:
@@ -109,11 +102,10 @@ def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
     ]
     for index, name in enumerate(names):
         if str(name) not in known:
-            raise Fault(
+            raise not_one_of(
                 f"no {key.removesuffix('s')} is called `{name}`",
-                expected="one of " + ", ".join(known),
-                actual=str(name),
-                fix=did_you_mean(str(name), known),
+                str(name),
+                known,
                 at=(KEY, key, index),
             )
     found = CommentedSeq()
@@ -147,11 +139,10 @@ def _merged(
     if key == "factors":
         for name in changes:
             if name not in whole:
-                raise Fault(
+                raise not_one_of(
                     f"no factor is called `{name}`",
-                    expected="one of " + ", ".join(map(str, whole)),
-                    actual=str(name),
-                    fix=did_you_mean(str(name), list(map(str, whole))),
+                    str(name),
+                    list(map(str, whole)),
                     at=(KEY, key, name),
                 )
     found = CommentedMap()

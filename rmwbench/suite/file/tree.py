@@ -15,7 +15,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file import yaml_tree
+from rmwbench.suite.file.yaml_reader import NotTaken, read_yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -68,8 +68,8 @@ def mapping_of(tree: Any, where: str, what: str, keys: str) -> CommentedMap:
 
 def _parsed(text: str) -> Any:
     try:
-        return yaml_tree.read(text)
-    except yaml_tree.NotTaken:
+        return read_yaml(text)
+    except NotTaken:
         yaml = YAML(typ="rt")
         yaml.allow_duplicate_keys = False
         return yaml.load(text)

@@ -2,7 +2,7 @@
 than 1 Gbit/s and as a check of the switch, and can do less.
 
 What the kernel's way can never do is told here; what it cannot do on this machine is found by
-trying (rmwbench/lab/network/kernel_tries.py). One comparison never has both: they differ in when a
+trying (rmwbench/lab/network/kernel.py). One comparison never has both: they differ in when a
 loss is drawn, in what a frame costs and whom it costs.
 """
 
@@ -51,17 +51,6 @@ def lacking(links: Links) -> Iterator[str]:
             if spec.mtu_bytes not in (None, links.spec(change.host, direction).mtu_bytes):
                 yield f"another `mtu_bytes` of {change.host} within a trial"
             yield from (f"{why} ({change.host}, at {change.at_s:g} s)" for why in _of(spec))
-
-
-def needs_delay(links: Links) -> bool:
-    specs = [links.spec(host, way) for host in links.hosts for way in ("up", "down")]
-    specs += [
-        spec
-        for change in links.network.changes
-        for way in ("up", "down")
-        if (spec := change.spec(way))
-    ]
-    return any(spec.delay_ms for spec in specs)
 
 
 def _of(spec: Spec) -> Iterator[str]:

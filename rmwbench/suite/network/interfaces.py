@@ -1,11 +1,10 @@
-"""Interfaces that a host has besides the one that leads to the others: Docker's bridge, a VPN's
-tunnel, a second card.
+"""Interfaces that a host has besides the one that leads to the others (Docker's bridge, a VPN's
+tunnel, a second card), and the network of a cell whose hosts are machines.
 
-They lead nowhere: what a middleware sends into them is gone, and what it announces of them nobody
-can reach. That is what most robots and laptops have, and what a namespace with one clean `eth0`
-hides.
-
-The network of a cell whose hosts are machines: nothing of it is ours. Which machines they are.
+The further interfaces lead nowhere: what a middleware sends into them is gone, and what it
+announces of them nobody can reach. That is what most robots and laptops have, and what a namespace
+with one clean `eth0` hides. Between machines nothing of the network is ours, and only they are
+named.
 """
 
 import ipaddress

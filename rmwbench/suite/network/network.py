@@ -5,13 +5,13 @@ Every host has one link to a switch, `up` from it and `down` to it (docs/formats
 is named in the suite's `networks`, or written into the workload that has it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.errors import did_you_mean
-from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.fault import Fault, Strict, inside, unknown
 from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
@@ -257,11 +257,8 @@ class Network(Strict):
             if change.change == ROAM:
                 self._check_roam(change, index)
         for host, interfaces in self.interfaces.items():
-            try:
+            with inside("interfaces", host):
                 check_interfaces(interfaces)
-            except Fault as fault:
-                fault.at = ("interfaces", host, *fault.at)
-                raise
         for index, traffic in enumerate(self.cross_traffic):
             self._check_limited(traffic, index)
         if self.priority:
@@ -269,11 +266,8 @@ class Network(Strict):
         return self
 
     def _check_beside(self, name: str, beside: SecondNetwork) -> None:
-        try:
+        with inside("beside", name):
             checked_name(name)
-        except Fault as fault:
-            fault.at = ("beside", name)
-            raise
         taken = next(
             (host for host, mine in self.interfaces.items() if name in {one.name for one in mine}),
             None,
@@ -475,12 +469,12 @@ class Links:
     def quantum_ns(self) -> int:
         if self.network.quantum_us is not None:
             return round(self.network.quantum_us * 1e3)
-        rates = [spec.largest_rate_bps for spec in self._specs]
+        rates = [spec.largest_rate_bps for spec in self.specs]
         rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
         return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
 
     @property
-    def _specs(self) -> list[Spec]:
+    def specs(self) -> list[Spec]:
         """The specs of every direction of every port, and those that replace them within the trial."""
         found = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
         found += [
@@ -494,7 +488,7 @@ class Links:
     @property
     def traces(self) -> dict[str, LinkTrace]:
         """Every trace by its text's sha256: two files in different folders may have one name."""
-        return {spec.trace.sha256: spec.trace for spec in self._specs if spec.trace is not None}
+        return {spec.trace.sha256: spec.trace for spec in self.specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
         """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`
@@ -553,11 +547,8 @@ def resolved(
         return None
     name = asked if isinstance(asked, str) else None
     network = networks[asked] if isinstance(asked, str) else asked or Network()
-    try:
+    with inside("network", "cross_traffic"):
         check_hosts(network.cross_traffic, hosts)
-    except Fault as fault:
-        fault.at = ("network", "cross_traffic", *fault.at)
-        raise
     others = hosts_of(network.cross_traffic)
     hosts = (*hosts, *others)
     if len(hosts) > MOST_HOSTS:
@@ -566,35 +557,39 @@ def resolved(
         )
     if ALL in hosts:
         raise called_all(("hosts",))
-    inside: tuple[str | int, ...] = ("network",)
-    for host in network.links:
-        if host != ALL and host not in hosts:
-            raise Fault(
-                f"network has a link of host `{host}`, which the workload does not have",
-                expected=f"one of {', '.join(hosts)}, or {ALL}",
-                actual=host,
-                fix=did_you_mean(host, list(hosts)),
-                at=(*inside, "links", host),
-            )
-    for host in network.interfaces:
-        if host != ALL and host not in hosts:
-            raise unknown("host", host, [*hosts, ALL], at=(*inside, "interfaces", host))
+    with inside("network"):
+        _check_hosts_named(network, hosts)
+        _check_changes(network.changes, hosts, timeline)
+    return Links(name, hosts, network, others)
+
+
+def _check_hosts_named(network: Network, hosts: tuple[str, ...]) -> None:
+    """Raises Fault, counted from the network, for a host that the workload does not have."""
+    named: list[tuple[str, ...]] = [("links", host) for host in network.links]
+    named += [("interfaces", host) for host in network.interfaces]
     for name, beside in network.beside.items():
-        at = (*inside, "beside", name, "links")
-        for host in beside.links:
-            if host != ALL and host not in hosts:
-                raise unknown("host", host, [*hosts, ALL], at=(*at, host))
+        named += [("beside", name, "links", host) for host in beside.links]
+    for at in named:
+        if at[-1] not in (*hosts, ALL):
+            raise unknown("host", at[-1], [*hosts, ALL], at=at)
+    for name, beside in network.beside.items():
         on_it = [host for host in hosts if beside.access(host) is not None]
         if len(on_it) < 2:
             raise Fault(
                 f"network `{name}` leads to nobody",
                 expected="links of two hosts, or of all",
                 actual=on_it[0],
-                at=at,
+                at=("beside", name, "links"),
             )
-    for index, change in enumerate(network.changes):
+
+
+def _check_changes(
+    changes: Sequence[NetworkChange], hosts: tuple[str, ...], timeline: Timeline
+) -> None:
+    """Raises Fault, counted from the network."""
+    for index, change in enumerate(changes):
         if change.host not in hosts:
-            raise unknown("host", change.host, list(hosts), at=(*inside, "changes", index, "host"))
+            raise unknown("host", change.host, list(hosts), at=("changes", index, "host"))
         if change.joined_s >= timeline.steady_s:
             what = "at_s" if change.change != ROAM else "at_s and gap_ms together"
             raise Fault(
@@ -602,9 +597,8 @@ def resolved(
                 expected=f"{what} below {timeline.steady_s:g} s",
                 actual=f"{change.joined_s:g}",
                 fix="lengthen `steady_s`, or let it change earlier",
-                at=(*inside, "changes", index, "at_s"),
+                at=("changes", index, "at_s"),
             )
-    return Links(name, hosts, network, others)
 
 
 def _check_directions(item: Access | NetworkChange) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import Fault, Strict, within
 from rmwbench.suite.network.link_trace import TraceFile
 
 MOST_RATE_MBPS = 10_000
@@ -46,30 +46,13 @@ def _chance(value: float) -> float:
     return value
 
 
-def _milliseconds(value: float) -> float:
-    if not 0 <= value <= LONGEST_MS:
-        raise Fault(
-            "this is not a valid time of a link",
-            expected=f"0 … {LONGEST_MS} ms",
-            actual=f"{value:g}",
-        )
-    return value
-
-
-def _mtu(value: int) -> int:
-    if not SMALLEST_MTU_BYTES <= value <= LARGEST_MTU_BYTES:
-        raise Fault(
-            "this is not a valid MTU of a link",
-            expected=f"{SMALLEST_MTU_BYTES} … {LARGEST_MTU_BYTES} bytes",
-            actual=value,
-        )
-    return value
-
-
 RateMbps = Annotated[float, AfterValidator(_rate)]
 Chance = Annotated[float, AfterValidator(_chance)]
-Milliseconds = Annotated[float, AfterValidator(_milliseconds)]
-MtuBytes = Annotated[int, AfterValidator(_mtu)]
+Milliseconds = Annotated[float, within("this is not a valid time of a link", 0, LONGEST_MS, "ms")]
+MtuBytes = Annotated[
+    int,
+    within("this is not a valid MTU of a link", SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES, "bytes"),
+]
 
 
 class Bernoulli(Strict):

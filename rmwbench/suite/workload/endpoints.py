@@ -1,27 +1,112 @@
-"""From the graph to endpoints: numbers, expected peers, and how many messages each will see.
+"""From the graph to endpoints: their numbers, the peers that each expects, and how many messages
+each will send and read.
 
-Everything a trial needs to know beforehand is computed here, once, from the plan: the barrier waits
-for `matches`, the record file is as large as `sections` says, and the percentiles that a trial
-allows follow from `steady_messages`.
+Everything that a trial must know beforehand is computed here, once, from the plan: the barrier
+waits for `matches`, the record file is as large as `sections` says, and the percentiles that a
+trial allows follow from `steady_messages`. The counts follow from each endpoint's arrivals and from
+when it and its peers are there. Times are ns from the start of the warm-up. A late joiner's
+schedule begins when it joins.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.seed import derive_seed
-from rmwbench.suite.timeline import Timeline
+from rmwbench.suite.timeline import Timeline, to_ns
 from rmwbench.suite.workload.arrival import Periodic, Relay, Saturation
+from rmwbench.suite.workload.arrival import fewest as fewest_of
 from rmwbench.suite.workload.camera import SYNTHETIC, frame_format
-from rmwbench.suite.workload.counts import Counts
 from rmwbench.suite.workload.message_type import MessageType, message_type, service_type
 from rmwbench.suite.workload.qos import Qos, incompatibility
 from rmwbench.suite.workload.schedule import Sender
 from rmwbench.suite.workload.topology import Node, NodeLife
 from rmwbench.suite.workload.workload import Workload
+
+
+class Counts:
+    """`drafts` are endpoints as dictionaries with `endpoint`, `kind`, `topic`, `arrival` and
+    `life`."""
+
+    def __init__(
+        self,
+        drafts: Sequence[Mapping[str, Any]],
+        peers: Mapping[int, tuple[int, ...]],
+        timeline: Timeline,
+    ):
+        self._drafts = {draft["endpoint"]: draft for draft in drafts}
+        self._peers, self._timeline = peers, timeline
+        self._known: dict[tuple[int, int, int, bool], int] = {}
+        self._of_topic: dict[str, list[int]] = {}
+        for draft in drafts:
+            if draft["kind"] == "publisher":
+                self._of_topic.setdefault(draft["topic"], []).append(draft["endpoint"])
+
+    def sent(self, number: int) -> int:
+        """A publisher or client sends all; a service a reply to each request; 0 of a
+        subscription."""
+        match self._drafts[number]["kind"]:
+            case "subscription":
+                return 0
+            case "service":
+                return self.received(number)
+        return self._due(number, 0, self._timeline.end_ns)
+
+    def received(self, number: int) -> int:
+        """From all its writers; a client reads the reply of each of its services to each of its
+        requests."""
+        match self._drafts[number]["kind"]:
+            case "publisher":
+                return 0
+            case "client":
+                return self.sent(number) * len(self._peers[number])
+        return sum(self._due(writer, 0, self._timeline.end_ns) for writer in self._peers[number])
+
+    def steady(self, number: int) -> int:
+        """In the steady state, while it is there: the fewest, whatever phases are drawn."""
+        begin_ns, end_ns = self._span(self._drafts[number]["life"])
+        begin_ns = max(begin_ns, self._timeline.warmup_ns)
+        writers = (
+            (number,)
+            if self._drafts[number]["kind"] in ("publisher", "client")
+            else self._peers[number]
+        )
+        return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
+
+    def _span(self, life: NodeLife) -> tuple[int, int]:
+        """When it is there."""
+        begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
+        end_ns = (
+            self._timeline.end_ns
+            if life.end_s is None
+            else self._timeline.warmup_ns + to_ns(life.end_s)
+        )
+        return begin_ns, end_ns
+
+    def _due(self, number: int, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
+        """What a publisher or client sends in a span, at most or at least; a relay sends what all
+        who publish the topic it relays do."""
+        key = (number, begin_ns, end_ns, fewest)
+        if key not in self._known:
+            draft = self._drafts[number]
+            origin_ns, last_ns = self._span(draft["life"])
+            begin_ns, end_ns = max(begin_ns, origin_ns), min(end_ns, last_ns)
+            if begin_ns >= end_ns:
+                self._known[key] = 0
+            elif isinstance(draft["arrival"], Relay):
+                sources = self._of_topic.get(draft["arrival"].source, ())
+                self._known[key] = sum(
+                    self._due(source, begin_ns, end_ns, fewest=fewest) for source in sources
+                )
+            else:
+                span = begin_ns - origin_ns, end_ns - origin_ns
+                arrival = draft["arrival"]
+                self._known[key] = fewest_of(arrival, *span) if fewest else arrival.count(*span)
+        return self._known[key]
+
 
 RECORD_MARGIN = 1.5
 RECORD_SLACK = 256
@@ -191,11 +276,8 @@ def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str
         draft["frames"] = None
         return
     at = explicit or ("frames",)
-    try:
+    with inside(*at):
         frame_format(draft["frames"], type_, draft["arrival"])
-    except Fault as fault:
-        fault.at = at
-        raise
     if draft["touch"] != "all":
         raise Fault(
             "frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at

@@ -1,15 +1,14 @@
 """Messages as robots have them, of ROS 2's own packages: their serialised bytes around the array
 that a driver fills.
 
-Each has a header at time zero, with an empty frame id but in a tf2_msgs/TFMessage, whose frames
-have names. Of that the payload stands in pieces, the seven numbers of each transform: two of them
+Each has a header at time zero with an empty frame id; only the frames of a tf2_msgs/TFMessage have
+names. The payload of that type stands in pieces, the seven numbers of each transform: two of them
 hold the identity of a message.
 
-Just enough of a CDR writer to lay out the bytes around a payload.
-
-XCDR version 1, little endian: a primitive is aligned to its own size, counted from behind the
-4-byte encapsulation header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is RTPS 2.5,
-10.2). The payload is marked, not written: it may be megabytes of message.
+The bytes are XCDR version 1, little endian: a primitive is aligned to its own size, counted from
+behind the 4-byte encapsulation header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is
+RTPS 2.5, 10.2). The small writer here lays out what surrounds a payload. It marks the payload and
+does not write it, since it may be megabytes.
 """
 
 import struct

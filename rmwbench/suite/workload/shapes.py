@@ -10,8 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.timeline import Span
-from rmwbench.suite.workload.lifecycle import BringUp
-from rmwbench.suite.workload.topology import LOCAL_HOST, Node, Placement
+from rmwbench.suite.workload.topology import LOCAL_HOST, BringUp, Node, Placement
 
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""

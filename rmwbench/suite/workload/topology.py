@@ -1,28 +1,72 @@
 """Nodes and topics as a graph: who publishes, subscribes, serves and calls what, in which process,
-on which host, and when it is there.
+on which host, and when it is there; lifecycle nodes and the manager that brings them up.
 
 Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) that expands into
 the same nodes that a file can also spell out, and everything behind this module knows only nodes.
-
-Whether a graph can run: names, orphans, relays in a circle. What is wrong is told with its place
-in the list of nodes. A node without any endpoint may stand there: an empty node costs processor
-time and memory, too.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import Fault, Strict, within
 from rmwbench.suite.name_rules import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
-from rmwbench.suite.workload.lifecycle import Lifecycle, Manages
 from rmwbench.suite.workload.message_type import message_type, service_type
 from rmwbench.suite.workload.qos import Qos
+
+SERVICE_TIMEOUT_S = 5.0
+"""Nav2's own: the default of its parameter `service_timeout`."""
+MANAGER = "manager"
+LAUNCH_S = 0.2
+"""When the shorthand starts its nodes: after each process has noted what it used until the steady
+state began."""
+
+
+Timeout = Annotated[float, within("a time-out is between a millisecond and an hour", 0.001, 3600)]
+
+
+class Lifecycle(Strict):
+    """How long the node's own callbacks take, as a driver's that waits for its device; one that
+    takes longer than the manager waits is one that hangs."""
+
+    configure_s: Span = 0.0
+    activate_s: Span = 0.0
+
+
+class Manages(Strict):
+    """Brings up all lifecycle nodes of the workload, in their order. `service_timeout_s`: how long
+    it waits for a node's service, and for each answer."""
+
+    service_timeout_s: Timeout = SERVICE_TIMEOUT_S
+
+
+class BringUp(Lifecycle):
+    """node_1 … node_N, each a process of its own, and their manager, in the last. All are started
+    as a launch file does: their sessions are opened and their nodes created at once, at the
+    beginning of the steady state, and the manager begins when it is there."""
+
+    nodes: int = Field(ge=1, le=1000)
+    service_timeout_s: Timeout = SERVICE_TIMEOUT_S
+
+    def expanded(self) -> list[dict[str, Any]]:
+        times = {"configure_s": self.configure_s, "activate_s": self.activate_s}
+        names = [f"node_{number}" for number in range(1, self.nodes + 1)]
+        made: list[dict[str, Any]] = [
+            {"name": name, "joins_s": LAUNCH_S, "lifecycle": times} for name in names
+        ]
+        return [
+            *made,
+            {
+                "name": MANAGER,
+                "joins_s": LAUNCH_S,
+                "manages": {"service_timeout_s": self.service_timeout_s},
+            },
+        ]
+
 
 Touch = Literal["none", "header", "all"]
 Placement = Literal["per_node", "one"]
@@ -231,114 +275,3 @@ class Node(Strict):
     @property
     def is_empty(self) -> bool:
         return not (self.publishers or self.subscriptions or self.services or self.clients)
-
-
-def check_graph(nodes: Sequence[Node]) -> None:
-    """Raises Fault (with `at` counted from the list of nodes) for a graph that cannot run: doubled
-    names, orphans, relays in a circle."""
-    if not nodes:
-        raise Fault("a workload needs nodes", expected="at least one", actual="an empty list")
-    _check_names(nodes)
-    published = {publisher.topic for node in nodes for publisher in node.publishers}
-    served = {service.service for node in nodes for service in node.services}
-    for index, node in enumerate(nodes):
-        for place, subscription in enumerate(node.subscriptions):
-            if subscription.topic not in published:
-                raise Fault(
-                    f"nobody publishes topic `{subscription.topic}`",
-                    expected="one of "
-                    + (", ".join(sorted(published)) or "(no topic is published)"),
-                    actual=subscription.topic,
-                    at=(index, "subscriptions", place, "topic"),
-                )
-        for place, client in enumerate(node.clients):
-            if client.service not in served:
-                raise Fault(
-                    f"nobody serves `{client.service}`",
-                    expected="one of " + (", ".join(sorted(served)) or "(there is no service)"),
-                    actual=client.service,
-                    at=(index, "clients", place, "service"),
-                )
-        for place, publisher in enumerate(node.publishers):
-            here = {subscription.topic for subscription in node.subscriptions}
-            if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in here:
-                raise Fault(
-                    f"node `{node.name}` relays topic `{publisher.arrival.source}`, to which it "
-                    "does not subscribe",
-                    expected="one of " + (", ".join(sorted(here)) or "(it has no subscription)"),
-                    actual=publisher.arrival.source,
-                    at=(index, "publishers", place, "arrival", "from"),
-                )
-    _check_killed_together(nodes)
-    _check_no_circle(nodes)
-
-
-def _check_killed_together(nodes: Sequence[Node]) -> None:
-    """Checks that nodes of one process are killed together, since SIGKILL ends the whole
-    process."""
-    first: dict[str, Node] = {}
-    for index, node in enumerate(nodes):
-        other = first.setdefault(node.process_name, node)
-        if node.killed_s != other.killed_s:
-            raise Fault(
-                f"process `{node.process_name}` is killed as a whole, with all of its nodes",
-                expected=f"killed_s {'absent' if other.killed_s is None else f'{other.killed_s:g}'}, "
-                f"as node `{other.name}` says",
-                actual="absent" if node.killed_s is None else f"{node.killed_s:g}",
-                fix="the same `killed_s` at all nodes of the process, or another process",
-                at=(index, "killed_s") if node.killed_s is not None else (index, "name"),
-            )
-
-
-def _check_names(nodes: Sequence[Node]) -> None:
-    names: set[str] = set()
-    host_of: dict[str, str] = {}
-    for index, node in enumerate(nodes):
-        if node.name in names:
-            raise Fault(
-                f"two nodes are called `{node.name}`",
-                expected="a name of its own for each",
-                actual=node.name,
-                at=(index, "name"),
-            )
-        names.add(node.name)
-        if host_of.setdefault(node.process_name, node.host) != node.host:
-            raise Fault(
-                f"process `{node.process_name}` is on two hosts",
-                expected=f"host `{host_of[node.process_name]}`, as its first node says",
-                actual=node.host,
-                at=(index, "host") if "host" in node.model_fields_set else (index, "name"),
-            )
-
-
-def _check_no_circle(nodes: Sequence[Node]) -> None:
-    hops: dict[str, set[str]] = {}
-    for node in nodes:
-        for publisher in node.publishers:
-            if isinstance(publisher.arrival, Relay):
-                hops.setdefault(publisher.arrival.source, set()).add(publisher.topic)
-    for index, node in enumerate(nodes):
-        for place, publisher in enumerate(node.publishers):
-            if isinstance(publisher.arrival, Relay) and _reaches(
-                hops, publisher.topic, publisher.arrival.source
-            ):
-                raise Fault(
-                    f"relays go in a circle through topic `{publisher.topic}`",
-                    expected="a chain with an end",
-                    actual=f"`{publisher.arrival.source}` → `{publisher.topic}` → … → "
-                    f"`{publisher.arrival.source}`",
-                    at=(index, "publishers", place, "arrival", "from"),
-                )
-
-
-def _reaches(hops: dict[str, set[str]], start: str, goal: str) -> bool:
-    seen: set[str] = set()
-    ahead = [start]
-    while ahead:
-        topic = ahead.pop()
-        if topic == goal:
-            return True
-        if topic not in seen:
-            seen.add(topic)
-            ahead.extend(hops.get(topic, ()))
-    return False

@@ -3,23 +3,24 @@ the reader does with it."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
+from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
-from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
+from rmwbench.suite.fault import Fault, Strict, check_keys, inside, one_of, unknown
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
-from rmwbench.suite.workload.lifecycle import BringUp
+from rmwbench.suite.workload.graph_check import check_graph
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
 from rmwbench.suite.workload.topology import (
     LOCAL_HOST,
+    BringUp,
     CallName,
     Client,
     MessageName,
@@ -28,19 +29,12 @@ from rmwbench.suite.workload.topology import (
     Publisher,
     Service,
     Touch,
-    check_graph,
 )
 
 PRIMARY = names_for(Use.PRIMARY)
 
 
-def _primary(name: str) -> str:
-    if name not in PRIMARY:
-        raise unknown("primary_metric", name, list(PRIMARY), at=())
-    return name
-
-
-PrimaryMetric = Annotated[str, AfterValidator(_primary)]
+PrimaryMetric = Annotated[str, one_of("primary_metric", PRIMARY)]
 ACHIEVED_RATE = "achieved_rate"
 """What judges a workload that sends as fast as it can, unless it says otherwise: its latencies are
 those of queues that are always full."""
@@ -68,13 +62,13 @@ RESOLVED = frozenset(
 processes, conditions, network. Whatever any other key says stands with the workload itself, so that
 a new key is kept in the bundle, and as a factor makes cells differ, without another list."""
 
-SHAPES = {
+EXCLUDES = {
     "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts", "bring_up"),
     "bring_up": ("subscribers", "relays", "processes", "clients", "graph", "hosts", *MESSAGES),
     "graph": ("subscribers", "relays", "processes", "clients"),
     "clients": ("subscribers", "relays", "message"),
 }
-"""What says where nodes are, and what is then said already."""
+"""What says where nodes are, and the keys that may then not be there: it says the same."""
 
 ONE_HOST = (LOCAL_HOST,)
 
@@ -195,19 +189,7 @@ class Workload(Strict):
                 actual="relay",
                 at=("arrival", "kind"),
             )
-        shape = next((name for name in SHAPES if getattr(self, name) is not None), None)
-        if shape is not None:
-            for name in SHAPES[shape]:
-                if getattr(self, name) is not None:
-                    raise Fault(
-                        f"`{name}` and `{shape}` contradict each other",
-                        expected=f"either `{shape}` or a shorthand with `{name}`",
-                        actual=f"both `{name}` and `{shape}`",
-                        fix=f"remove `{name}` and write its nodes into the list, or remove `nodes`"
-                        if shape == "nodes"
-                        else f"remove `{name}` or `{shape}`",
-                        at=(name,),
-                    )
+        self._check_shape()
         if self.nodes is not None:
             self._check_nodes(self.nodes)
         elif self.bring_up is None:
@@ -218,13 +200,31 @@ class Workload(Strict):
         self._check_chain()
         for part in BESIDE:
             part.check(part.KEY and getattr(self.beside, part.KEY), self)
-        topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
-        readers = [node.name for node in self.written_out if node.subscriptions]
-        for index, name in enumerate(self.focus):
-            if name not in topics and name not in readers:
-                known = [*dict.fromkeys([*topics, *readers])]
-                raise unknown("topic, service or reader", name, known, at=("focus", index))
+        self._check_focus()
         return self
+
+    def _check_shape(self) -> None:
+        shape = next((name for name in EXCLUDES if getattr(self, name) is not None), None)
+        for name in EXCLUDES[shape] if shape is not None else ():
+            if getattr(self, name) is not None:
+                raise Fault(
+                    f"`{name}` and `{shape}` contradict each other",
+                    expected=f"either `{shape}` or a shorthand with `{name}`",
+                    actual=f"both `{name}` and `{shape}`",
+                    fix=f"remove `{name}` and write its nodes into the list, or remove `nodes`"
+                    if shape == "nodes"
+                    else f"remove `{name}` or `{shape}`",
+                    at=(name,),
+                )
+
+    def _check_focus(self) -> None:
+        nodes = self.written_out
+        topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
+        readers = [node.name for node in nodes if node.subscriptions]
+        known = [*dict.fromkeys([*topics, *readers])]
+        for index, name in enumerate(self.focus):
+            if name not in known:
+                raise unknown("topic, service or reader", name, known, at=("focus", index))
 
     def _check_places(self) -> None:
         known = self.host_names
@@ -289,11 +289,9 @@ class Workload(Strict):
                 expected="`rate_hz: 30` or `arrival: {kind: …}`",
                 at=("rate_hz",),
             )
-        if self.graph is not None:
-            self.graph.expanded(self.name)
 
     def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
-        try:
+        with inside("nodes"):
             check_graph(nodes)
             for index, node in enumerate(nodes):
                 for place, publisher in enumerate(node.publishers):
@@ -302,9 +300,6 @@ class Workload(Strict):
                     self._check_sender(client, "client", "service", (index, "clients", place))
                 for place, service in enumerate(node.services):
                     self._check_service(service, (index, "services", place))
-        except Fault as fault:
-            fault.at = ("nodes", *fault.at)
-            raise
 
     def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
         if (
@@ -322,7 +317,7 @@ class Workload(Strict):
     def _check_sender(
         self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]
     ) -> None:
-        try:
+        with inside(*at):
             _one_schedule(sender.rate_hz, sender.arrival)
             if sender.rate_hz is None and sender.arrival is None and self.common_arrival is None:
                 raise Fault(
@@ -330,9 +325,6 @@ class Workload(Strict):
                     expected="`rate_hz` or `arrival` here or in the workload",
                     at=(name,),
                 )
-        except Fault as fault:
-            fault.at = (*at, *fault.at)
-            raise
 
     def _check_service(self, service: Service, at: tuple[str | int, ...]) -> None:
         for name in ("request", "reply"):

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from rmwbench.published.claims.claims_file import Data, OriginalCheck
-from rmwbench.published.claims.original_data import fisher, settled
+from tests.published.claims.original_data import fisher, settled
 from tests.published.claims.shipped import FILES
 from tests.published.importers import original
 from tests.published.importers.original import figures

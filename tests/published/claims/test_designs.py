@@ -11,7 +11,7 @@ from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import Counted, Length
-from rmwbench.published.claims.sentences import answered
+from rmwbench.published.claims.sentences import results
 from rmwbench.results.model import Estimate
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
@@ -49,7 +49,7 @@ def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     assert found.length == Length(measured_s, 27.0)
     assert found.verdict == ("proxy" if codes else "supported")
     told = "holds (proxy: length 1.1 of 27 s)"
-    assert (told in answered(claim)) == bool(codes)
+    assert (told in results(claim)) == bool(codes)
 
 
 def test_cells_that_were_not_measured_are_conditions_too():
@@ -57,7 +57,7 @@ def test_cells_that_were_not_measured_are_conditions_too():
         asked(right="b", cells={"of": 3, "at_least": 1}), campaign(("w", *SIDES), ("v", *SIDES))
     )
     assert claim.today[0].conditions == Counted(2, 3)
-    assert "holds (proxy: conditions 2 of 3)" in answered(claim)
+    assert "holds (proxy: conditions 2 of 3)" in results(claim)
 
 
 def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
@@ -106,7 +106,7 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     assert cell.blocks == MOST_BLOCKS
     assert cell.messages == pytest.approx(50 * MOST_BLOCKS * cell.steady_s, rel=0.01)
     assert (cell.steady_s > LONGEST_S) == undecidable
-    assert ("undecidable" in answered(claim)) == undecidable
+    assert ("undecidable" in results(claim)) == undecidable
 
 
 def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():

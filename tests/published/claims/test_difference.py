@@ -8,8 +8,8 @@ from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.judging.difference import difference
-from rmwbench.published.claims.sentences import here
+from rmwbench.published.claims.judging.values import difference
+from rmwbench.published.claims.sentences import result_and_experiment
 from tests.published.claims.test_predicates import arm, asked, campaign, one, renamed
 
 NONE = (0.0, 0.0, 0.03)
@@ -132,7 +132,7 @@ def test_what_was_seen_is_told_in_points():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
     (judged,) = ledger([five_points()]).claims
-    assert here(judged).endswith("loss of a > b + 5 points")
+    assert result_and_experiment(judged).endswith("loss of a > b + 5 points")
 
 
 def test_times_have_no_difference_as_fractions_have():

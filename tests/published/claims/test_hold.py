@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.blocks import Dropped, Hold
-from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
+from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
-from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
+from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.judging.values import Sides, left_values
 from rmwbench.results.model import Estimate, document
@@ -57,7 +57,7 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
 def campaign(*workloads, suite="f-s", **about):
     """Each of the workloads as (name, arm, …)."""
     found = tuple(
-        CampaignWorkload(workload=name, name=name_of(name), arms=tuple(arms))
+        CampaignWorkload(workload=name, name=name.partition(" [")[0], arms=tuple(arms))
         for name, *arms in workloads
     )
     return MeasuredCampaign(**{"name": "x", "suite": suite, "workloads": found, **about})
@@ -245,6 +245,9 @@ def test_infinite_and_zero_values_are_compared_by_interval():
     # a bound of 95 % is not one of the level of the look
     assert (cell.answer, cell.code) == ("undecided", "few_for_infinite") and cell.low > 1.4
     assert one(asked(level=40.0), doc).answer == "undecided"
+    for relation in ("greater", "less"):
+        (cell,) = one(asked(level=20.0, relation=relation), doc).cells
+        assert (cell.answer, cell.code) == ("undecided", "few_for_infinite")
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,10 @@ import pytest
 
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.claims.claim_items import of_campaign
+from rmwbench.published.claims.claim_items import WIDTH, of_campaign, picture
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.judging.today import CellAnswer
-from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue

@@ -12,7 +12,7 @@ from rmwbench.campaign import here
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import claims_session as session
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from tests.lab import tools
 from tests.support.command import exit_code
 
@@ -102,9 +102,8 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 @pytest.mark.long
 def test_only_what_was_asked_for_would_run(capsys):
-    from rmwbench.published.claims.claims_file import load
+    from rmwbench.published.claims.claims_file import load, sources
     from rmwbench.published.claims.claims_ledger import ledger
-    from rmwbench.published.claims.named import sources
     from rmwbench.published.claims.summary import shipped_of
 
     files = [load(name) for name in sources()]

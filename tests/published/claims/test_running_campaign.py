@@ -3,7 +3,7 @@
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import RunningCampaign, of_shown
 from rmwbench.results import judged
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
 
 BLOCKS = 6

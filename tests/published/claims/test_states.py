@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named
+from rmwbench.published.claims.claims_ledger import NAMES, STATES, counts, is_one_of, ledger, named
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import html, page
 from tests.published.claims.shipped import FILES

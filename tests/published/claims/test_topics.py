@@ -16,7 +16,7 @@ from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
-from rmwbench.results.show import summarise
+from rmwbench.results.suite_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from tests.published.claims.asking import one_claim

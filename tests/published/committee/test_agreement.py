@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
@@ -112,3 +113,19 @@ def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
     assert "that both runs decide" in capsys.readouterr().out
     code = exit_code("compare", *both, "--margin", "5%")
     assert code == 2 and "leave --margin out" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "agreement_of_both"),
+    [
+        ("alone", "alone", Agreement.ABSENT),
+        ("alone", "best", Agreement.ABSENT),
+        ("no data", "worse", Agreement.ABSENT),
+        ("undecided", "best", Agreement.ONE),
+        ("equivalent", "best", Agreement.SAME),
+    ],
+)
+def test_a_candidate_that_was_alone_was_not_compared(first, second, agreement_of_both):
+    arms = tuple(SimpleNamespace(verdict=SimpleNamespace(verdict=one)) for one in (first, second))
+    pair = agreement.RunPair(section="s", workload="w", candidate="c", arms=arms)
+    assert pair.said is agreement_of_both

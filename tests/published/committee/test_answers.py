@@ -2,8 +2,8 @@
 
 import pytest
 
+from rmwbench.analysis.verdicts.over_topics import MOST_LOST
 from rmwbench.published.committee.answers import answer
-from rmwbench.results.answer.facts import MOST_LOST
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.suite.file.limits_file import read_limits
@@ -136,7 +136,7 @@ def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():
         b,
         topics=[topic("imu", 0.01, 0.02), topic("front", 0.3, 0.6)],
     )
-    assert headline(part).answer.startswith("Take a: it is the only arm that is worse in no topic")
+    assert headline(part).answer.startswith("In front no arm carries this: a loses 30 % of its")
     assert answer(part).answer == "No RMW as installed carries this: a loses 30 % of front, b 60 %."
 
 

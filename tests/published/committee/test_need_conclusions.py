@@ -140,6 +140,35 @@ def test_a_default_is_told_as_a_trade_off_and_never_recommended():
     ]
 
 
+def test_a_need_that_is_met_in_part_names_each_case_that_is_missed_or_open():
+    found = need("services", [judged("a", MEETS)], [judged("a", MISSES)], [judged("a", OPEN)], [])
+    (sentence,) = need_conclusions.sentences([found])
+    assert sentence.text.startswith("a meets it with case 0, and misses it (case 1): ")
+    assert "; is open (case 2): " in sentence.text
+    assert sentence.text.endswith("; case 3 was not measured.")
+    assert [fact.text for fact in sentence.facts] == [sentence.text]
+
+
+def test_a_missed_case_that_no_sentence_names_is_found():
+    fact = need_conclusions.NeedFact("n", "a", NeedMark.PARTLY, "a meets it with case 0.")
+    outcomes = [("N: case 0", "meets"), ("N: case 1", "misses")]
+    assert list(consistency._missed_unnamed(fact, "N", outcomes)) == ["case 1"]
+    said = dataclasses.replace(fact, text="a meets it with case 0, and misses it (case 1): x.")
+    assert not list(consistency._missed_unnamed(said, "N", outcomes))
+
+
+def test_a_default_costs_also_the_case_that_it_misses_of_a_need_that_another_meets_whole():
+    services = need(
+        "services",
+        [judged("a", MEETS), judged("b", MEETS)],
+        [judged("a", MISSES), judged("b", MEETS)],
+    )
+    assert list(need_conclusions.default_sentences([services])) == [
+        "As installed, a meets 0 and b meets 1 of 1 measured need.",
+        "Of what another meets as installed, a misses “services” (case 1).",
+    ]
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     directory = tmp_path_factory.mktemp("evaluation") / "tsc"

@@ -1,16 +1,26 @@
 """Which conditions of a section ran, beside those that did not."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from rmwbench.published.committee.ran import words
+from rmwbench.published.committee.report_parts import ReportCondition, _not_run, which_ran
+
+
+def at(workload, **levels):
+    return ReportCondition(workload, {name.replace("__", "."): x for name, x in levels.items()})
 
 
 def stream(loss):
-    return f"stream [message=Array1k, network.rate_mbps=54, network.loss={loss}]"
+    return at("stream", message="Array1k", network__rate_mbps=54, network__loss=loss)
 
 
 def chain(relays, rate_hz):
-    return f"pipeline [relays={relays}, rate_hz={rate_hz}]"
+    return at("pipeline", relays=relays, rate_hz=rate_hz)
+
+
+def whole(rate_hz):
+    return at("whole", rate_hz=rate_hz)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +35,8 @@ def chain(relays, rate_hz):
             "network.loss=0.0 and network.loss=0.2; 0.1 was not run",
         ),
         (
-            ["nodes_2"],
-            ["nodes_4", "nodes_8", "air"],
+            [at("nodes_2")],
+            [at("nodes_4"), at("nodes_8"), at("air")],
             "nodes_2; nodes_4, nodes_8 and air were not run",
         ),
         (
@@ -35,16 +45,24 @@ def chain(relays, rate_hz):
             "relays=1 rate_hz=20; 3 more were not run",
         ),
         (
-            ["topics [graph.topics=1]"],
-            ["small [graph.topics=1]", "topics [graph.topics=10]"],
+            [at("topics", graph__topics=1)],
+            [at("small", graph__topics=1), at("topics", graph__topics=10)],
             "topics graph.topics=1; 2 more were not run",
         ),
         (
-            ["whole [rate_hz=30]"],
-            [f"whole [rate_hz={rate_hz}]" for rate_hz in range(40, 100, 10)],
+            [whole(30)],
+            [whole(rate_hz) for rate_hz in range(40, 100, 10)],
             "rate_hz=30; 40, 50, 60 and 3 others were not run",
         ),
     ],
 )
 def test_what_tells_conditions_apart_is_named(ran, not_run, told):
-    assert words(ran, not_run) == told
+    assert which_ran(ran, not_run) == told
+
+
+@pytest.mark.parametrize("text", [None, "suite: [", "suite: x\nworkloads: []\n"])
+def test_a_suite_that_cannot_be_read_any_more_leaves_the_names_of_what_did_not_run(text):
+    plan = SimpleNamespace(not_run=SimpleNamespace(comparisons=("a [x=1]",)))
+    request = {"suite_file": "/nowhere/x.yaml", "seed": 0}
+    about = SimpleNamespace(plan=plan, suite=SimpleNamespace(text=text), request=request)
+    assert _not_run(SimpleNamespace(campaign=about)) == (ReportCondition("a [x=1]", {}),)

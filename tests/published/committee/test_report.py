@@ -6,13 +6,16 @@ import json
 import re
 import subprocess
 import tempfile
+from types import SimpleNamespace
 
 import pytest
 
+from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.bundle import Bundle
-from rmwbench.published.committee import consistency, need_conclusions, report_versions
+from rmwbench.published.committee import consistency, need_conclusions
 from rmwbench.published.committee import report_page as page
 from rmwbench.published.committee import report_text as markdown
+from rmwbench.published.committee.report_annex import VERSIONS_TITLE
 from rmwbench.published.committee.report_parts import (
     CommunityPart,
     SectionGroup,
@@ -21,7 +24,9 @@ from rmwbench.published.committee.report_parts import (
     groups_of,
     standings,
 )
+from rmwbench.published.committee.sections import SCATTER
 from rmwbench.published.community import admission
+from rmwbench.words.numbers import significant
 from tests.published.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
@@ -44,11 +49,13 @@ def report(session):
         CommunityPart(
             title="Admission",
             view=admission.view(admission.document(admission.OURS)),
-            get="",
+            command="",
             opens=True,
         ),
         CommunityPart(
-            title="How the projects answer", view=None, get="rmwbench published community github"
+            title="How the projects answer",
+            view=None,
+            command="rmwbench published community github",
         ),
     ]
     return gather(session, TITLE, beside, evaluations.NEEDS)
@@ -73,7 +80,7 @@ def of(part, shown):
 
 def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
-    rows = section(text, report_versions.TITLE).partition("### Not measured\n")[2]
+    rows = section(text, VERSIONS_TITLE).partition("### Not measured\n")[2]
     assert (
         "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench published report tsc "
         "--budget 25m" in rows
@@ -90,7 +97,7 @@ def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text
 
 
 def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
-    told = section(text, report_versions.TITLE)
+    told = section(text, VERSIONS_TITLE)
     assert "| zenoh | 1.0.0-fixture |" in told or "| zenoh |" in told
     trials = sum(part.answer.campaign.trials.done for part in report.measured)
     assert f"| 2026-11-21 | 2 | {trials} |" in told
@@ -196,7 +203,9 @@ def test_every_number_of_a_table_is_in_its_campaign(report, text):
 def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
     asked, absent = report.needs
     assert asked.candidates and all(one.answer.limits for one in asked.candidates)
-    assert not absent.candidates and absent.why == report.parts[2].why  # its section did not fit
+    assert (
+        not absent.candidates and absent.why == report.parts[2].not_measured_because
+    )  # its section did not fit
     told = section(text, "Conclusions")
     assert f"- **A robot over WiFi.** Nothing is known: {absent.why}." in told
     assert "| A robot over WiFi | ? |" in told
@@ -214,7 +223,7 @@ def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session
     arms = tuple(dataclasses.replace(arm, fails=(0, 1)) for arm in synthetic_bundle.ARMS)
     synthetic_bundle.write(copied.place(one), blocks=2, arms=arms, workloads=("camera",))
     (part,) = [part for part in gather(copied, TITLE, []).parts if part.section.name == "services"]
-    assert part.shown is None and part.why == "none of its trials was good"
+    assert part.shown is None and part.not_measured_because == "none of its trials was good"
 
 
 def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
@@ -398,3 +407,31 @@ def test_a_title_names_the_conditions_that_ran(tmp_path, session):
     claims_all = text.replace(f"## {title}", "## A whole robot on one board")
     (finding,) = consistency.check(report, claims_all)
     assert finding.code is consistency.Contradiction.TITLE
+
+
+def compared(alpha, comparisons):
+    """A section's answer: one workload of three arms after six blocks."""
+    trials = SimpleNamespace(done=6, failed=0)
+    arms = tuple(SimpleNamespace(role="contender", trials=trials) for _ in range(3))
+    workload = SimpleNamespace(
+        arms=arms,
+        judged=SimpleNamespace(alpha=alpha),
+        resolution=SimpleNamespace(comparisons=comparisons),
+    )
+    return SimpleNamespace(workloads=(workload,))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "comparisons"), [(0.05, 6), (0.02, 6), (0.05, 12)], ids=["end", "look", "lossy"]
+)
+def test_a_section_resolves_what_the_level_of_its_verdicts_lets_it_find(alpha, comparisons):
+    finds, twice = (
+        resolvable_ratio(blocks, comparisons, SCATTER, Threshold(alpha=alpha)) for blocks in (6, 12)
+    )
+    text = markdown._resolution(compared(alpha, comparisons))
+    assert f"6 blocks find a true ratio of {significant(finds)}× in" in text
+    assert text.endswith(f"twice as many would find {significant(twice)}×.")
+
+
+def test_a_section_that_can_find_nothing_names_no_ratio():
+    assert markdown._resolution(compared(0.0, 6)) == ""

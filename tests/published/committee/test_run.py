@@ -79,18 +79,20 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
     )
 
 
-def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_nothing(
-    session, monkeypatch
+@pytest.mark.parametrize(("asked", "left"), [(0, DECIDABLE_BLOCKS), (7, 7)])
+def test_a_slow_machine_leaves_a_section_the_blocks_that_it_or_a_need_decides_by(
+    session, monkeypatch, asked, left
 ):
-    session.sections = [session.sections[2]]
+    session.sections = [replace(session.sections[2], asked=asked, budget_s=9.0)]
     suite = session.directory.parent / "first.yaml"
     suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
     Sections(session).run(Console(quiet=True))
+    assert session.sections[0].problem is None
     bundle = Bundle(session.place(session.sections[0]))
-    assert {trial.block for trial in bundle.trials("done")} == set(range(DECIDABLE_BLOCKS))
-    assert bundle.campaign.request["least_blocks"] == DECIDABLE_BLOCKS
-    assert bundle.campaign.plan.blocks.minimum == DECIDABLE_BLOCKS
+    assert {trial.block for trial in bundle.trials("done")} == set(range(left))
+    assert bundle.campaign.request["least_blocks"] == left
+    assert bundle.campaign.plan.blocks.minimum == left
 
 
 def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.campaign.plan.plan import blocks_within
+from rmwbench.published.committee import sections
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.published.committee.sections import (
@@ -22,7 +23,7 @@ from rmwbench.published.committee.sections import (
     cells_of,
     share,
 )
-from rmwbench.suite.file.candidate_list import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE, layer_of
 from tests.support.command import rmwbench
 
 
@@ -159,3 +160,28 @@ def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
     assert document["schema"] == "rmwbench/evaluate-plan" and document["estimated_s"] <= 60
     absent = [one for one in document["sections"] if not one["blocks"]]
     assert absent and all(one["least_s"] > 0 and one["resolvable_ratio"] is None for one in absent)
+
+
+def test_libraries_stand_beside_rmws_only_where_it_is_asked_what_an_rmw_adds(monkeypatch):
+    monkeypatch.setattr(sections, "names_here", lambda: ("rclcpp",))
+    of = {one.name: one for one in EVALUATIONS["tsc"]}
+
+    def layers(name):
+        return {layer_of(cell.arm.middleware) for cell in cells_of(of[name])} - {"floor"}
+
+    assert layers("robot") == layers("security") == {"rclcpp"}
+    assert layers("services") == {"rclcpp", "native"}
+    monkeypatch.setattr(sections, "names_here", lambda: ("zenoh",))
+    assert "native" in layers("robot")
+
+
+def test_what_the_needs_ask_for_comes_before_further_conditions():
+    asks = replace(cost("asks", 10, conditions=9), asked=20)
+    (found,) = share([asks], 10 * 3 * 21)
+    assert (found.conditions, found.blocks) == (3, 20)
+
+
+def test_a_planned_section_keeps_the_blocks_that_its_needs_ask_for(tmp_path):
+    shares = [BudgetShare(replace(cost("a", 10), asked=20), 1, blocks) for blocks in (28, 12)]
+    made = begin(tmp_path / "e", "tsc", shares, {}, seed=0, budget_s=1.0, choice=NO_CHOICE)
+    assert [one.asked for one in made.sections] == [20, 12]

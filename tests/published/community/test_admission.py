@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.admission import OURS, document, permissive, tiers
+from rmwbench.published.community.admission import OURS, document, permissive, tiers, view
 from tests.support.command import exit_code
 
 REP = """\
@@ -126,16 +126,16 @@ def test_licence_expressions(expression, allowed):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("name: One", "nam: One", "a candidate without a name"),
-        ("licence: {spdx: EPL-2.0 OR", "licence: {spd: EPL-2.0 OR", "unknown field 'spd'"),
-        ("tier: {tier: 1, e", "tier: {tier: one, e", "tier.tier is not of type int"),
-        ("date: 2025-01-02", "date: soon", "not a date"),
+        ("name: One", "nam: One", "unknown key `nam`"),
+        ("licence: {spdx: EPL-2.0 OR", "licence: {spd: EPL-2.0 OR", "unknown key `spd`"),
+        ("tier: {tier: 1, e", "tier: {tier: one, e", "`tier` is not a whole number"),
+        ("date: 2025-01-02", "date: soon", "`date`: Input should be a valid date"),
         (
             'protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}',
             "protocol: DDS",
             "is not a mapping",
         ),
-        ("candidates:", "candidate:", "no candidates"),
+        ("candidates:", "candidate:", "unknown key `candidate`"),
         ("- name: Word", "- name: [Word", "not YAML"),
     ],
 )
@@ -151,6 +151,7 @@ def test_ours_has_evidence_for_whatever_it_says(capsys):
     assert exit_code("published", "community", "admission", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
+    assert [one.title for one in view(doc).sections] == ["Candidates"]
     for candidate in doc["candidates"]:
         for found in candidate["criteria"].values():
             assert found["status"] == "not stated" or (

@@ -365,6 +365,16 @@ def test_packages_side_by_side(tmp_path):
     )
 
 
+def test_two_files_of_one_package_and_one_day_have_names_that_differ(tmp_path):
+    paths = [tmp_path / name for name in ("a.md", "b.md", "c.md")]
+    for path in paths:
+        path.write_text(CORE)
+    days = {"a.md": "2025-01-02", "b.md": "2025-01-02", "c.md": "2026-01-02"}
+    found = document([(None, path) for path in paths], days)
+    names = [package["package"] for package in found["packages"]]
+    assert names == [f"tiny_rmw ({paths[0]})", f"tiny_rmw ({paths[1]})", "tiny_rmw (2026-01-02)"]
+
+
 def test_the_verb(tmp_path, capsys):
     path = tmp_path / "q.md"
     path.write_text(CORE)

@@ -9,9 +9,9 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.survey import analyse, form
 from rmwbench.published.community.survey import survey_view as show
-from rmwbench.published.community.survey.answers_file import item_of, read
-from rmwbench.published.community.survey.scale import AGREEMENT, of, told
+from rmwbench.published.community.survey.answers_file import AGREEMENT, item_of, of, read, told
 from rmwbench.report.render.markdown import render_markdown
+from rmwbench.report.view import Picture
 from tests.support.command import exit_code
 
 SECRET = "my employer's secret robot"
@@ -215,3 +215,39 @@ def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
     )
     for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
         assert exit_code("published", "community", "survey", *arguments) == 2
+
+
+def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
+    sevens = ["Strongly Disagree", "Disagree", "Somewhat Disagree", "Neutral", "Somewhat Agree",
+              "Agree", "Strongly Agree"]  # fmt: skip
+    often = ["Never", "Rarely", "Sometimes", "Often", "Always"]
+    header = ("who", "How? [Fast]", "how often")
+    path = table(tmp_path, [["x", sevens[n % 7], often[n % 5]] for n in range(14)], header)
+    doc = analyse.document(read(item_of(path)))
+    assert set(doc["scales"]) == {"agreement of 7", "frequency"}
+    (section, *_) = show.view(doc, draw=True).sections
+    pictures = [block for block in section.blocks if isinstance(block, Picture)]
+    assert [picture.of for picture in pictures] == list(doc["scales"])
+    for picture, levels in zip(pictures, doc["scales"].values(), strict=True):
+        scale = picture.spec["encoding"]["color"]["scale"]
+        assert scale["domain"] == levels and len(set(scale["range"])) == len(levels)
+
+
+def test_a_scale_of_more_levels_than_shades_has_no_picture_and_says_so(tmp_path):
+    levels = [f"level {n}" for n in range(9)]
+    path = table(tmp_path, [["x", levels[n % 9]] for n in range(18)], ("who", "how warm"))
+    doc = analyse.document(read(item_of(path), scale=told(",".join(levels))))
+    text = render_markdown(show.view(doc, draw=True))
+    assert "There is no picture of scale as told" in text
+
+
+def test_a_sign_flips_where_the_two_differences_have_opposite_signs(answers):
+    def difference(x, published, corrected):
+        return {
+            "figure": "survey_difference", "x": x, "as_published": published,
+            "as_corrected": corrected, "note": None,
+        }  # fmt: skip
+
+    doc = analyse.document(read(item_of(answers)))
+    doc["published"] = [difference("Q1", 0.1, 0.2), difference("Q2", -0.1, 0.2)]
+    assert "changes its sign on Q2." in render_markdown(show.view(doc))

@@ -8,15 +8,19 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
-from rmwbench.published.figures import campaign_figures as beside
+from rmwbench.published.figures import figures_view as beside
 from rmwbench.published.figures import versions
-from rmwbench.published.figures.figure_words import line, words
-from rmwbench.published.figures.figures_file import Figures, fill, load
-from rmwbench.published.figures.figures_view import view
-from rmwbench.published.figures.picture_files import write_pictures
-from rmwbench.published.figures.points import HEADER, read, written
+from rmwbench.published.figures.figures_file import (
+    HEADER,
+    Figures,
+    fill,
+    load,
+    points_in,
+    points_text,
+)
+from rmwbench.published.figures.figures_view import line, view, words, write_pictures
 from rmwbench.published.importers import import_published
-from rmwbench.published.importers.collected import collect
+from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.report.render.html import render_html
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.results.shown import Delivered, Series
@@ -360,8 +364,8 @@ def test_an_unknown_name_in_a_template_is_told():
 
 def test_extracted_points_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "published.csv"
-    path.write_text(written({"k": [*ROWS, row("other", "s", 1, 1.0, 1.0)]}, {"f", "g"}))
-    found = read(path)["k"]
+    path.write_text(points_text({"k": [*ROWS, row("other", "s", 1, 1.0, 1.0)]}, {"f", "g"}))
+    found = points_in(path)["k"]
     assert {r["figure"] for r in found} == {"f", "g"}
     wanted = [r for r in ROWS if r["figure"] in "fg"]
     key = ("figure", "series", "x")
@@ -387,7 +391,7 @@ def test_a_damaged_file_of_points_is_told_with_its_line(tmp_path, text, line, sa
     path = tmp_path / "published.csv"
     path.write_text(text)
     with pytest.raises(UserError) as error:
-        read(path)
+        points_in(path)
     assert says in error.value.render()
     assert f"published.csv:{line}" in error.value.render()
 

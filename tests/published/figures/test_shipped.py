@@ -12,11 +12,16 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.campaign import OVER_TIME
 from rmwbench.published.figures import versions
 from rmwbench.published.figures.figure_charts import specs
-from rmwbench.published.figures.figure_words import words
-from rmwbench.published.figures.figures_file import load, published_file, sources
+from rmwbench.published.figures.figures_file import (
+    load,
+    points_in,
+    points_text,
+    published_file,
+    sources,
+)
+from rmwbench.published.figures.figures_view import words
 from rmwbench.published.figures.measured_points import shipped_summaries
-from rmwbench.published.figures.points import read, written
-from rmwbench.published.importers.collected import collect
+from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.published.summaries import shipped as summaries_of
 from rmwbench.suite.file.load import load as load_suite
@@ -82,7 +87,7 @@ def test_every_experiment_exists(name):
 def test_every_part_has_points_or_says_why(name):
     file = FILES[name]
     shipped = published_file(name)
-    rows = read(shipped) if shipped.is_file() else {}
+    rows = points_in(shipped) if shipped.is_file() else {}
     assert set(file.kinds) <= set(KINDS)
     assert bool(file.kinds) == shipped.is_file()
     (source,) = versions.document([(file, rows, "shipped")])["sources"]
@@ -134,7 +139,7 @@ BY_SECOND = {
 def measured(name):
     """The source's figures with what is shipped of today's measurements."""
     shipped = published_file(name)
-    rows = read(shipped) if shipped.is_file() else {}
+    rows = points_in(shipped) if shipped.is_file() else {}
     return versions.document([(FILES[name], rows, "shipped")], shipped_summaries())
 
 
@@ -193,7 +198,7 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
 @pytest.mark.parametrize("name", DATA)
 def test_the_extracted_points_are_those_of_the_data(name):
     found = collect(original(DATA[name]), FILES[name].kinds)
-    made = written(found, FILES[name].imported())
+    made = points_text(found, FILES[name].imported())
     fix = (
         f"run `rmwbench published figures {name} --data PATH --extract {published_file(name).name}`"
     )

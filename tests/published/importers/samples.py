@@ -4,15 +4,15 @@ measured."""
 import json
 
 from rmwbench.published.importers.formats import (
+    build_farm,
     cyclonedds_2021,
     eprosima_2019,
     github_csv,
     gscam,
     irobot,
+    mininet,
     survey,
 )
-from rmwbench.published.importers.formats.build_farm import build_farm
-from rmwbench.published.importers.formats.mininet import mininet
 from tests.published.importers.logs import Second, as_json, csv_new, text_2020
 
 SECONDS = [Second(30), Second(29, 0.7, 1.05), Second(0, None), Second(31)]

@@ -40,6 +40,10 @@ def mininet(tmp_path):
     return Bundle(tmp_path / "out")
 
 
+def test_every_kind_has_a_sample():
+    assert {kind for kind, _ in SAMPLES.values()} == set(KINDS)
+
+
 def test_trials_are_read_one_by_one_and_together(mininet):
     mininet.check()
     assert mininet.unnamed() == [] and mininet.journal.finished

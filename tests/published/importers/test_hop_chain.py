@@ -89,9 +89,9 @@ FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"
         *(
             ({"s1/metadata.yaml": FILES["s1/metadata.yaml"].replace("num_runs: 2", runs)}, words)
             for runs, words in (
-                ("num_runs: 1e400", "num_runs is not a number"),
-                ("num_runs: 2.5", "num_runs is not a whole number"),
-                ("num_runs: many", "num_runs is not a number"),
+                ("num_runs: 1e400", "num_runs is missing or of another kind"),
+                ("num_runs: 2.5", "num_runs is missing or of another kind"),
+                ("num_runs: many", "num_runs is missing or of another kind"),
             )
         ),
     ],

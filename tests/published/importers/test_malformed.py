@@ -15,10 +15,10 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
 from rmwbench.published.imported import summarise
 from rmwbench.published.importers import KINDS, import_published
-from rmwbench.published.importers.formats.mininet.mininet import RUNS_AT_ONCE
+from rmwbench.published.importers.data_source import Source, SourceFile
+from rmwbench.published.importers.formats.mininet import RUNS_AT_ONCE
 from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.data_source import Source, SourceFile
 from tests.published.importers import PATIENT
 from tests.published.importers.samples import SAMPLES
 

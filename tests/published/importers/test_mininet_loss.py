@@ -4,7 +4,10 @@ message."""
 import numpy as np
 import pytest
 
-from rmwbench.published.importers.formats.mininet.loss import after_first_reception, first_reception
+from rmwbench.published.importers.formats.mininet_figures import (
+    after_first_reception,
+    first_reception,
+)
 from rmwbench.published.importers.formats.perf_log import Log
 
 SIZE, RATE, SECONDS = 1040, 30, 15

@@ -11,8 +11,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
-from rmwbench.published.importers.formats import perf_log, perf_windows
-from rmwbench.published.importers.source.data_source import SourceFile
+from rmwbench.published.importers.data_source import SourceFile
+from rmwbench.published.importers.formats import perf_log
 from tests.published.importers import PATIENT
 from tests.published.importers.logs import SIZE, Second, as_json, csv_new, text_2020
 
@@ -123,7 +123,7 @@ seconds = st.lists(
 @settings(max_examples=60, **PATIENT)
 def test_any_count_below_2000_a_second_is_restored_exactly(found):
     (log,) = perf_log.read_logs([SourceFile("x", "x", text_2020(found).encode())])
-    assert perf_windows.counts(log, SIZE).tolist() == [s.received for s in found]
+    assert perf_log.counts(log, SIZE).tolist() == [s.received for s in found]
 
 
 @given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))

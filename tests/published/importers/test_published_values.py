@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle.sql import run
+from rmwbench.published.importers.data_source import SourceFile
+from rmwbench.published.importers.formats.eprosima_2019 import restore
 from rmwbench.published.importers.formats.gscam import _FORMULAS, _test
-from rmwbench.published.importers.source.data_source import SourceFile
-from rmwbench.published.importers.source.decimal_commas import restore
 from tests.published.importers.original import bundle, figures, path
 
 MININET = ("tsc-galactic-2020", "mininet_experiments")

@@ -19,9 +19,9 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
-from rmwbench.published.importers.collected import collect
-from rmwbench.published.importers.source.archive import MOST_HEADER_BYTES
-from rmwbench.published.importers.source.data_source import Source
+from rmwbench.published.importers.archive import MOST_HEADER_BYTES
+from rmwbench.published.importers.data_source import Source
+from rmwbench.published.importers.imported_bundle import collect
 from tests.published.importers.test_malformed import encoded, put, tree
 
 RMWBENCH = (sys.executable, "-c", "from rmwbench.cli.main import main; main()")

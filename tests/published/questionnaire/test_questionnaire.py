@@ -11,7 +11,7 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError
-from rmwbench.published.campaign import name_of, of_shown
+from rmwbench.published.campaign import of_shown
 from rmwbench.published.questionnaire import questions_file
 from rmwbench.published.questionnaire.questionnaire_view import view
 from rmwbench.published.questionnaire.questions_file import (
@@ -23,7 +23,6 @@ from rmwbench.published.questionnaire.questions_file import (
     load,
     measured_here,
     name_in_bundles,
-    of_kept,
 )
 from rmwbench.published.questionnaire.responses import (
     ANSWERED,
@@ -37,6 +36,7 @@ from rmwbench.published.questionnaire.responses import (
     reduced,
     renewed,
 )
+from rmwbench.published.summaries import campaign_of
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.model import Estimate
@@ -156,7 +156,7 @@ def test_an_arm_without_data_was_measured_and_has_its_reason():
 def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
     shown = example()
     whole, kept = document(ASKED, EVIDENCE, [taken()]), reduced(ASKED, taken())
-    read = [of_kept(one) for one in json.loads(answers_text([kept]))["campaigns"]]
+    read = [campaign_of(one) for one in json.loads(answers_text([kept]))["campaigns"]]
     again = document(ASKED, EVIDENCE, read)
     assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
     assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
@@ -295,7 +295,7 @@ def of_cells(suite, *workloads):
     return taken(
         suite=suite,
         workloads=tuple(
-            replace(found, workload=name, name=name_of(name), arms=(arm,)) for name in workloads
+            replace(found, workload=name, name=name, arms=(arm,)) for name in workloads
         ),
     )
 

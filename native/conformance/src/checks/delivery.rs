@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rmwbench_harness::middleware::Wait;
+use rmwbench_harness::middleware::{ErrorKind, Wait};
 use rmwbench_harness::protocol::{Arrival, NodeSpec};
 
 use super::{each_size, lacking};
+use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -50,7 +51,7 @@ pub fn wait_modes(context: &Context<'_>) -> Outcome {
         let rig = Rig::ready(context, vec![talker(name, 1000, 500, 1), listener]);
         if let Some(reason) = context.lacks(name) {
             match rig {
-                Err(error) if error.contains("Unsupported") => {
+                Err(error) if error.is(ErrorKind::Unsupported) => {
                     declared.push(format!("{name}: {reason}"))
                 }
                 Err(error) => return Err(format!("{name}: expected unsupported, found {error}")),
@@ -71,27 +72,28 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
     each_size(&[64, 65, 71, 1500, 65_000, 65_536, 1 << 20, 6_220_800, 32 << 20], |bytes| {
         let rate_hz = if bytes > 1 << 20 { 10 } else { 100 };
         let topic = format!("size{bytes}");
-        let run = || -> Result<(), String> {
+        let run = || -> Result<(), Failure> {
             let mut rig = Rig::ready(
                 context,
                 vec![talker(&topic, bytes, rate_hz, 1), listener(2, &topic, bytes, 1)],
             )?;
             rig.play(if rate_hz == 10 { 300 } else { 50 })?;
-            rig.expect_complete(1, 2)
+            rig.expect_complete(1, 2)?;
+            Ok(())
         };
         // An arm that repeats nothing may lose all three while the machine is busy; content is what
         // is checked here.
         let attempts = if context.lacks("reliable").is_some() { 4 } else { 1 };
         let mut outcome = run();
         for _ in 1..attempts {
-            if !matches!(&outcome, Err(e) if e.contains(" lost ")) {
+            if !matches!(&outcome, Err(e) if e.text.contains(" lost ")) {
                 break;
             }
             outcome = run();
         }
         match outcome {
             Err(e)
-                if (e.contains(" lost ") || e.contains("not every reader heard"))
+                if (e.text.contains(" lost ") || e.text.contains("not every reader heard"))
                     && context.shows("reliable") =>
             {
                 Ok(())

@@ -9,11 +9,12 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{Granted, Take, TakenAs, Wait, WhenFull};
+use rmwbench_harness::middleware::{ErrorKind, Granted, Take, TakenAs, Wait, WhenFull};
 use rmwbench_harness::protocol::{Arrival, Command, EndpointSpec};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 use super::lacking;
+use crate::failure::Failure;
 use crate::process::Slot;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
@@ -37,7 +38,7 @@ fn slow_reader<'a>(
     context: &'a Context<'a>,
     writer: EndpointSpec,
     reader: EndpointSpec,
-) -> Result<(Rig<'a>, Granted, Granted), String> {
+) -> Result<(Rig<'a>, Granted, Granted), Failure> {
     let numbers = (writer.endpoint, reader.endpoint);
     let (talker, listener) =
         (vec![node("talker", vec![writer])], vec![node("listener", vec![reader])]);
@@ -368,7 +369,7 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
 /// `take: raw` is granted where it is described, as raw, and refused elsewhere; `typed` is never
 /// granted as raw.
 pub fn take(context: &Context<'_>) -> Outcome {
-    let run = |take: Take| -> Result<Granted, String> {
+    let run = |take: Take| -> Result<Granted, Failure> {
         let mut reader = subscription(2, "take", BYTES, 1);
         reader.take = take;
         let (mut rig, _, told) =
@@ -383,7 +384,7 @@ pub fn take(context: &Context<'_>) -> Outcome {
     }
     if let Some(reason) = context.lacks("take_raw") {
         return match run(Take::Raw) {
-            Err(error) if error.contains("Unsupported") => {
+            Err(error) if error.is(ErrorKind::Unsupported) => {
                 Ok(Verdict::Declared(format!("take_raw: {reason}")))
             }
             Err(error) => Err(format!("take_raw: expected unsupported, found {error}")),

@@ -9,6 +9,9 @@ mod protocol;
 mod qos;
 mod services;
 
+use rmwbench_harness::middleware::ErrorKind;
+
+use crate::failure::Failure;
 use crate::in_process::small_payloads;
 use crate::{Context, Outcome, Verdict};
 
@@ -63,10 +66,10 @@ fn lacking(context: &Context<'_>, capabilities: &[&str]) -> Option<Outcome> {
 
 /// Runs a check with each size, from the smallest. An arm may refuse those from one on as
 /// unsupported: so much this machine does not let it have. The smallest must go.
-fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), String>) -> Outcome {
+fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), Failure>) -> Outcome {
     for (place, bytes) in sizes.iter().enumerate() {
         match check(*bytes) {
-            Err(refusal) if place > 0 && refusal.contains("Unsupported") => {
+            Err(refusal) if place > 0 && refusal.is(ErrorKind::Unsupported) => {
                 return Ok(Verdict::Declared(format!("from {bytes} bytes: {refusal}")))
             }
             outcome => outcome.map_err(|e| format!("{bytes} bytes: {e}"))?,
@@ -77,21 +80,29 @@ fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), String>) -> Outcom
 
 #[cfg(test)]
 mod tests {
+    use rmwbench_harness::middleware::Error;
+
     use super::*;
 
     #[test]
     fn sizes_beyond_what_the_machine_lets_an_arm_have_are_declared() {
-        let refusing = |from: u32, words: &'static str| {
-            each_size(&[1, 2, 3], move |bytes| match bytes >= from {
-                true => Err(words.to_string()),
+        let refusing = |from: u32, failure: &Failure| {
+            each_size(&[1, 2, 3], |bytes| match bytes >= from {
+                true => Err(failure.clone()),
                 false => Ok(()),
             })
         };
-        assert!(matches!(refusing(4, "Unsupported: x"), Ok(Verdict::Passed)));
+        let refusal = Failure::from(Error::unsupported("endpoint 1", "x"));
+        let error = Failure::from(Error::failed("endpoint 1", "Unsupported: x"));
+        assert!(matches!(refusing(4, &refusal), Ok(Verdict::Passed)));
         assert!(
-            matches!(refusing(2, "Unsupported: x"), Ok(Verdict::Declared(why)) if why == "from 2 bytes: Unsupported: x")
+            matches!(refusing(2, &refusal), Ok(Verdict::Declared(why)) if why == "from 2 bytes: Unsupported: endpoint 1: x")
         );
-        assert!(matches!(refusing(1, "Unsupported: x"), Err(why) if why.starts_with("1 bytes: ")));
-        assert!(matches!(refusing(3, "Failed: x"), Err(why) if why == "3 bytes: Failed: x"));
+        assert!(matches!(refusing(1, &refusal), Err(why) if why.starts_with("1 bytes: ")));
+        assert!(
+            matches!(refusing(3, &error), Err(why) if why == "3 bytes: Failed: endpoint 1: Unsupported: x"),
+            "the word alone makes no refusal"
+        );
+        assert!(refusing(3, &"Unsupported: x".into()).is_err());
     }
 }

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use rmwbench_harness::middleware::Configuration;
+use rmwbench_harness::middleware::{Configuration, ErrorKind};
 use rmwbench_harness::modes::{Levels, MODES};
 use serde_json::{json, Value};
 
+use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Daemons, Outcome, Verdict};
 
@@ -14,10 +15,10 @@ use crate::{Context, Daemons, Outcome, Verdict};
 const OPENED_ONLY: [&str; 2] = ["discovery", "security"];
 
 pub fn accepted_or_refused(context: &Context<'_>) -> Outcome {
-    refused(context, "speed", json!(1), "Invalid")?;
+    refused(context, "speed", json!(1), ErrorKind::Invalid)?;
     let mut refusals = Vec::new();
     for (name, levels) in MODES {
-        refused(context, name, json!({}), "Invalid")?;
+        refused(context, name, json!({}), ErrorKind::Invalid)?;
         let described =
             context.description.modes.get(name).map_or("no: not described", String::as_str);
         for level in levels_of(name, levels) {
@@ -25,15 +26,13 @@ pub fn accepted_or_refused(context: &Context<'_>) -> Outcome {
             if described.starts_with("no: ")
                 || !described.split('|').any(|d| d == words || d == "N")
             {
-                refused(context, name, level, "Unsupported")?;
+                refused(context, name, level, ErrorKind::Unsupported)?;
                 continue;
             }
             match carries(context, name, &level) {
                 Ok(()) => {}
                 // The arm's own options may contradict the mode.
-                Err(error)
-                    if error.contains("Unsupported") || error.starts_with("Invalid: option ") =>
-                {
+                Err(error) if error.is(ErrorKind::Unsupported) || error.is_invalid_option() => {
                     refusals.push(format!("{name} {words}: {error}"))
                 }
                 Err(_) if context.shows(&format!("mode {name} {words}")) => {}
@@ -73,20 +72,18 @@ fn asked(name: &str, level: &Value) -> BTreeMap<String, Value> {
     BTreeMap::from([(name.to_string(), level.clone())])
 }
 
-fn refused(context: &Context<'_>, name: &str, level: Value, kind: &str) -> Result<(), String> {
+fn refused(context: &Context<'_>, name: &str, level: Value, kind: ErrorKind) -> Result<(), String> {
     match Rig::empty(context).open_with_modes(&[], asked(name, &level)) {
-        Err(error) if error.starts_with(kind) && error.contains(&format!("mode {name}: ")) => {
-            Ok(())
-        }
-        other => {
-            Err(format!("mode {name} {level}: expected {kind} about mode {name}, found {other:?}"))
-        }
+        Err(error) if error.is(kind) && error.text.contains(&format!("mode {name}: ")) => Ok(()),
+        other => Err(format!(
+            "mode {name} {level}: expected {kind:?} about mode {name}, found {other:?}"
+        )),
     }
 }
 
 /// Opens with the mode and has a pair exchange messages; an arm may refuse the level or the pair's
 /// QoS with it.
-fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), String> {
+fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Failure> {
     let topic = format!("mode_{name}");
     let talker = vec![node("talker", vec![publisher(1, &topic, 1000, periodic(200), 1)])];
     let listener = vec![node("listener", vec![subscription(2, &topic, 1000, 1)])];
@@ -104,7 +101,7 @@ fn carries(context: &Context<'_>, name: &str, level: &Value) -> Result<(), Strin
         if configuration.is_none_or(|c| c.format.is_empty() || c.text.trim().is_empty())
             && context.profile.format != "none"
         {
-            return Err(format!("opened without telling its configuration ({opened})"));
+            return Err(format!("opened without telling its configuration ({opened})").into());
         }
     }
     if OPENED_ONLY.contains(&name) {

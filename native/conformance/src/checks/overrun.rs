@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rmwbench_harness::middleware::ErrorKind;
 use rmwbench_harness::protocol::Arrival;
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
@@ -75,7 +76,7 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
     ];
     if let Some(reason) = lacks.into_iter().flatten().next() {
         return match rig {
-            Err(error) if error.contains("Unsupported") => Ok(Verdict::Declared(reason)),
+            Err(error) if error.is(ErrorKind::Unsupported) => Ok(Verdict::Declared(reason)),
             Err(error) => Err(format!("expected unsupported, found {error}")),
             Ok(_) => Err(format!("declared as lacking ({reason}), yet the worker granted it")),
         };

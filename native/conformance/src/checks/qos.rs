@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use rmwbench_harness::middleware::Granted;
+use rmwbench_harness::middleware::{ErrorKind, Granted};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 
 use super::{each_size, lacking};
+use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -38,7 +39,7 @@ pub fn granted(context: &Context<'_>) -> Outcome {
                     .iter()
                     .find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)));
                 match (reply, lacks) {
-                    (Err(error), Some(reason)) if error.contains("Unsupported") => {
+                    (Err(error), Some(reason)) if error.is(ErrorKind::Unsupported) => {
                         declared.insert(reason);
                     }
                     (Err(error), _) => return Err(format!("{what}: {error}")),
@@ -76,7 +77,7 @@ fn expect_same(asked: &Qos, granted: &Granted) -> Result<(), String> {
 }
 
 pub fn loan(context: &Context<'_>) -> Outcome {
-    let run = |bytes: u32| -> Result<(), String> {
+    let run = |bytes: u32| -> Result<(), Failure> {
         let topic = format!("loan{bytes}");
         let mut writer = publisher(1, &topic, bytes, periodic(100), 1);
         writer.loan = true;
@@ -87,13 +88,14 @@ pub fn loan(context: &Context<'_>) -> Outcome {
         )?;
         let finished = rig.play(100)?;
         if finished[&1].failed > 0 {
-            return Err(format!("{:?}", finished[&1]));
+            return Err(format!("{:?}", finished[&1]).into());
         }
-        rig.expect_complete(1, 2)
+        rig.expect_complete(1, 2)?;
+        Ok(())
     };
     if let Some(declared) = lacking(context, &["loan"]) {
         return match run(1000) {
-            Err(error) if error.contains("Unsupported") => declared,
+            Err(error) if error.is(ErrorKind::Unsupported) => declared,
             Err(error) => Err(format!("expected unsupported, found {error}")),
             Ok(()) => Err("declared as lacking, yet loans work".into()),
         };

@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::message_type::MessageType;
+use rmwbench_harness::middleware::ErrorKind;
 use rmwbench_harness::protocol::{Arrival, EndpointKind, EndpointSpec};
 use rmwbench_harness::records::{received_flag, sent_flag};
 
@@ -49,7 +50,7 @@ fn lacking(context: &Context<'_>) -> Option<Outcome> {
         let mut rig = Rig::empty(context);
         let created = rig.open(&[&nodes]).and_then(|place| rig.create(place, nodes));
         match created {
-            Err(error) if error.contains("Unsupported") => {}
+            Err(error) if error.is(ErrorKind::Unsupported) => {}
             Err(error) => return Some(Err(format!("expected unsupported, found {error}"))),
             Ok(_) => {
                 return Some(Err(format!(

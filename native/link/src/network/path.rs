@@ -44,6 +44,11 @@ impl Network {
     ) -> Option<Box<Frame>> {
         let outage = self.outage(index);
         let direction = &mut self.directions[index];
+        let exempt = frame.facts.class == Class::Resolution && direction.spec.exempt_arp;
+        if !exempt {
+            // Before anything ends it, so that neither an outage nor a policer moves a draw.
+            frame.fate = direction.effects.draw();
+        }
         direction.counters.frames += 1;
         direction.counters.bytes += frame.bytes.len() as u64;
         let too_large = direction
@@ -54,13 +59,11 @@ impl Network {
             self.end(index, &frame, verdict);
             return None;
         }
-        if frame.facts.class == Class::Resolution && direction.spec.exempt_arp {
+        if exempt {
             self.totals.crossed(index, frame.bytes.len(), true, at_ns);
             self.arrived(index, frame, at_ns, outside);
             return None;
         }
-        // Drawn before, so that a policer moves no draw.
-        frame.fate = direction.effects.draw();
         if direction.policer.exceeds(&frame.facts, frame.bytes.len(), at_ns) {
             let verdict = direction.policed();
             self.end(index, &frame, verdict);

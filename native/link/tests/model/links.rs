@@ -335,6 +335,28 @@ fn outages_swallow_what_comes_and_what_waits() {
 }
 
 #[test]
+fn an_outage_and_a_frame_that_is_too_large_move_no_draw() {
+    let run = |outage: bool| {
+        let spec = json!({"loss": {"kind": "bernoulli", "p": 0.3}, "mtu_bytes": 1400});
+        let mut bench = Bench::new(2, json!({"links": {"h0": {"up": spec}}}));
+        if outage {
+            bench.change(300 * MS, 0, json!("blackhole"));
+            bench.change(500 * MS, 0, json!("up"));
+        }
+        let size = |k: i64| if outage && k % 100 == 7 { 1500 } else { 200 };
+        (0..1000).for_each(|k| bench.send(0, &datagram(0, 1, size(k)), MS + k * MS));
+        bench.until(i64::MAX / 2);
+        bench.records()
+    };
+    let (free, cut) = (run(false), run(true));
+    let ended = [with(&cut, 5), with(&cut, 7)].concat();
+    assert!(ended.len() > 200);
+    let expected: Vec<u64> =
+        with(&free, 1).iter().copied().filter(|index| !ended.contains(index)).collect();
+    assert_eq!(with(&cut, 1), expected);
+}
+
+#[test]
 fn a_new_spec_takes_over_and_nothing_overtakes() {
     let mut bench = Bench::new(2, json!({"links": {"h0": {"up": {"delay_ns": 50 * MS}}}}));
     bench.change(100 * MS, 0, json!({"up": {"delay_ns": 0}}));

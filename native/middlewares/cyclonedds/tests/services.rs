@@ -231,6 +231,12 @@ fn a_client_speaks_to_a_service_of_rmw_cyclonedds() {
         wait_until("the client's writer", || {
             dds_get_matched_publications(reader, &mut request_writer, 1) == 1
         });
+        // The client knows both of ours; our writer has to know its reader, too, or what it writes
+        // is for nobody.
+        let mut reply_reader = 0;
+        wait_until("the client's reader", || {
+            dds_get_matched_subscriptions(writer, &mut reply_reader, 1) == 1
+        });
         let endpoint = dds_get_matched_publication_data(reader, request_writer);
         let (mut user_data, mut bytes): (*mut c_void, usize) = (std::ptr::null_mut(), 0);
         assert!(dds_qget_userdata((*endpoint).qos, &mut user_data, &mut bytes));

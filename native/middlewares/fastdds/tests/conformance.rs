@@ -14,6 +14,8 @@ const RETURN: &str =
     "2.9.1 with security may not know a killed participant's successor again within seconds";
 const UNMATCHED: &str =
     "2.9.1 with security leaves a writer and a reader of two processes unmatched, now and then, for a minute at least";
+const SILENT_TCP: &str =
+    "a reader over TCP may hear nothing for half a minute at least, though both sides are matched and one connection with empty queues stands between them (on a busy machine 5 of 240 pairs of 2.9.1, and of 3.6.2)";
 const SLOW_REPAIR: &str = "3.1.2 as installed, with a heartbeat of 3 s, does not repair an overrun keep_all history within 30 s; with heartbeats of 2 ms nothing is missing";
 
 /// Of arms that differ in how participants meet or bytes travel, what could differ with that.
@@ -28,8 +30,12 @@ const ESSENTIALS: &[&str] = &[
     "modes are",
 ];
 
+fn lending(profile: &str) -> Arm {
+    Arm::profile(profile).rare_fault("mode transport tcp", SILENT_TCP)
+}
+
 fn copying(profile: &str) -> Arm {
-    Arm::profile(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
+    lending(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
 }
 
 fn shares_memory(arm: Arm) -> Arm {
@@ -52,7 +58,7 @@ fn main() -> ExitCode {
         shares_memory(as_installed("untouched")),
         shares_memory(copying("tuned")),
         shares_memory(copying("shm")),
-        shares_memory(Arm::profile("data_sharing"))
+        shares_memory(lending("data_sharing"))
             .rare_fault("keep_last", OVERRUN)
             .rare_fault("keep_all", OVERRUN),
         shares_memory(copying("discovery_server")).checks(ESSENTIALS),

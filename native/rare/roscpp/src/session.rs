@@ -65,7 +65,9 @@ impl RosSession {
             unsafe { sys::rmwbench_ros_start(name.as_ptr(), uri.as_ptr(), !settings.no_rosout) }
         });
         if !started {
-            return Err(Error::failed("master", format!("{} does not answer", master::uri())));
+            let message =
+                format!("{} does not answer, or ros::init failed: see the log", master::uri());
+            return Err(Error::failed("master", message));
         }
         let namespace = if config.domain_id == 0 {
             "/".into()

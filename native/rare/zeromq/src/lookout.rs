@@ -68,8 +68,8 @@ struct Watch {
     /// inotify's number of the directory.
     descriptor: Option<i32>,
     known: BTreeMap<String, Known>,
-    /// Handshakes that failed and whose disconnection is still to come.
-    failing: u32,
+    /// Endpoint → handshakes that failed there and whose disconnection is still to come.
+    failing: BTreeMap<Vec<u8>, u32>,
     look_again: Option<Instant>,
 }
 
@@ -120,7 +120,7 @@ impl Lookout {
             monitor,
             descriptor: None,
             known: BTreeMap::new(),
-            failing: 0,
+            failing: BTreeMap::new(),
             look_again: None,
         };
         self.shared.order(|orders| orders.new.push(watch));
@@ -280,7 +280,7 @@ impl Watch {
             match SocketEvent::from_raw(u16::from_le_bytes([low, high])) {
                 SocketEvent::HANDSHAKE_SUCCEEDED => self.connected(endpoint, true),
                 // Its disconnection follows and is not that of a peer.
-                SocketEvent::DISCONNECTED if self.failing > 0 => self.failing -= 1,
+                SocketEvent::DISCONNECTED if self.take_failure(endpoint) => {}
                 SocketEvent::DISCONNECTED => {
                     self.connected(endpoint, false);
                     self.look();
@@ -292,10 +292,20 @@ impl Watch {
                         "ZeroMQ: a handshake failed at {}",
                         String::from_utf8_lossy(endpoint)
                     );
-                    self.failing += 1;
+                    *self.failing.entry(endpoint.clone()).or_default() += 1;
                 }
             }
         }
+    }
+
+    /// Whether the endpoint's disconnection is that of a handshake that failed there.
+    fn take_failure(&mut self, endpoint: &[u8]) -> bool {
+        let Some(count) = self.failing.get_mut(endpoint) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            self.failing.remove(endpoint);
+        }
+        true
     }
 
     fn connected(&mut self, endpoint: &[u8], connected: bool) {
@@ -331,7 +341,12 @@ fn watch_directory(inotify: &File, directory: &Path) -> Option<i32> {
             libc::IN_MOVED_TO | libc::IN_DELETE,
         )
     };
-    (descriptor >= 0).then_some(descriptor)
+    if descriptor < 0 {
+        let error = std::io::Error::last_os_error();
+        eprintln!("ZeroMQ: watching {}: {error}", directory.display());
+        return None;
+    }
+    Some(descriptor)
 }
 
 fn changed_directories(mut inotify: &File) -> Vec<i32> {

@@ -26,14 +26,6 @@ from rmwbench.analysis.stats.quantile import allowed, rank
 Row = Mapping[str, Any]
 
 SOURCE, TRANSPORT, RELAY = KINDS = ("source", "transport", "relay")
-SAMPLES = (
-    "end_to_end_latency",
-    "end_to_end_service_latency",
-    "hop_transport",
-    "hop_relay",
-    "chain_transport",
-    "chain_relay",
-)
 NO_CHAIN = "no message of the workload is relayed"
 FILTERED = "a reader of the chain filters by content, so what it should relay is not known"
 TYPICAL = (0.45, 0.55)

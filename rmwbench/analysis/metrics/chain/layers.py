@@ -64,6 +64,7 @@ SHARES: Mapping[str, tuple[tuple[str, ...], ...]] = {
 """Metric → parts, of which it is the largest, each the sum of its categories, of the time since the
 source's publish call."""
 NOT_TRACED = "layers are traced by arms of rclcpp with the option `layers: true` alone"
+NOTHING_ARRIVED = "nothing arrived, so there is no time to divide among layers"
 
 RMW_PUBLISH, WRITE, RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK = (
     2,

@@ -20,14 +20,8 @@ from rmwbench.analysis.metrics.latency import of_life, pace_of
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import (
-    ABSENT,
-    FAILED,
-    Arrivals,
-    is_steady,
-    place_order,
-    since_call_ns,
-)
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, is_steady, place_order, since_call_ns
+from rmwbench.codes import FAILED
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
 UNDER_WAY = "under_way"

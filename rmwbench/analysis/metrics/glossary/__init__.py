@@ -1,20 +1,8 @@
-"""Every metric, in one place: the analysis computes by its declaration, suites and limits name it
-by
-that, reports explain it by that. A new one is a declaration in the file of its subject.
+"""Every metric, in one place: the analysis computes by its declaration, suites and limits name it by
+that, reports explain it by that. A new one is a declaration in `metrics_table.py`.
 
 Imports `analysis.stats.quantile` alone, nothing that computes: a suite is read with it."""
 
-from rmwbench.analysis.metrics.glossary import (
-    chains,
-    costs,
-    delays,
-    interruptions,
-    link_traffic,
-    losses,
-    nodes,
-    rates,
-    start_up,
-)
 from rmwbench.analysis.metrics.glossary.metric import (
     Better,
     Clocks,
@@ -26,10 +14,19 @@ from rmwbench.analysis.metrics.glossary.metric import (
     TopicScope,
     Use,
 )
+from rmwbench.analysis.metrics.glossary.metrics_table import (
+    BRING_UP,
+    FAILED_TRIALS,
+    METRICS,
+    RATES,
+)
 
 __all__ = [
+    "BRING_UP",
+    "FAILED_TRIALS",
     "GLOSSARY",
     "METRICS",
+    "RATES",
     "Better",
     "Clocks",
     "Fate",
@@ -43,18 +40,6 @@ __all__ = [
     "names_of",
 ]
 
-METRICS: tuple[Metric, ...] = (
-    *delays.METRICS,
-    *chains.METRICS,
-    *losses.METRICS,
-    *rates.METRICS,
-    *start_up.METRICS,
-    *costs.METRICS,
-    *link_traffic.METRICS,
-    *interruptions.METRICS,
-    *nodes.METRICS,
-)
-"""In the order in which a report lists them."""
 GLOSSARY: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
 

@@ -82,7 +82,7 @@ class Use(Flag):
     `PRIMARY`: a workload may be judged by it; `COMPARED`: `compare` judges it beside the primary
     metric; `EFFECT`: an arm is divided by another in it, and in `BESIDE` too where a workload is
     put beside another; `GROWTH`: how it grows with the number of nodes is told; `OWN_COST`:
-    `calibrate` measures it with no middleware."""
+    `calibrate` measures it with no middleware; `MEDIAN`: it says what typical messages took."""
 
     NONE = 0
     LIMIT = auto()
@@ -92,9 +92,10 @@ class Use(Flag):
     BESIDE = auto()
     GROWTH = auto()
     OWN_COST = auto()
+    MEDIAN = auto()
 
 
-LIMIT, PRIMARY, COMPARED, EFFECT, BESIDE, GROWTH, OWN_COST = Use
+LIMIT, PRIMARY, COMPARED, EFFECT, BESIDE, GROWTH, OWN_COST, MEDIAN = Use
 NOTHING_COUNTED = "nothing to count in any trial"
 LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
 
@@ -123,6 +124,10 @@ class Metric:
     group: Group
     heading: str = ""
     """The title of its column in the table of its group."""
+    column: str = ""
+    """The title of its column in the table of a workload, which percentiles may share."""
+    asked: bool = False
+    """Only trials that ask for it have it."""
     use: Use = Use.NONE
     topics: TopicScope = TopicScope.WHOLE
     absent: str = "not recorded"
@@ -135,6 +140,8 @@ class Metric:
     """From a trial's messages and the length of its window in s, where it follows from them."""
     counts: "Callable[[Ledger], tuple[int, int]] | None" = None
     """(events, of) of a fraction that the ledger tells."""
+    complement: str = ""
+    """The fraction that it is one minus."""
     counter: str = ""
     """The counter of processes that is read once, after the window."""
     instead: str = ""
@@ -179,12 +186,11 @@ def percentiles(
     qs: tuple[float, ...],
     *,
     metric: Callable[..., Metric],
-    use: Use | Mapping[float, Use] = Use.NONE,
-    headings: Mapping[float, str] | None = None,
     absent: str = "no message to measure",
     **attributes: Any,
 ) -> tuple[Metric, ...]:
-    """Percentiles of the sample `stem`, in ns. `use` of all of them, or of each."""
+    """Percentiles of the sample `stem`, in ns. An attribute is of all of them; a mapping has it of
+    some, by quantile."""
     counted = attributes.get("counted", "messages")
     return tuple(
         metric(
@@ -196,11 +202,13 @@ def percentiles(
             "bound.",
             source=stem,
             q=q,
-            use=use if isinstance(use, Use) else use.get(q, Use.NONE),
-            heading=(headings or {}).get(q, ""),
             absent=absent,
             failed=inf,
-            **attributes,
+            **{
+                name: held[q] if isinstance(held, Mapping) else held
+                for name, held in attributes.items()
+                if not isinstance(held, Mapping) or q in held
+            },
         )
         for q in qs
     )

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.stats.missing import Measures
 
 ROLE = "cross traffic"
 NONE = "the network has no cross traffic"
@@ -24,33 +25,26 @@ Counted = dict[tuple[str, str], float]
 """(counter, at) → value, of one process."""
 
 
-def cross_traffic(
-    counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of one trial, all cross traffic together: bytes per second in
-    the window and in its worst second, and processor time per second. `definition` is the
-    cell's."""
+def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
+    """Of one trial, all cross traffic together: bytes per second in the window and in its worst
+    second, and processor time per second. `definition` is the cell's."""
     if not asked(definition):
-        return {}, dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
+        return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
     found: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
     receivers = [one for one in found.values() if (RECEIVED, BEGIN) in one]
     if not receivers or any((RECEIVED, END) not in one for one in receivers):
-        return {}, dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
-    values = {"cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers)}
-    reasons: dict[str, str] = {}
+        return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
     seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
-    if seconds:
-        values["cross_goodput_least"] = min(seconds)
-    else:
-        reasons["cross_goodput_least"] = TOO_SHORT
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
-    values["cross_cpu_cores"] = (
-        sum(one[USED, END] - one[USED, BEGIN] for one in found.values()) / length_ns
-    )
-    return values, reasons
+    used_ns = sum(one[USED, END] - one[USED, BEGIN] for one in found.values())
+    return {
+        "cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers),
+        "cross_goodput_least": min(seconds) if seconds else TOO_SHORT,
+        "cross_cpu_cores": used_ns / length_ns,
+    }
 
 
 def asked(definition: Mapping[str, Any]) -> tuple[str, ...]:

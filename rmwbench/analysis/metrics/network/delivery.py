@@ -15,9 +15,7 @@ import numpy as np
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
 from rmwbench.analysis.records.columns import SteadyWindow
-
-Counts = dict[str, tuple[int, int]]
-Reasons = dict[str, str]
+from rmwbench.analysis.stats.missing import Measures
 
 DISCOVERY, UNMATCHED, DELIVERY, TAIL = (
     "lost_in_discovery",
@@ -32,14 +30,12 @@ WAITED = (
 NO_MATCH_SEEN = "the late nodes have no reader: only readers are asked when they matched"
 
 
-def split(
-    pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]
-) -> tuple[Counts, Reasons]:
+def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> Measures:
     """Name -> (messages lost there, messages sent for those readers); of `lost_after_first`
-    messages from the first delivered one on. Reasons for what this trial cannot say."""
+    messages from the first delivered one on."""
     late = [pair for pair in pairs if pair.writer.late or pair.reader.late]
     if not late:
-        return {}, dict.fromkeys(names_of(MetricScope.JOINERS), WAITED)
+        return dict.fromkeys(names_of(MetricScope.JOINERS), WAITED)
     matched = _matched(events)
     of = {name: [0, 0] for name in names_of(MetricScope.JOINERS)}
     for pair in late:
@@ -62,10 +58,8 @@ def split(
             unmatched = missing & (pair.due_ns < matched.get(pair.reader.endpoint, np.inf))
             of[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
             of[UNMATCHED][1] += total
-    reasons = {} if any(_is_asked(pair) for pair in late) else {UNMATCHED: NO_MATCH_SEEN}
-    return {
-        name: (lost, total) for name, (lost, total) in of.items() if name not in reasons
-    }, reasons
+    found: Measures = {name: (lost, total) for name, (lost, total) in of.items()}
+    return found if any(map(_is_asked, late)) else found | {UNMATCHED: NO_MATCH_SEEN}
 
 
 def _is_asked(pair: StreamPair) -> bool:

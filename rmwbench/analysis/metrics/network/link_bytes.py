@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.glossary import METRICS, MetricScope
-from rmwbench.analysis.metrics.network.outage import Outage
+from rmwbench.analysis.metrics.network.outage import NO_LOG, Outage
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.frames import (
     CLASSES,
@@ -28,14 +27,15 @@ from rmwbench.analysis.records.frames import (
     Names,
     network_of,
 )
-from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
+from rmwbench.analysis.stats.missing import Measures
+from rmwbench.codes import CORRUPT, FOREIGN
 
 Row = Mapping[str, Any]
 BYTES = "link_bytes_per_payload_byte"
-NO_LOG = "the trial has no frame log: its hosts are not behind links"
 KERNELS = "the kernel backend of the network keeps no log of frames"
 NO_CROSSING = "no payload was delivered from one host to another in the window"
 NO_RATE = "no link has a rate"
+NO_DATA_SENT = "no frame with data was sent in the window"
 
 MIXED = "its hosts are on two networks, and its frames do not say over which they went: it is older"
 
@@ -209,34 +209,20 @@ def sums_of_counts(counts: FrameCounts) -> Sums:
     )
 
 
-def values(
-    wire: Wire, sums: Sums
-) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """(amounts, (events, of) of fractions, reasons) of the links."""
-    amounts: dict[str, float] = {}
-    reasons: dict[str, str] = {}
-    if wire.payload_bytes:
-        amounts[BYTES] = wire.bytes / wire.payload_bytes
-        for kind in CLASSES:
-            of = sum(count[1] for (_, name), count in wire.sent.items() if name == kind)
-            amounts[f"{BYTES}_{kind}"] = of / wire.payload_bytes
-    else:
-        reasons |= dict.fromkeys(
-            (m.name for m in METRICS if m.of is MetricScope.LINKS and m.unit == "1"), NO_CROSSING
-        )
-    fractions = {
+def values(wire: Wire, sums: Sums) -> Measures:
+    """Of the links."""
+    payload, again, used = wire.payload_bytes, sums.data_bytes, wire.busy_ns and wire.window_ns
+    found: Measures = {
         "retransmitted_frames": (sums.again_frames, sums.data_frames),
         "frames_lost": (sums.lost, sums.met),
+        "retransmitted_bytes": sums.again_bytes / again if again else NO_DATA_SENT,
+        "link_utilisation": max(wire.busy_ns.values()) / wire.window_ns if used else NO_RATE,
+        BYTES: wire.bytes / payload if payload else NO_CROSSING,
     }
-    if sums.data_bytes:
-        amounts["retransmitted_bytes"] = sums.again_bytes / sums.data_bytes
-    else:
-        reasons["retransmitted_bytes"] = "no frame with data was sent in the window"
-    if wire.busy_ns and wire.window_ns:
-        amounts["link_utilisation"] = max(wire.busy_ns.values()) / wire.window_ns
-    else:
-        reasons["link_utilisation"] = NO_RATE
-    return amounts, fractions, reasons
+    for kind in CLASSES:
+        of = sum(count[1] for (_, name), count in wire.sent.items() if name == kind)
+        found[f"{BYTES}_{kind}"] = of / payload if payload else NO_CROSSING
+    return found
 
 
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:

@@ -20,9 +20,11 @@ from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import WHY, FrameCounts, Frames
+from rmwbench.analysis.stats.missing import Measures
 
 Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"
+UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,9 @@ class TrialNetwork:
 
 @dataclass
 class NetworkMetrics:
-    """Amounts, (events, of) of fractions, reasons for what is missing, and the rest."""
+    """By metric, and what pictures and tables have besides."""
 
-    values: dict[str, float]
-    fractions: dict[str, tuple[int, int]]
-    reasons: dict[str, str]
+    found: Measures
     network: TrialNetwork
 
 
@@ -58,7 +58,7 @@ def network(context: Context) -> NetworkMetrics:
     `latency.measure`."""
     window = context.window
     if window is None or not window.length_ns:
-        return NetworkMetrics({}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
+        return NetworkMetrics(dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
     frames, counts = _without_others(context)
     no_log = wire.why_no_log(context.definition) if counts is None else WHY
     rows, events = context.evidence.endpoints, list(context.evidence.events)
@@ -67,27 +67,27 @@ def network(context: Context) -> NetworkMetrics:
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and counts is None and not interruptions and not late:
-        reasons = dict.fromkeys(names_of(MetricScope.LINKS), no_log)
-        reasons |= dict.fromkeys(names_of(MetricScope.OUTAGES), outage.NONE)
-        reasons |= dict.fromkeys(names_of(MetricScope.JOINERS), delivery.WAITED)
-        reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
-        return NetworkMetrics({}, {}, reasons, TrialNetwork())
+        none: Measures = dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+        none |= dict.fromkeys(names_of(MetricScope.OUTAGES), outage.NONE)
+        none |= dict.fromkeys(names_of(MetricScope.JOINERS), delivery.WAITED)
+        none["stall_outside_outages"] = UNINTERRUPTED
+        return NetworkMetrics(none, TrialNetwork())
     pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
-    fractions, reasons = delivery.split(pairs, events)
-    values, why = outage.around(pairs, interruptions, recovered, frames, window)
-    reasons |= why
-    if frames is None and interruptions and "recovery_bytes" in why:
-        reasons["recovery_bytes"] = no_log
-    measured = NetworkMetrics(values, fractions, reasons, TrialNetwork())
+    found = delivery.split(pairs, events)
+    found |= outage.around(pairs, interruptions, recovered, frames, window)
+    if not interruptions and not late:
+        found["stall_outside_outages"] = UNINTERRUPTED
+    if frames is None and interruptions:
+        found["recovery_bytes"] = no_log
     seen = None
     if frames is None and counts is None:
-        reasons |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+        found |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
     else:
-        seen = _add_links(measured, context, interruptions, frames, counts)
-    measured.network = _over_time(pairs, window, seen, interruptions, recovered)
-    return measured
+        seen, of_links = _links(context, interruptions, frames, counts)
+        found |= of_links
+    return NetworkMetrics(found, _over_time(pairs, window, seen, interruptions, recovered))
 
 
 def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
@@ -101,13 +101,12 @@ def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None
     return frames, None
 
 
-def _add_links(
-    measured: NetworkMetrics,
+def _links(
     context: Context,
     interruptions: Sequence[Outage],
     frames: Frames | None,
     counts: FrameCounts | None,
-) -> Wire:
+) -> tuple[Wire, Measures]:
     """What the links of a trial with a window carried, by one of `frames` and `counts`."""
     window, definition = context.window, context.definition
     assert window is not None
@@ -122,14 +121,10 @@ def _add_links(
         assert frames is not None
         seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
         sums = wire.sums_of(frames, window)
-    values, fractions, reasons = wire.values(seen, sums)
+    found = wire.values(seen, sums)
     if frames is not None and wire.is_mixed(frames, definition):
-        values.pop("link_utilisation", None)
-        reasons["link_utilisation"] = wire.MIXED
-    measured.values |= values
-    measured.fractions |= fractions
-    measured.reasons |= reasons
-    return seen
+        found["link_utilisation"] = wire.MIXED
+    return seen, found
 
 
 def _over_time(

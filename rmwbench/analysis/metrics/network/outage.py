@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import Frames
+from rmwbench.analysis.stats.missing import Measures
 
 Row = Mapping[str, Any]
 DOWN = ("blackhole", "carrier_loss", "admin_down")
@@ -35,6 +36,7 @@ SUCCESSOR = " again"
 """Behind a daemon's name: the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
+NO_LOG = "the trial has no frame log: its hosts are not behind links"
 NONE_DUE = "no message was due while something was away: its own node was, or it was no time"
 
 
@@ -193,38 +195,30 @@ def around(
     recovered: Sequence[StreamRecovery],
     frames: Frames | None,
     window: SteadyWindow,
-) -> tuple[dict[str, float], dict[str, str]]:
-    """Values of the metrics of outages and `stall_outside_outages`, and reasons for what is missing. Counts are
-    messages, once per reader, over all outages of the trial: one that several outages touch is
-    counted once."""
-    values: dict[str, float] = {}
+) -> Measures:
+    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader, over
+    all outages of the trial: one that several outages touch is counted once."""
+    values: Measures = {}
     inside, outside = _stalls(pairs, found, window)
     if outside is not None:
         values["stall_outside_outages"] = outside
     if not found:
-        return values, dict.fromkeys(names_of(MetricScope.OUTAGES), NONE)
+        return values | dict.fromkeys(names_of(MetricScope.OUTAGES), NONE)
     if inside is not None:
         values["outage_stall"] = inside
     counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
-    reasons = {}
-    if counted[DUE]:
-        values |= {name: float(counted[name]) for name in IN_IT}
-    else:
-        reasons = dict.fromkeys(IN_IT, NONE_DUE)
+    values |= {name: float(counted[name]) if counted[DUE] else NONE_DUE for name in IN_IT}
     if not recovered:
-        missing = [
-            name for name in names_of(MetricScope.OUTAGES) if name not in {*values, *reasons}
-        ]
-        return values, reasons | dict.fromkeys(missing, NOT_BACK)
-    values["recovery_time"] = max(one.time_ns for one in recovered)
-    values |= {name: float(counted[name]) for name in AFTER_IT}
+        return dict.fromkeys(names_of(MetricScope.OUTAGES), NOT_BACK) | values
+    longest_ns = max(one.time_ns for one in recovered)
+    values |= {name: float(counted[name]) for name in AFTER_IT} | {"recovery_time": longest_ns}
     if frames is None:
-        reasons["recovery_bytes"] = "the trial has no frame log: its hosts are not behind links"
-    elif math.isinf(values["recovery_time"]):
-        reasons["recovery_bytes"] = "a stream did not recover within the trial"
+        values["recovery_bytes"] = NO_LOG
+    elif math.isinf(longest_ns):
+        values["recovery_bytes"] = "a stream did not recover within the trial"
     else:
         values["recovery_bytes"] = float(_bytes(recovered, frames))
-    return values, reasons
+    return values
 
 
 def _counted(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.stats.missing import total
+from rmwbench.analysis.stats.missing import Measures, total
 
 NO_FURTHER = "no host has further interfaces"
 NOT_READ = (
@@ -20,15 +20,13 @@ BEGIN, END = "before_open", "steady_end"
 LOOPBACK = "lo"
 
 
-def stray(
-    counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
-) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of one trial, from before the first session until the steady state's end,
+def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
+    """Of one trial, from before the first session until the steady state's end,
     over all hosts: bytes sent into further interfaces, and over the loopback of each host.
     `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
-        return {}, dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)
+        return dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)
     sent: dict[tuple[str, str, str], float] = {}
     for row in counters:
         name = row["counter"]
@@ -40,7 +38,7 @@ def stray(
             sent[
                 row["process"], name.removeprefix("interface.").removesuffix(".tx_bytes"), row["at"]
             ] = row["value"]
-    values: dict[str, float] = {}
+    values: Measures = {}
     places = {
         "stray_bytes": [(host, one["name"]) for host, mine in further.items() for one in mine],
         "loopback_bytes": [(host, LOOPBACK) for host in definition["network"]["hosts"]],
@@ -48,6 +46,6 @@ def stray(
     for metric, wanted in places.items():
         begin, end = (total(sent.get((*place, at)) for place in wanted) for at in (BEGIN, END))
         if begin is None or end is None:
-            return {}, dict.fromkeys(names_of(MetricScope.INTERFACES), NOT_READ)
+            return dict.fromkeys(names_of(MetricScope.INTERFACES), NOT_READ)
         values[metric] = end - begin
-    return values, {}
+    return values

@@ -15,15 +15,8 @@ from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import (
-    ABSENT,
-    CORRUPT,
-    FOREIGN,
-    LATE,
-    Arrivals,
-    arranged,
-    under_way,
-)
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, under_way
+from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 Row = Mapping[str, Any]
 

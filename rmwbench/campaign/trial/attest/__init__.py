@@ -1,6 +1,6 @@
 """Which path the bytes took, attested: never believed from a configuration."""
 
-from rmwbench.campaign.trial.attest.asked import ASKED, contradiction, reasons
+from rmwbench.campaign.trial.attest.asked_path import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.attest.path import attestations, shared_segments
 
 __all__ = [

@@ -7,10 +7,6 @@ which it is. Counted bytes include headers, acknowledgements and discovery; with
 can exceed the payload, so a fraction is capped at 1 and the surplus shows in `bytes`. Evidence is a
 claim: where the counters leave no room for it, it is dropped and the note says so.
 
-The path in a trial over several hosts: between two of them there is the network and nothing
-else, so only its transport is open. What stays on one host is told apart by who wrote and who read
-it, and no further.
-
 Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included,
 lost ones too.
 """
@@ -22,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.frames import counts_of, host_of
-from rmwbench.campaign.plan.host_setups import setups
+from rmwbench.campaign.plan.profile import setups
 from rmwbench.campaign.trial.attest.counted import (
     Carried,
     Snapshot,
@@ -34,7 +30,8 @@ from rmwbench.campaign.trial.attest.counted import (
     window,
 )
 from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.lab.process.records import FOREIGN, RECEIVED
+from rmwbench.codes import FOREIGN
+from rmwbench.lab.process.records import RECEIVED
 
 DEVICE = "eth0"
 TCP_HEADER_BYTES = 66
@@ -205,21 +202,25 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
             else f"{note}; each datagram was received {found.copies:.3g} times"
         )
         rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, told))
-    if rest * delivered >= 1:
-        most = max(
-            (row for row in rows if row["label"] == "counted"),
-            key=lambda row: row["fraction"],
-            default=None,
-        )
-        if rest <= EDGE and most is not None and most["fraction"] > MAJORITY:
-            most["fraction"] += rest
-            return rows
-        if most is not None and path != "shm" and _is_compressed(outcome):
-            most["fraction"] += rest
-            most["note"] += "; compressed, so that fewer bytes than the payload's are all of it"
-            return rows
+    if rest * delivered >= 1 and not _absorbed(outcome, rows, rest, path):
         rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
     return rows
+
+
+def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, path: str) -> bool:
+    """Whether the rest belongs to what the interface with most of it counted, and is added there:
+    it is the window's edge, or what compression saved."""
+    counted = [row for row in rows if row["label"] == "counted"]
+    if not counted:
+        return False
+    most = max(counted, key=lambda row: row["fraction"])
+    edge = rest <= EDGE and most["fraction"] > MAJORITY
+    if not edge and (path == "shm" or not _is_compressed(outcome)):
+        return False
+    most["fraction"] += rest
+    if not edge:
+        most["note"] += "; compressed, so that fewer bytes than the payload's are all of it"
+    return True
 
 
 def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:

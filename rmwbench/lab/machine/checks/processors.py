@@ -1,6 +1,15 @@
 """Cores, clocks, sleep states, and who else takes processor time."""
 
-from rmwbench.lab.machine.finding import Diagnosis, Facts, FixChange, Level, fact, rule
+from rmwbench.lab.machine.card import CLOCK_SOURCES
+from rmwbench.lab.machine.finding import (
+    Diagnosis,
+    Facts,
+    FixChange,
+    Level,
+    fact,
+    idle_state_text,
+    rule,
+)
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted
@@ -193,7 +202,7 @@ def turbo(facts: Facts) -> Diagnosis:
 def idle_states(facts: Facts) -> Diagnosis:
     states = fact(facts, "hardware", "idle_states")
     deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
-    names = ", ".join(f"{s['name']} {s['latency_us']} µs" for s in states) or "not exposed"
+    names = ", ".join(map(idle_state_text, states)) or "not exposed"
     if not deep:
         return Diagnosis("green", names, worth=AWAKE_WORTH if states else None)
     fix = (
@@ -225,7 +234,7 @@ def siblings(facts: Facts) -> Diagnosis:
 
 @rule(
     "clock source",
-    expected="tsc, arch_sys_counter or kvm-clock",
+    expected=f"one of {', '.join(GOOD_CLOCKS)}",
     why="every stamp reads it; a slow one adds a microsecond or more to each, and may step",
 )
 def clock_source(facts: Facts) -> Diagnosis:
@@ -234,28 +243,31 @@ def clock_source(facts: Facts) -> Diagnosis:
         return Diagnosis("unknown", "the kernel does not name it")
     if value in GOOD_CLOCKS:
         return Diagnosis("green", value)
-    fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Diagnosis(
-        "red",
-        value,
-        fix,
-        "add tsc=reliable to the command line",
-        spoils=True,
-    )
+    available = facts["kernel"].get("clocksources_available") or ()
+    better = next((clock for clock in GOOD_CLOCKS if clock in available), None)
+    fix: str | None = None
+    permanent: str | None = None
+    if better is not None:
+        fix = f"echo {better} > {CLOCK_SOURCES}/current_clocksource"
+        permanent = f"add clocksource={better} to the kernel's command line"
+    elif fact(facts, "hardware", "architecture") == "x86_64":
+        # the kernel has set its tsc aside
+        permanent = "add tsc=reliable to the kernel's command line"
+    return Diagnosis("red", value, fix, permanent, spoils=True)
 
 
 @rule(
     "clock",
-    expected=f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it "
-    "would not be a second",
+    expected=f"steered by at most {MOST_STEERED_PPM} ppm; more, and its seconds are visibly "
+    "too long or short",
     why="it matters over several machines only, whose clocks are compared in each trial "
     "whatever is claimed here",
 )
 def timekeeping(facts: Facts) -> Diagnosis:
-    told = fact(facts, "state", "timekeeping")
-    if told is None:
+    state = fact(facts, "state", "timekeeping")
+    if state is None:
         return Diagnosis("unknown", "it is not known which service keeps it")
-    found, kernel = keeper(told), told["kernel"]
+    found, kernel = keeper(state), state["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:
         return Diagnosis("green", found)

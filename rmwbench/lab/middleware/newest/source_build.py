@@ -1,24 +1,89 @@
-"""Builds the libraries of a newer version into the cache: everything that can be missing is found
-and got before anything is compiled.
+"""Builds the libraries of a newer version than the system's into the cache, at
+`CACHE/newest/MIDDLEWARE/SOURCE_VERSION`; says beforehand where that can be done and what it takes.
 
-They are compiled as Debian compiles its own, with the flags that its build system sets and those
-that the package adds: a row of the newest version beside the system's compares versions, not
-compilers' settings.
+Everything that can be missing is found and got before anything is compiled. The libraries are
+compiled as Debian compiles its own, with the flags that its build system sets and those that the
+package adds: a row of the newest version beside the system's compares versions, not compilers'
+settings. A directory is complete once it says what it was built from, which is written last.
 """
 
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rmwbench.errors import UserError
+from rmwbench.lab.middleware import workspace
 from rmwbench.lab.middleware.catalogue import CORES, Built, Newest, Recipe, apt_command, recipes
-from rmwbench.lab.middleware.newest import place
-from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive
-from rmwbench.lab.middleware.newest.plan import BuildPlan, plan
+from rmwbench.lab.middleware.find import Worker, find_workers
+from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
+
+ORIGIN = Path("share", "rmwbench", "origin")
+"""Below a prefix: what it was built from, a line for each source package, the middleware's first.
+The crate's build script puts the first into the worker's description."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A prefix with the libraries, and the version of the source package that they are of."""
+
+    prefix: Path
+    version: str
+
+
+def home_of(recipe: Recipe) -> Path:
+    return workspace.cache() / "newest" / recipe.middleware
+
+
+def prefix_of(recipe: Recipe, version: str) -> Path:
+    """An epoch's colon would end a path in a list of paths."""
+    assert recipe.newest is not None, "its crate says what it is"
+    return home_of(recipe) / f"{recipe.newest.source}_{version}".replace(":", "-")
+
+
+def installed(recipe: Recipe) -> Installed | None:
+    """The one that was completed last; None where none was."""
+    complete = [path for path in home_of(recipe).glob(f"*/{ORIGIN}") if path.is_file()]
+    if not complete:
+        return None
+    origin = max(complete, key=lambda path: path.stat().st_mtime_ns)
+    found = origin.parents[len(ORIGIN.parts) - 1]
+    return Installed(found, found.name.partition("_")[2])
+
+
+def remove_replaced(chosen: Iterable[Recipe], built: Container[str]) -> None:
+    """Prefixes that a newer one has replaced, once there is a worker that is built with that."""
+    for recipe in chosen:
+        if recipe.prefix is not None and recipe.middleware in built:
+            pattern = recipe.prefix.name.partition("_")[0] + "_*"
+            for directory in recipe.prefix.parent.glob(pattern):
+                if directory != recipe.prefix:
+                    shutil.rmtree(directory)
+
+
+def remove_orphan(recipe: Recipe) -> Path | None:
+    """A worker whose libraries are gone, which would hide the one with the system's; returns where
+    it was."""
+    program = workspace.newest_directory() / "release" / recipe.crate
+    if recipe.newest is None or installed(recipe) is not None or not program.is_file():
+        return None
+    program.unlink()
+    return program
+
+
+def recipe_of(recipe: Recipe, at: Installed) -> Recipe:
+    """The recipe of the worker that is built with it, beside the one with the system's libraries."""
+    return replace(
+        recipe,
+        middleware=f"{recipe.middleware} {at.version}",
+        prefix=at.prefix,
+        target=workspace.newest_directory(),
+    )
+
 
 MEMORY_PER_JOB = 1.5e9
 """Bytes that a compiler may need."""
@@ -42,7 +107,7 @@ def cost(recipe: Recipe) -> str:
     processors = "1 processor" if _jobs() == 1 else f"{_jobs()} processors"
     return (
         f"about {max(1.0, minutes(newest)):.0f} min on {processors}, and {newest.gigabytes:g} GB "
-        f"in {place.home(recipe)} meanwhile"
+        f"in {home_of(recipe)} meanwhile"
     )
 
 
@@ -65,22 +130,25 @@ def build_all(
     """The newest of each; all are prepared before the first is built. With `partly` one that is
     there is not looked for again, and what keeps one from being had is told and no error: the
     system's version is built all the same."""
-    wanted = [r for r in newer if not (partly and place.installed(r))]
+    wanted = [r for r in newer if not (partly and installed(r))]
     plans: list[tuple[Recipe, BuildPlan]] = []
     built: list[Built] = []
 
-    def attempt(recipe: Recipe, step: Callable[[], None]) -> None:
+    @contextmanager
+    def told_where_partly(recipe: Recipe) -> Iterator[None]:
         try:
-            step()
+            yield
         except UserError as error:
             if not partly:
                 raise
             announce(f"{recipe.middleware}: without its newest version: {error}")
 
     for recipe in wanted:
-        attempt(recipe, lambda r=recipe: plans.append((r, prepare(r, announce))))
+        with told_where_partly(recipe):
+            plans.append((recipe, prepare(recipe, announce)))
     for recipe, made in plans:
-        attempt(recipe, lambda r=recipe, m=made: built.append(build(r, m, announce)))
+        with told_where_partly(recipe):
+            built.append(build(recipe, made, announce))
     return built
 
 
@@ -94,7 +162,7 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     archive = _archive(recipe)
     announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
     archive.update()
-    made = plan(newest, archive)
+    made = plan_build(newest, archive)
     for line in told(recipe, made):
         announce(line)
     if not is_there(recipe, made):
@@ -108,7 +176,7 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
 
 
 def is_there(recipe: Recipe, made: BuildPlan) -> bool:
-    found = place.installed(recipe)
+    found = installed(recipe)
     return found is not None and found.version == made.source.version
 
 
@@ -123,7 +191,7 @@ def told(recipe: Recipe, made: BuildPlan) -> list[str]:
         used = ", ".join(f"{name} {version}" for name, version in made.system.items())
         lines.append(f"  of the system: {used}")
     if is_there(recipe, made):
-        return [*lines, f"  it is there: {place.prefix(recipe, made.source.version)}"]
+        return [*lines, f"  it is there: {prefix_of(recipe, made.source.version)}"]
     return [*lines, f"  {cost(recipe)}"]
 
 
@@ -134,7 +202,7 @@ def build(recipe: Recipe, made: BuildPlan, announce: Callable[[str], None]) -> B
     name = f"{recipe.middleware} {version}"
     if is_there(recipe, made):
         return Built(name, None)
-    prefix, work = place.prefix(recipe, version), place.home(recipe) / "work"
+    prefix, work = prefix_of(recipe, version), home_of(recipe) / "work"
     for rest in (work, prefix):
         shutil.rmtree(rest, ignore_errors=True)
     trees = [_archive(recipe).get(source, work) for source, _ in made.build]
@@ -187,7 +255,7 @@ def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None
 
 def _finish(made: BuildPlan, prefix: Path) -> None:
     """Says what it was built from; with that it is complete."""
-    origin = prefix / place.ORIGIN
+    origin = prefix / ORIGIN
     origin.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"Debian {made.source.version} of {RELEASE}, built here"]
     lines += [f"{one.name} {one.version}" for one, _ in made.build[:-1]]
@@ -195,7 +263,7 @@ def _finish(made: BuildPlan, prefix: Path) -> None:
 
 
 def _require_space(recipe: Recipe) -> None:
-    home, wanted = place.home(recipe), _newest(recipe).gigabytes
+    home, wanted = home_of(recipe), _newest(recipe).gigabytes
     home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free / 1e9
     if free < wanted:
@@ -217,7 +285,7 @@ def _packages(recipe: Recipe, lacking: list[str]) -> UserError:
 
 
 def _archive(recipe: Recipe) -> AptArchive:
-    return AptArchive(place.home(recipe) / "apt")
+    return AptArchive(home_of(recipe) / "apt")
 
 
 def _newest(recipe: Recipe) -> Newest:
@@ -228,3 +296,42 @@ def _newest(recipe: Recipe) -> Newest:
 def _jobs() -> int:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return max(1, min(len(os.sched_getaffinity(0)), int(memory / MEMORY_PER_JOB)))
+
+
+def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
+    """A line for each that was built."""
+    able = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
+    workers = find_workers(recipe.middleware for recipe in able) if able else {}
+    for recipe in able:
+        if text := offer(recipe, workers.get(recipe.middleware)):
+            yield text
+
+
+def offer(recipe: Recipe, worker: Worker | None) -> str | None:
+    """None where this is not older than what the crate calls old, where the newer one is there, or
+    where it cannot be had."""
+    described = worker.description if worker else None
+    if recipe.newest is None or described is None or not can_be_offered(recipe):
+        return None
+    if installed(recipe) is not None:
+        return None
+    version = described["version"]
+    if numbers(version) >= numbers(recipe.newest.below):
+        return None
+    released = described["release_date"]
+    dated = f" of {released[:7]}" if released else ""
+    return (
+        f"{recipe.middleware}: this is {version}{dated}, which the system has. Debian's newest "
+        f"source package `{recipe.newest.source}` can be built beside it, in {cost(recipe)}: "
+        f"rmwbench middlewares build {recipe.middleware} --newest"
+    )
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The parts of `2.9.1`, as far as they are numbers."""
+    found: list[int] = []
+    for part in version.split("."):
+        if not part.isdigit():
+            break
+        found.append(int(part))
+    return tuple(found)

@@ -22,7 +22,7 @@ from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign as Measured
 from rmwbench.published.campaign import RunningCampaign
-from rmwbench.published.claims.campaign.choose import chosen, shares_s
+from rmwbench.published.claims.campaign.claims_plan import chosen, shares_s
 from rmwbench.published.claims.campaign.claims_session import ClaimsSession
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.offers import AskedClaim, Gathered, Offer

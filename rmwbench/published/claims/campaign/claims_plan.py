@@ -1,19 +1,108 @@
-"""What `rmwbench published claims run` would run within a budget, and what it could not decide."""
+"""What `rmwbench published claims run` would run within a budget, and what it could not decide.
+
+Those claims come first that cost least per claim, counting a cell once however many claims it
+serves."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.offers import Gathered, Offer
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
+from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.summary import shipped_of
 
+OVERHEAD_S = 5.0
+"""What a campaign costs besides its trials: the machine's card, asking each arm's worker, the last
+look."""
+
+
+class SuiteClaim(NamedTuple):
+    suite: str
+    claim: str
+
+
+def chosen(offers: Sequence[Offer], budget_s: float, slower: float = 1.0) -> dict[str, list[str]]:
+    """Suite -> ids of its claims, such that LEAST_BLOCKS blocks of all fit. `slower`: trials take
+    so many times the plan's estimate."""
+    left_s = budget_s
+    taken: dict[str, list[str]] = {}
+    have: dict[str, set[CellPlace]] = {offer.suite: set() for offer in offers}
+    open_ = {SuiteClaim(offer.suite, name): offer for offer in offers for name in offer.needs}
+    while open_:
+        prices = {
+            key: _price_s(offer, key.claim, have[key.suite], taken, slower)
+            for key, offer in open_.items()
+        }
+        served = {
+            key: _covered(open_[key], key.claim, have[key.suite], open_)
+            for key in open_
+            if prices[key] <= left_s
+        }
+        if not served:
+            break
+        key = min(served, key=lambda key: prices[key] / len(served[key]))
+        left_s -= prices[key]
+        have[key.suite] |= open_[key].needs[key.claim].places
+        taken.setdefault(key.suite, []).extend(served[key])
+        for name in served[key]:
+            del open_[SuiteClaim(key.suite, name)]
+    return taken
+
+
+def _covered(
+    offer: Offer, name: str, have: set[CellPlace], open_: Mapping[SuiteClaim, Offer]
+) -> list[str]:
+    """The open claims of the suite that the cells of this one serve, with those that there are:
+    itself first."""
+    places = have | offer.needs[name].places
+    others = [
+        x
+        for x, need in offer.needs.items()
+        if x != name and SuiteClaim(offer.suite, x) in open_ and need.places <= places
+    ]
+    return [name, *others]
+
+
+def _price_s(
+    offer: Offer, name: str, have: set[CellPlace], taken: Mapping[str, list[str]], slower: float
+) -> float:
+    trials_s = (
+        LEAST_BLOCKS
+        * slower
+        * sum(offer.cost_s[place] for place in offer.needs[name].places - have)
+    )
+    return trials_s + (0.0 if offer.suite in taken else OVERHEAD_S)
+
+
+def shares_s(blocks_s: Mapping[str, float], left_s: float, slower: float = 1.0) -> dict[str, float]:
+    """Suite -> the time that it may take: its least, and what is over in proportion."""
+    least = {
+        suite: OVERHEAD_S + LEAST_BLOCKS * slower * block_s for suite, block_s in blocks_s.items()
+    }
+    over = max(0.0, left_s - sum(least.values())) / sum(least.values())
+    return {suite: seconds * (1 + over) for suite, seconds in least.items()}
+
+
 SCHEMA, VERSION = "rmwbench/claims-plan", 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteShare:
+    """What of a suite runs: its claims, how many of each layer and in how many cells; the time of a
+    block, of the least number of blocks, and what it may take, s."""
+
+    suite: str
+    claims: Sequence[str]
+    layers: Mapping[str, int]
+    cells: int
+    block_s: float
+    least_s: float
+    share_s: float
 
 
 @dataclass(frozen=True)
@@ -44,27 +133,33 @@ class ClaimsPlan:
         """Suite -> seconds of a block of what it is reduced to."""
         return {suite: self.offer(suite).block_s(names) for suite, names in self.picked.items()}
 
+    def suites(self) -> list[SuiteShare]:
+        """In the order in which they run."""
+        shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
+        found = []
+        for suite, names in self.picked.items():
+            offer = self.offer(suite)
+            block_s = offer.block_s(names)
+            found.append(
+                SuiteShare(
+                    suite=suite,
+                    claims=list(names),
+                    layers=dict(Counter(offer.needs[name].layer for name in names)),
+                    cells=len(offer.places(names)),
+                    block_s=round(block_s, 1),
+                    least_s=round(OVERHEAD_S + LEAST_BLOCKS * block_s, 1),
+                    share_s=round(shares[suite], 1),
+                )
+            )
+        return found
+
     def document(self) -> dict[str, Any]:
         """For `rmwbench published claims plan --json` (docs/formats/claims.md)."""
-        shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
         return {
             "schema": SCHEMA,
             "version": VERSION,
             "budget_s": self.budget_s,
-            "suites": [
-                {
-                    "suite": suite,
-                    "claims": list(names),
-                    "layers": dict(Counter(self.offer(suite).needs[name].layer for name in names)),
-                    "cells": len(self.offer(suite).places(names)),
-                    "block_s": round(self.offer(suite).block_s(names), 1),
-                    "least_s": round(
-                        OVERHEAD_S + LEAST_BLOCKS * self.offer(suite).block_s(names), 1
-                    ),
-                    "share_s": round(shares[suite], 1),
-                }
-                for suite, names in self.picked.items()
-            ],
+            "suites": [asdict(suite) for suite in self.suites()],
             "left_out": [
                 {"claim": name, "suite": suite, "needs_s": round(self._alone_s(suite, name), 1)}
                 for name, suite in self.left_out.items()
@@ -102,39 +197,39 @@ def undecidable(files: Sequence[Claims]) -> dict[str, str]:
     }
 
 
-def lines(document: Mapping[str, Any]) -> list[str]:
-    """The plan's document for a terminal."""
-    suites = document["suites"]
-    claims = sum(len(one["claims"]) for one in suites)
-    least_s = sum(one["least_s"] for one in suites)
-    found = [
-        f"{claims} claims in {len(suites)} suites, {sum(one['cells'] for one in suites)} cells; at "
+def lines(plan: ClaimsPlan) -> list[str]:
+    """The plan for a terminal."""
+    suites = plan.suites()
+    claims = sum(len(one.claims) for one in suites)
+    least_s = sum(one.least_s for one in suites)
+    text = [
+        f"{claims} claims in {len(suites)} suites, {sum(one.cells for one in suites)} cells; at "
         f"least {LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of "
-        f"{duration_text(document['budget_s'])}; what is over goes to those that stay open.",
+        f"{duration_text(plan.budget_s)}; what is over goes to those that stay open.",
         "",
     ]
-    width = max((len(one["suite"]) for one in suites), default=0)
+    width = max((len(one.suite) for one in suites), default=0)
     for one in suites:
-        layers = ", ".join(f"{count} {layer}" for layer, count in one["layers"].items())
-        found.append(
-            f"  {one['suite']:<{width}}  {len(one['claims']):>3} claims ({layers}), "
-            f"{one['cells']:>3} cells, a block {duration_text(one['block_s'])}, up to "
-            f"{duration_text(one['share_s'])}"
+        layers = ", ".join(f"{count} {layer}" for layer, count in one.layers.items())
+        text.append(
+            f"  {one.suite:<{width}}  {len(one.claims):>3} claims ({layers}), "
+            f"{one.cells:>3} cells, a block {duration_text(one.block_s)}, up to "
+            f"{duration_text(one.share_s)}"
         )
-    if document["left_out"]:
-        by_suite = Counter(one["suite"] for one in document["left_out"])
-        found += [
+    if plan.left_out:
+        by_suite = Counter(plan.left_out.values())
+        text += [
             "",
             "Not in this time: "
             + ", ".join(f"{n} of {suite}" for suite, n in by_suite.items())
             + ".",
         ]
     reasons: dict[str, list[str]] = {}
-    for one in document["refused"]:
-        reasons.setdefault(one["reason"], []).append(one["claim"])
+    for name, reason in plan.gathered.refused.items():
+        reasons.setdefault(reason, []).append(name)
     if reasons:
-        found += ["", "Not decided here:"]
-        found += [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
-    if document["settled"]:
-        found += ["", f"Settled on this machine before: {len(document['settled'])} claims."]
-    return found
+        text += ["", "Not decided here:"]
+        text += [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+    if plan.settled:
+        text += ["", f"Settled on this machine before: {len(plan.settled)} claims."]
+    return text

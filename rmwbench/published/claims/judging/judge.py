@@ -33,6 +33,7 @@ from rmwbench.published.claims.judging.decision_rules import (
     decided,
     leaning,
     of_versions,
+    takes,
     together,
     whole,
 )
@@ -44,8 +45,7 @@ from rmwbench.published.claims.judging.proxies import (
     of_class,
     reasons,
 )
-from rmwbench.published.claims.judging.sides import Side, layers_of, of_suite, sides_of
-from rmwbench.published.claims.judging.takes import takes
+from rmwbench.published.claims.judging.sides import Side, layers_of, sides_of
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.judging.values import (
     ClaimValue,
@@ -78,7 +78,7 @@ def answers(
     that the claim speaks of, then the one with the most blocks, then the newest, whatever it says.
     Empty where they have none of the claim's cells."""
     found = []
-    of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
+    of_suites = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
         for alike in _by_touch(of_machine):
             for layer in sorted(layers_of(alike)):
@@ -105,7 +105,7 @@ def compared(
     """(workload, topic, arm, metrics) of every cell that the claim compares in this campaign, at
     any layer."""
     for test in claim.tests:
-        if of_suite(test, campaign):
+        if campaign.ran(test.suite):
             for layer in layers_of([campaign]):
                 for sides in sides_of(test, claims.sides, campaign, layer):
                     for side, topic in zip(sides, 2 * test.topics, strict=True):
@@ -153,7 +153,7 @@ def _cells(
     used: dict[str, tuple[CampaignArm, MeasuredCampaign]] = {}
     for part, test in enumerate(claim.tests):
         for number, campaign in enumerate(campaigns):
-            if not of_suite(test, campaign):
+            if not campaign.ran(test.suite):
                 continue
             for left, right, left_base, right_base in sides_of(test, claims.sides, campaign, layer):
                 key = part, _key(left, right)
@@ -230,7 +230,7 @@ def _today(
     cells: Sequence[CellAnswer],
     used: Mapping[str, tuple[CampaignArm, MeasuredCampaign]],
 ) -> Today:
-    theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
+    theirs = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
     length = length_of(claims, claim, theirs, cells)
     counted = conditions_of(claim, cells)
     proxy = reasons(claims, claim, layer, used) | lacking(length, counted)

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import NOTHING, CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.claims_file import ClaimTest
 
@@ -115,11 +114,6 @@ def _same(a: Any, b: Any) -> bool:
 
 def _rest(arm: CampaignArm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm.factors.items() if name not in free}
-
-
-def of_suite(test: ClaimTest, campaign: MeasuredCampaign) -> bool:
-    """Whether the campaign ran the test's suite."""
-    return is_suite(test.suite, str(campaign.suite))
 
 
 def layers_of(campaigns: Sequence[MeasuredCampaign]) -> set[str]:

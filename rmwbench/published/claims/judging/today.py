@@ -13,8 +13,8 @@ from rmwbench.published.claims.amounts import (
 from rmwbench.published.claims.judging.decision_rules import (
     Answer,
     Code,
+    Takes,
 )
-from rmwbench.published.claims.judging.takes import Takes
 
 
 @dataclass(frozen=True)

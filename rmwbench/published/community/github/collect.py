@@ -121,38 +121,20 @@ def _knows_merge(entry: Raw) -> bool:
 
 
 _KEPT = {
-    "repository": (
-        *(
-            "full_name",
-            "stargazers_count",
-            "forks_count",
-            "subscribers_count",
-            "size",
-            "created_at",
-            "pushed_at",
-        ),
-        *("archived", "fork", "default_branch", "license"),
-    ),
-    "issues": (
-        *(
-            "number",
-            "url",
-            "state",
-            "created_at",
-            "closed_at",
-            "author_association",
-            "user",
-            "pull_request",
-            "draft",
-        ),
-    ),
-    "comments": ("issue_url", "created_at", "author_association", "user"),
-    "review_comments": ("pull_request_url", "created_at", "author_association", "user"),
-    "reviews": ("pull_request_url", "submitted_at", "author_association", "user"),
-    "commits": ("sha", "commit", "author", "committer"),
-    "releases": ("tag_name", "created_at", "published_at", "draft", "prerelease"),
+    part: names.split()
+    for part, names in {
+        "repository": "full_name stargazers_count forks_count subscribers_count size created_at "
+        "pushed_at archived fork default_branch license",
+        "issues": "number url state created_at closed_at author_association user pull_request "
+        "draft",
+        "comments": "issue_url created_at author_association user",
+        "review_comments": "pull_request_url created_at author_association user",
+        "reviews": "pull_request_url submitted_at author_association user",
+        "commits": "sha commit author committer",
+        "releases": "tag_name created_at published_at draft prerelease",
+    }.items()
 }
-_KEPT["pulls"] = (*_KEPT["issues"], "merged_at", "merge_commit_sha")
+_KEPT["pulls"] = [*_KEPT["issues"], "merged_at", "merge_commit_sha"]
 
 
 def trimmed(raw: Raw) -> Raw:

@@ -1,12 +1,133 @@
-"""The engagement document as sections for page and terminal."""
+"""The engagement document as sections for page and terminal, with its pictures: how long items stay
+open, until somebody answers, and what happened each month."""
 
 from datetime import date
 from typing import Any
 
-from rmwbench.published.community.far_apart import FAR_APART_DAYS
-from rmwbench.published.community.github import engagement_charts as pictures
+import altair as alt
+
+from rmwbench.published.community.repository import FAR_APART_DAYS
+from rmwbench.report.chart import frame
+from rmwbench.report.chart.frame import TEXT, Spec
+from rmwbench.report.chart.style import looks_of_middlewares
 from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
+
+LEAST_DAYS = 1 / 24
+"""The left end of the time axis: whatever took less than an hour is drawn there."""
+_TICKS = (1 / 24, 0.25, 1, 3, 7, 14, 30, 90, 180, 365, 730)
+_TICK_LABEL = (
+    "datum.value < 1 ? format(datum.value * 24, '.2~g') + ' h' : format(datum.value, '~g') + ' d'"
+)
+_HEIGHT = 300
+
+
+def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str) -> Spec | None:
+    """The share of items still waiting against time, a step line per repository; dots where its
+    curve ends with items still open. None without any curve."""
+    names, points, ends = [], [], []
+    for repository in repositories:
+        if rows := _curve(repository, repository[kind].get(what, {})):
+            names.append(repository["name"])
+            points += rows
+            last = rows[-1]
+            ends += [{key: last[key] for key in ("name", "days", "share")}] * (last["share"] > 0)
+    if not names:
+        return None
+    most = max(p["days"] for p in points)
+    scale = alt.Scale(type="log", domain=[LEAST_DAYS, max(most, 1.0)], nice=False, clamp=True)
+    axis = frame.axis(
+        values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)"
+    )
+    colour = _colours(repositories, names)
+    x = alt.X("days:Q", scale=scale, axis=axis)
+    y = alt.Y(
+        "share:Q",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=frame.axis(title=None, format=".0%", tickCount=5),
+    )
+    base = alt.Chart(frame.POINTS)
+    layers = [
+        base.mark_line(interpolate="step-after", strokeWidth=2).encode(
+            x=x, y=y, order=alt.Order("n:Q"), color=colour
+        ),
+        base.mark_area(interpolate="step-after", opacity=0.1).encode(
+            x=x, y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2=alt.Y2("high:Q"), color=colour
+        ),
+    ]
+    if ends:
+        layers.append(
+            alt.Chart(alt.InlineData(values=ends))
+            .mark_circle(size=45, opacity=1)
+            .encode(x=x, y=y, color=colour)
+        )
+    return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points)
+
+
+def _curve(repository: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+    """A point per step, to the end of the data where items are still open."""
+    if not found.get("curve"):
+        return []
+    steps = [
+        [LEAST_DAYS, 1.0, 1.0, 1.0],
+        *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"]),
+    ]
+    if steps[-1][1] > 0:
+        steps.append([max(repository["days"], steps[-1][0]), *steps[-1][1:]])
+    return [
+        dict(name=repository["name"], days=days, share=share, low=low, high=high, n=n)
+        for n, (days, share, low, high) in enumerate(steps)
+    ]
+
+
+def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | None:
+    """A count per calendar month, a group of bars per month; months without data have none."""
+    rows = [
+        {"name": r["name"], "month": m["month"], "value": m[what], "days": m["days"]}
+        for r in repositories
+        for m in r["months"]
+        if m[what] is not None
+    ]
+    if not any(row["value"] for row in rows):
+        return None
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    chart = (
+        alt.Chart(frame.ROWS)
+        .mark_bar(opacity=0.9)
+        .encode(
+            x=alt.X("month:O", axis=frame.axis(title=None, grid=False, labelAngle=0)),
+            xOffset=alt.XOffset("name:N", scale=alt.Scale(domain=names)),
+            y=alt.Y("value:Q", axis=frame.axis(title=title, tickMinStep=1, tickCount=5)),
+            color=_colours(repositories, names),
+            tooltip=[
+                alt.Tooltip("name:N", title="repository"),
+                alt.Tooltip("month:N"),
+                alt.Tooltip("value:Q", title=title),
+                alt.Tooltip("days:Q", title="days of the month covered"),
+            ],
+        )
+    )
+    return frame.finish(chart, height=220, rows=rows)
+
+
+def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:
+    """The same colour for a repository in every picture of a page."""
+    styles = looks_of_middlewares(r["name"] for r in repositories)
+    legend = alt.Legend(
+        orient="bottom",
+        columns=2,
+        title=None,
+        symbolSize=160,
+        symbolOpacity=1,
+        labelColor=TEXT,
+        labelLimit=320,
+    )
+    return alt.Color(
+        "name:N",
+        scale=alt.Scale(domain=names, range=[styles[n].colour for n in names]),
+        legend=legend,
+    )
+
 
 _LOG = (
     "Time runs on a log axis; the shade is the 95 % interval; a dot ends a curve that items "
@@ -152,9 +273,7 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
                 "left out"
             )
     drawn = []
-    if draw and (
-        spec := pictures.waiting(found, kind, "time_to_close", "time since it was opened")
-    ):
+    if draw and (spec := waiting(found, kind, "time_to_close", "time since it was opened")):
         drawn.append(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
@@ -191,7 +310,7 @@ def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
     drawn = []
     if draw:
         for kind, name in (("pulls", "Pull requests"), ("issues", "Issues")):
-            if spec := pictures.waiting(found, kind, "first_response", "time since it was opened"):
+            if spec := waiting(found, kind, "first_response", "time since it was opened"):
                 title = f"{name} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()]
@@ -291,7 +410,7 @@ def _months(found: list[dict[str, Any]], draw: bool) -> Section:
     if draw:
         for what in ("pulls_opened", "issues_opened", "commits"):
             title = what.replace("_", " ").replace("pulls", "pull requests")
-            if spec := pictures.months(found, what, title):
+            if spec := months(found, what, title):
                 reading = (
                     "Per calendar month; the first and the last are cut where the data "
                     "begins and ends."

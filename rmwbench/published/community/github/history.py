@@ -145,15 +145,9 @@ def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime
 
 def _log(repository: Repository) -> list[_Logged]:
     pretty = "%x00".join(_FIELDS)
-    options = (
-        "--no-show-signature",
-        "--no-decorate",
-        "--no-notes",
-        "--no-ext-diff",
-        "--no-patch",
-        "--encoding=UTF-8",
-    )
-    text = repository.git("log", "-z", f"--format={pretty}", *options, repository.head, "--")
+    plain = "--no-show-signature --no-decorate --no-notes --no-ext-diff --no-patch --encoding=UTF-8"
+    asked = (f"--format={pretty}", *plain.split(), repository.head, "--")
+    text = repository.git("log", "-z", *asked)
     words = text.removesuffix("\0").split("\0")
     if len(words) % len(_FIELDS):
         raise GitFailed("a commit whose author or committer git does not tell")

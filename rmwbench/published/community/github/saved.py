@@ -168,8 +168,8 @@ def _checked(path: Path, answer: Any) -> Any:
 def _tables(directory: Path, since: datetime | None) -> list[Project]:
     """The tables of 2020 (docs/importers.md): times to close, no responses, and commits that paging
     cut."""
+    from rmwbench.published.importers.data_source import Source
     from rmwbench.published.importers.formats import github_csv
-    from rmwbench.published.importers.source.data_source import Source
 
     found = github_csv.repositories(Source(directory))
     until = datetime.fromtimestamp(github_csv.newest(found.values()), UTC)

@@ -65,8 +65,6 @@ class Declaration:
     level: int | None
     level_line: int | None
     findings: dict[str, RequirementFinding]
-    date: str | None = None
-    date_from: str = ""
 
 
 Dates = Callable[[list[int]], str | None]
@@ -375,17 +373,17 @@ def _package(found: list[TextSection]) -> str | None:
     return None
 
 
-def dated(
-    declaration: Declaration, document_date: str | None, origin: str, dates: Dates
+def item_dates(
+    declaration: Declaration, document_date: str | None, dates: Dates
 ) -> dict[str, str | None]:
     """Number → the item's date: when its lines last changed, else the date its text names, else the
-    document's."""
-    declaration.date, declaration.date_from = document_date, origin
-    out: dict[str, str | None] = {}
-    for number, finding in declaration.findings.items():
-        told = finding.status != NOT_STATED
-        out[number] = (dates(finding.lines) or finding.as_of or document_date) if told else None
-    return out
+    document's; None for what is not stated."""
+    return {
+        number: None
+        if finding.status == NOT_STATED
+        else dates(finding.lines) or finding.as_of or document_date
+        for number, finding in declaration.findings.items()
+    }
 
 
 def open_points(declaration: Declaration) -> list[dict[str, Any]]:

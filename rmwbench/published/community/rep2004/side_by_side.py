@@ -8,18 +8,18 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
-from rmwbench.published.community.far_apart import FAR_APART_DAYS
-from rmwbench.published.community.rep2004 import dates
+from rmwbench.published.community.rep2004 import declaration_search as dates
 from rmwbench.published.community.rep2004.declaration import (
     NOT_STATED,
     STATUSES,
     Declaration,
-    dated,
+    item_dates,
     open_points,
     read,
 )
 from rmwbench.published.community.rep2004.declaration_search import searched, sentence
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
+from rmwbench.published.community.repository import FAR_APART_DAYS
 from rmwbench.report.view import Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 
@@ -44,10 +44,7 @@ def document(
                 "not a text file", where=str(path), expected="UTF-8", actual=str(error)
             ) from None
         packages.append(_package(read(text, str(path), name), path, given or {}))
-    doubled = [n for n, count in Counter(p["package"] for p in packages).items() if count > 1]
-    for package in packages:
-        if package["package"] in doubled:  # two versions of one package are two columns
-            package["package"] = f"{package['package']} ({package['date'] or package['document']})"
+    _name_apart(packages)
     return {
         "schema": "rmwbench/community-rep2004",
         "version": 1,
@@ -61,6 +58,18 @@ def document(
     }
 
 
+def _name_apart(packages: list[dict[str, Any]]) -> None:
+    """Two versions of one package are two columns, each with its date in its name, or with its file
+    where no date tells them apart."""
+    names = Counter(p["package"] for p in packages)
+    days = Counter((p["package"], p["date"]) for p in packages)
+    for package in packages:
+        name, date = package["package"], package["date"]
+        if names[name] > 1:
+            alone = date is not None and days[name, date] == 1
+            package["package"] = f"{name} ({date if alone else package['document']})"
+
+
 def without_words(doc: dict[str, Any]) -> dict[str, Any]:
     """The document without the sentences that it quotes: its facts, with the line and the date of
     each."""
@@ -72,17 +81,16 @@ def without_words(doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
-    told, origin, by_line = dates.of(path)
+    date, origin, by_line = dates.of(path)
     for key in (found.package, path.name, str(path)):
         if key in given:
-            told, origin, by_line = given[key], "told", lambda lines: None
-    item_dates = dated(found, told, origin, by_line)
+            date, origin, by_line = given[key], "told", lambda lines: None
+    date_of = item_dates(found, date, by_line)
     return {
         "package": found.package,
         "document": found.where,
-        "date": found.date,
-        "date_from": found.date_from
-        or "not known: the file is in no git repository (tell it with --date)",
+        "date": date,
+        "date_from": origin or "not known: the file is in no git repository (tell it with --date)",
         "level": found.level if found.level is not None else NOT_STATED,
         "level_line": found.level_line,
         "items": [
@@ -97,7 +105,7 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
                 "line": f.line,
                 "quote": f.quote or None,
                 "links": f.links,
-                "date": item_dates[number],
+                "date": date_of[number],
                 "note": f.note or None,
                 "contradicts": f.contradicts,
             }
@@ -210,17 +218,19 @@ def _searched(looked: list[dict[str, Any]]) -> Section:
 
 
 def _marks(packages: list[dict[str, Any]]) -> list[str]:
-    cells = [_cell(i) for p in packages for i in p["items"]]
-    starred = (
-        ["* said of the whole section, not of this requirement"]
-        if any("*" in c for c in cells)
-        else []
-    )
-    return starred + (
-        ["(!) table and text contradict each other"] if any("(!)" in c for c in cells) else []
-    )
+    items = [item for package in packages for item in package["items"]]
+    marks = []
+    if any(_is_of_section(item) for item in items):
+        marks.append("* said of the whole section, not of this requirement")
+    if any(item["contradicts"] for item in items):
+        marks.append("(!) table and text contradict each other")
+    return marks
+
+
+def _is_of_section(item: dict[str, Any]) -> bool:
+    return bool(item["scope"] == "section" and item["status"] != NOT_STATED)
 
 
 def _cell(item: dict[str, Any]) -> str:
-    marks = "*" if item["scope"] == "section" and item["status"] != NOT_STATED else ""
-    return f"{item['status']}{marks}" + (" (!)" if item["contradicts"] else "")
+    mark = "*" if _is_of_section(item) else ""
+    return f"{item['status']}{mark}" + (" (!)" if item["contradicts"] else "")

@@ -1,22 +1,103 @@
 """A survey's table: which columns are questions on a scale is seen from their values, or told.
 
 Only these columns and the one that groups people are kept; whatever else people wrote is not read
-further.
-"""
+further. A scale is part of the result: it is printed with it. (The evaluation of 2020 documented
+one and applied another.)"""
 
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.community.survey.scale import KNOWN, Scale, is_no_opinion, of
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats import survey as importer
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.sheet import malformed, parsed
+from rmwbench.published.importers.sheet import parsed
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Levels from the lowest to the highest, as they are shown."""
+
+    name: str
+    levels: tuple[str, ...]
+
+    def level(self, answer: str) -> int | None:
+        """The answer's place from 0, None where it is not of this scale; case and spaces do not
+        matter."""
+        return {_key(text): place for place, text in enumerate(self.levels)}.get(_key(answer))
+
+
+def _scale(name: str, levels: str) -> Scale:
+    return Scale(name, tuple(levels.split(", ")))
+
+
+AGREEMENT = _scale("agreement", "Strongly Disagree, Disagree, Neutral, Agree, Strongly Agree")
+KNOWN = (
+    AGREEMENT,
+    _scale(
+        "agreement of 7",
+        "Strongly Disagree, Disagree, Somewhat Disagree, Neutral, Somewhat Agree, Agree, "
+        "Strongly Agree",
+    ),
+    _scale(
+        "agreement or neither",
+        "Strongly Disagree, Disagree, Neither Agree nor Disagree, Agree, Strongly Agree",
+    ),
+    _scale("satisfaction", "Very Dissatisfied, Dissatisfied, Neutral, Satisfied, Very Satisfied"),
+    _scale("frequency", "Never, Rarely, Sometimes, Often, Always"),
+    _scale("quality", "Very Poor, Poor, Fair, Good, Excellent"),
+)
+NO_OPINION = frozenset(
+    (
+        *("", "no opinion / not applicable", "no opinion", "not applicable", "n/a", "na", "-"),
+        *("don't know", "do not know", "no answer", "prefer not to say"),
+    )
+)
+
+
+def is_no_opinion(answer: str) -> bool:
+    """Whether an answer says that there is none; such answers are counted and left out of every
+    statistic."""
+    return _key(answer) in NO_OPINION
+
+
+def of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
+    """The scale that these answers are on: the first that has most of them; None where none has
+    half of those given. Words that occur in several scales (Neutral) do not decide."""
+    given = [a for a in answers if not is_no_opinion(a)]
+    if not given:
+        return None
+    fits = [
+        (sum(s.level(a) is not None for a in given), -place, s) for place, s in enumerate(scales)
+    ]
+    most, _, best = max(fits, key=lambda fit: fit[:2])
+    return best if 2 * most > len(given) else None
+
+
+def told(text: str) -> Scale:
+    """A scale as an option tells it: its levels from the lowest to the highest, separated by
+    commas."""
+    levels = tuple(part.strip() for part in text.split(","))
+    if len(levels) < 2 or len({_key(level) for level in levels}) < len(levels) or not all(levels):
+        raise UserError(
+            "not a scale",
+            where="--scale",
+            expected="distinct levels, lowest first: Never,Rarely,Often",
+            actual=text,
+        )
+    clash = next((level for level in levels if is_no_opinion(level)), None)
+    if clash is not None:
+        raise UserError("a level that means no opinion", where="--scale", actual=clash)
+    return Scale("as told", levels)
+
+
+def _key(text: str) -> str:
+    return " ".join(text.lower().replace("’", "'").split())
+
 
 PUBLISHED = ("survey_mean", "survey_difference")
 """Figures of the evaluation of 2020."""
@@ -106,14 +187,14 @@ def _table(item: SourceFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """(column names, each person's line and cells)."""
     lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
     if not lines:
-        raise malformed(item.where, "an empty file", "a line of column names and a row per person")
+        raise item.wrong("an empty file", "a line of column names and a row per person")
     (_, header), body = lines[0], lines[1:]
     for line, cells in body:
         if len(cells) != len(header):
             where, expected = f"{item.where}:{line}", f"{len(header)} cells"
             raise malformed(where, "a row of another length", expected, len(cells))
     if not body:
-        raise malformed(item.where, "no responses", "a row per person")
+        raise item.wrong("no responses", "a row per person")
     return header, body
 
 

@@ -10,7 +10,7 @@ import io
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.survey.scale import AGREEMENT
+from rmwbench.published.community.survey.answers_file import AGREEMENT
 from rmwbench.whole_file import make_directory, write_whole
 
 PROFILE = (

@@ -1,10 +1,83 @@
-"""The survey document as sections for page and terminal."""
+"""The survey document as sections for page and terminal. Its picture has answers as bars around a zero
+line: who disagrees to the left, who agrees to the right, the middle on both sides."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from rmwbench.published.community.survey.answer_charts import answers as picture
+import altair as alt
+
+from rmwbench.report.chart import frame
+from rmwbench.report.chart.frame import TEXT, Spec
+from rmwbench.report.chart.style import PARTS
 from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
+
+_SHADES = ("publisher", "schedule", "reader", "machine", "udp", "way", "process")
+"""From the lowest level to the highest; further colours of a page look like one of these."""
+_ROW = 22
+
+
+def answers(doc: dict[str, Any], scale: str) -> Spec | None:
+    """The questions on one scale: a panel per question, a bar per group. None where the scale has
+    more levels than there are shades to tell them apart."""
+    levels = doc["scales"][scale]
+    if len(levels) > len(_SHADES):
+        return None
+    rows = [row for q in doc["questions"] if q["scale"] == scale for row in _rows(q, levels)]
+    step = (len(_SHADES) - 1) / (len(levels) - 1)
+    colours = [PARTS[_SHADES[int(place * step + 0.5)]][0] for place in range(len(levels))]
+    order = list(dict.fromkeys(row["row"] for row in rows))
+    chart = (
+        alt.Chart(frame.ROWS)
+        .mark_bar(height=14)
+        .encode(
+            x=alt.X(
+                "low:Q",
+                axis=frame.axis(
+                    title=None, labelExpr="format(abs(datum.value), '.0%')", tickCount=7
+                ),
+            ),
+            x2=alt.X2("high:Q"),
+            y=alt.Y(
+                "row:N",
+                sort=order,
+                axis=alt.Axis(title=None, labelLimit=260, labelColor=TEXT, ticks=False),
+            ),
+            color=alt.Color(
+                "level:N",
+                scale=alt.Scale(domain=levels, range=colours),
+                legend=alt.Legend(orient="top", title=None, labelColor=TEXT, columns=3),
+            ),
+            tooltip=[
+                alt.Tooltip("question:N"),
+                alt.Tooltip("level:N"),
+                alt.Tooltip("count:Q"),
+                alt.Tooltip("share:Q", format=".0%"),
+            ],
+        )
+    )
+    return frame.finish(chart, height=_ROW * max(1, len(order)), rows=rows)
+
+
+def _rows(question: dict[str, Any], levels: list[str]) -> Iterator[dict[str, Any]]:
+    """A row per group and level: which part of the group's bar it is."""
+    for group, found in question["groups"].items():
+        if not found["count"]:
+            continue
+        shares = [n / found["count"] for n in found["counts"]]
+        half = len(levels) // 2
+        at = -(sum(shares[:half]) + (shares[half] / 2 if len(levels) % 2 else 0))
+        for place, share in enumerate(shares):
+            yield {
+                "row": f"{question['label']} {group}",
+                "question": question["text"],
+                "level": levels[place],
+                "low": at,
+                "high": at + share,
+                "share": share,
+                "count": found["counts"][place],
+            }
+            at += share
+
 
 READING = (
     "Answers are compared by order alone; there are no means. Those without an opinion are left "
@@ -32,11 +105,16 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
         for place, name in enumerate(groups):
             start = ["", ""] if place else [question["label"], question["text"]]
             rows.append([*start, name, *_cells(question["groups"][name])])
-    drawn = []
-    if draw and (spec := picture(doc)):
-        reading = "Shares of those with an opinion; to the right of the zero line those who agree."
-        drawn.append(Picture("answers", "Answers", reading, spec))
-    sections = [panel("Answers", [], Table(columns, rows), drawn)]
+    scales = doc["scales"]
+    reading = "Shares of those with an opinion; to the right of the zero line those who agree."
+    drawn, text = [], []
+    for scale in scales if draw else ():
+        if spec := answers(doc, scale):
+            of = scale if len(scales) > 1 else ""
+            drawn.append(Picture("answers", "Answers", reading, spec, of=of))
+        else:
+            text.append(f"There is no picture of scale {scale}: it has too many levels for one.")
+    sections = [panel("Answers", text, Table(columns, rows), drawn)]
     if doc["comparison"]:
         sections.append(_comparison(doc))
     if doc.get("published"):
@@ -98,11 +176,8 @@ def _comparison(doc: dict[str, Any]) -> Section:
 
 def _published(points: list[dict[str, Any]]) -> Section:
     means = [p for p in points if p["figure"] == "survey_mean"]
-    flips = [
-        p["x"]
-        for p in points
-        if p["figure"] == "survey_difference" and p["note"] == "the sign flips"
-    ]
+    differences = [p for p in points if p["figure"] == "survey_difference"]
+    flips = [p["x"] for p in differences if p["as_published"] * p["as_corrected"] < 0]
     rows = [
         [p["x"], p["series"], str(p["count"]), _mean(p["as_published"]), _mean(p["as_corrected"])]
         for p in means

@@ -12,17 +12,26 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import chain
 
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints, known
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import (
+from rmwbench.published.importers.published import (
+    BOTH_ENDS,
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+    known,
+)
+from rmwbench.published.importers.sheet import (
     COUNT,
     LATENCY_MS,
     PERCENT,
+    Once,
     Plausible,
     Range,
+    SheetRow,
+    rows,
 )
-from rmwbench.published.importers.source.sheet import Once, SheetRow, header_of, malformed, rows
 
 MB = 1000 * 1024
 """Bytes in what the tables call MB, for they divide getrusage's KiB by 1000: every value is a whole
@@ -55,7 +64,7 @@ COLUMNS = (
 RMW = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
 WINNERS = ("CYCLONE", "FAST", "CYCLONE BYDEF", "FAST BYDEF")
 FAILED = "FAIL"
-MORE_RECEIVED = 1.1
+MOST_RECEIVED_RATIO = 1.1
 """Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the
 published tables)."""
 PLAUSIBLE = Plausible(
@@ -74,13 +83,14 @@ PLAUSIBLE = Plausible(
     orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
     absent=("", FAILED),
 )
-SECONDS = 25
-"""The first 5 of 30 s were left out (the published configurations)."""
+RUN_NS = 30_000_000_000
+LEFT_OUT_NS = 5_000_000_000
+"""Of the beginning of a run (the published configurations)."""
 EPSILON = 1e-6
 
 
 def recognises(item: SourceFile) -> bool:
-    return {"rmw", "LATENCY_MEAN COMPARE", "JITTER_MEAN WIN"} <= set(header_of(item.data[:65536]))
+    return {"rmw", "LATENCY_MEAN COMPARE", "JITTER_MEAN WIN"} <= set(item.header)
 
 
 def read(source: Source, out: Published) -> None:
@@ -94,7 +104,7 @@ def _table(item: SourceFile, out: Published) -> None:
     wins: dict[str, list[str]] = {name: [] for name in COMPARED}
     host, pairs = "", 0
     once = Once("the same test")
-    label = item.name.rpartition("/")[2].removesuffix(".csv")
+    label = item.file_name.removesuffix(".csv")
     for first, second in _pairs(item):
         for row in (first, second):
             once((row["rmw"], *(row[key] for key in KEY)), row.where)
@@ -104,14 +114,13 @@ def _table(item: SourceFile, out: Published) -> None:
         for name in COMPARED:
             wins[name].append(_ratio(first, second, name, label, out))
     if not pairs:
-        raise malformed(item.where, "a table without rows", "pairs of rows")
+        raise item.wrong("a table without rows", "pairs of rows")
     for name, found in wins.items():
         for who in ("CYCLONE", "FAST"):
             shown = sum(x in (who, f"{who} BYDEF") for x in found)
             note = "corrected: without wins by the other's failure"
-            figure, series = f"cyclone_wins_{name}", f"{label} ({host})"
-            own = found.count(who)
-            out.figure(figure, series, who, "tests", shown, own, count=pairs, note=note)
+            point = SeriesPoints(out, "cyclone_wins", f"{label} ({host})", who, pairs)
+            point(name, "tests", shown, found.count(who), note)
 
 
 def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:
@@ -123,15 +132,13 @@ def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:
             break
         expected = RMW[0 if first is None else 1]
         if row["rmw"] != expected:
-            raise malformed(row.where, "the rows do not alternate", expected, row["rmw"])
+            raise row.wrong("the rows do not alternate", expected, row["rmw"])
         if first is None:
             first = row
             continue
         if any(first[key] != row[key] for key in KEY):
             differs = next(key for key in KEY if first[key] != row[key])
-            raise malformed(
-                row.where, f"the pair differs in {differs!r}", repr(first[differs]), row[differs]
-            )
+            raise row.wrong(f"the pair differs in {differs!r}", repr(first[differs]), row[differs])
         yield first, row
         first = None
     if first is not None:
@@ -160,19 +167,19 @@ def _trial(row: SheetRow, out: Published) -> None:
         PublishedEndpoint(
             kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"]
         )
-        for kind in ("publisher", "subscription")
+        for kind in BOTH_ENDS
     ]
     why = "FAIL in the original" if failed else None
-    out.trial(_cell(row, x, topic, out), ends, duration_ns=30_000_000_000, failed=why)
+    out.trial(out.cell(_cell(row, x, topic)), ends, duration_ns=RUN_NS, failed=why)
     values = {column: _value(row, column) for column in VALUES}
     if not two and not failed:
-        most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * row.whole("#subscribers")
+        most = MOST_RECEIVED_RATIO * (values["#msg sent"] or 0.0) * row.whole("#subscribers")
         if (values["#msg received"] or 0.0) > most:
             what = "more was received than sent"
-            raise malformed(row.where, what, f"at most {most:g}", f"{values['#msg received']:g}")
+            raise row.wrong(what, f"at most {most:g}", f"{values['#msg received']:g}")
     if two and not failed:
         values["#msg sent"] = None
-    window = partial(out.window, begin_ns=5_000_000_000, end_ns=30_000_000_000)
+    window = partial(out.window, begin_ns=LEFT_OUT_NS, end_ns=RUN_NS)
     for column, (metric, unit, factor) in VALUES.items():
         value = values[column]
         scaled = None if value is None else value * factor
@@ -184,7 +191,7 @@ def _trial(row: SheetRow, out: Published) -> None:
     _figures(row, values, restored, sent, SeriesPoints(out, "cyclone", series, x))
 
 
-def _cell(row: SheetRow, x: str, topic: str, out: Published) -> int:
+def _cell(row: SheetRow, x: str, topic: str) -> PublishedCell:
     flags = {
         name: row.one_of(name, ("True", "False")) == "True"
         for name in ("zero_copy", "reliable", "transient")
@@ -196,7 +203,7 @@ def _cell(row: SheetRow, x: str, topic: str, out: Published) -> int:
         "mode": row["mode"],
         "host": row["host"],
     }
-    return out.cell(
+    return PublishedCell(
         workload=f"{x} on {row['host']}",
         arm=row["rmw"],
         middleware=row["rmw"],
@@ -253,7 +260,6 @@ def _ratio(first: SheetRow, second: SheetRow, name: str, label: str, out: Publis
                 expected,
                 f"{published:.9g} ({winner})",
             )
-    out.figure(
-        f"cyclone_ratio_{name}", label, _series(first)[1], "ratio", published, corrected, note=note
-    )
+    point = SeriesPoints(out, "cyclone_ratio", label, _series(first)[1])
+    point(name, "ratio", published, corrected, note)
     return winner

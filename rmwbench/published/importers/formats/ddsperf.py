@@ -4,17 +4,20 @@ Two things to know of it: latencies are half round trips (unless marked `sublat`
 parentheses are over the last ten seconds, divided by ten from the first second on.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import COUNT, Plausible, Range
-from rmwbench.published.importers.source.sheet import Once, malformed, number
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
+from rmwbench.published.importers.published import (
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+)
+from rmwbench.published.importers.sheet import COUNT, Once, Plausible, Range, number
 
 _N = r"\d{1,15}(?:\.\d+)?"
 LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
@@ -95,7 +98,7 @@ def read(source: Source, out: Published) -> None:
     out.known("ddsperf")
     once = Once("the same output")
     for item in source:
-        once(hashlib.sha256(item.data).digest(), item.where)
+        once.content(item)
         _trial(_parse(item), out)
 
 
@@ -136,11 +139,8 @@ def _parse(item: SourceFile) -> _Output:
                 text[:80],
             )
     if not (found.received or found.latency or found.sent):
-        raise malformed(
-            item.where,
-            "no second of results",
-            "a line per second",
-            f"{len(found.process)} lines of processes",
+        raise item.wrong(
+            "no second of results", "a line per second", f"{len(found.process)} lines of processes"
         )
     return found
 
@@ -180,7 +180,7 @@ def _trial(found: _Output, out: Published) -> None:
         *(["publisher"] if found.sent or not receives else []),
     ]
     role = " and ".join(kinds)
-    cell = out.cell(
+    cell = PublishedCell(
         workload=f"ddsperf {role}{f', {size} B' if size else ''}",
         arm="cyclonedds",
         middleware="cyclonedds",
@@ -196,7 +196,7 @@ def _trial(found: _Output, out: Published) -> None:
         for held in (found.received, found.sent, found.process, *found.latency.values())
         for t, _ in held
     ]
-    out.trial(cell, ends, duration_ns=round(max(times) * 1e9), failed=None)
+    out.trial(out.cell(cell), ends, duration_ns=round(max(times) * 1e9))
     name = found.item.name
     if found.received:
         _received(name, found, out)

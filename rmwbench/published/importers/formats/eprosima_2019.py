@@ -2,70 +2,55 @@
 with points) and throughput test (demand × recovery time).
 
 Which vendor and how many hosts is in the path, `…/localhost|dualhost|intraprocess/VENDOR/…`; files
-carry no header of that kind.
+carry no header of that kind. In rows with decimal commas, `27,5,26,5` is 27.5 and 26.5, or
+27, 5.26 and 5. A row is cut into its values in every way that has one or two parts per value. What
+remains after two rules is the reading: an order that the values must have (a minimum is not above a
+mean), and the number of decimals that rows of the same file with only one reading have. A row with
+more than one reading left has none.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
-from rmwbench.published.importers.source import decimal_commas
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import COUNT, RATE, Plausible, Range
-from rmwbench.published.importers.source.sheet import (
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
+from rmwbench.published.importers.published import (
+    BOTH_ENDS,
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+)
+from rmwbench.published.importers.sheet import (
+    COUNT,
+    RATE,
     Once,
-    header_of,
-    malformed,
+    Plausible,
+    Range,
+    columns,
     parsed,
     rows,
+    unlike,
     whole,
 )
 
-FULL = ["Bytes", "Samples", "stdev", "mean", "min", "50%", "90%", "99%", "99", "99%", "max"]
-FULL_COMMA = [
-    "Bytes",
-    "Samples",
-    "stdev",
-    "mean",
-    "min",
-    "0",
-    "5",
-    "90%",
-    "99%",
-    "99",
-    "99%",
-    "max",
-]
-WHOLE = ["Bytes", "Samples", "mean", "min", "99%", "max"]
-SHORT = ["Bytes", "Samples", "mean", "min"]
+FULL = columns("Bytes,Samples,stdev,mean,min,50%,90%,99%,99,99%,max")
+FULL_COMMA = columns("Bytes,Samples,stdev,mean,min,0,5,90%,99%,99,99%,max")
+WHOLE = columns("Bytes,Samples,mean,min,99%,max")
+SHORT = columns("Bytes,Samples,mean,min")
 STATISTICS = {
     "full": ("mean", "min", "p50", "p90", "p99", "p99.99", "max"),
     "whole": ("mean", "min", "p99", "max"),
     "short": ("mean", "min"),
 }
-SUMMARY = [
-    "Bytes",
-    "Samples",
-    "Max",
-    "Min",
-    "Mean",
-    "Median",
-    "Stdev",
-    "Mean jitter",
-    "Max jitter",
-    "90%",
-    "99%",
-    "99.99%",
-]
-DEMAND = ("Payload [Bytes]", "Demand [samples/burst]", "Recovery time [ms]")
-RECEIVED = (
-    "Lost [samples]",
-    "Subscription sample rate [samples/s]",
-    "Subscription throughput [Mbits/s]",
+SUMMARY = columns("Bytes,Samples,Max,Min,Mean,Median,Stdev,Mean jitter,Max jitter,90%,99%,99.99%")
+DEMAND = columns("Payload [Bytes],Demand [samples/burst],Recovery time [ms]")
+RECEIVED = columns(
+    "Lost [samples],Subscription sample rate [samples/s],Subscription throughput [Mbits/s]"
 )
-SENT = (
-    *("Sent [samples]", "Publication time [us]", "Publication sample rate [samples/s]"),
-    *("Publication throughput [Mbits/s]", "Received [samples]", "Subscription time [us]"),
+SENT = columns(
+    "Sent [samples],Publication time [us],Publication sample rate [samples/s],"
+    "Publication throughput [Mbits/s],Received [samples],Subscription time [us]"
 )
 _LATENCY_US = Range(0, 1e9)
 PLAUSIBLE = Plausible(
@@ -94,23 +79,16 @@ AMBIGUOUS = "no data: with commas as decimal points, the row can be read in more
 
 
 def recognises(item: SourceFile) -> bool:
-    return _form(header_of(item.data[:65536])) is not None
+    return _form(item.header) is not None
+
+
+FORMS = {FULL: "full", FULL_COMMA: "full", WHOLE: "whole", SHORT: "short", SUMMARY: "summary"}
 
 
 def _form(header: Sequence[str]) -> str | None:
-    header = [name.strip() for name in header]
-    for name, found in (
-        ("full", FULL),
-        ("full", FULL_COMMA),
-        ("whole", WHOLE),
-        ("short", SHORT),
-        ("summary", SUMMARY),
-    ):
-        if header == found:
-            return name
-    if set(DEMAND) | set(RECEIVED) <= set(header):
-        return "throughput"
-    return None
+    found = tuple(name.strip() for name in header)
+    grid = "throughput" if {*DEMAND, *RECEIVED} <= set(found) else None
+    return FORMS.get(found, grid)
 
 
 def read(source: Source, out: Published) -> None:
@@ -120,16 +98,11 @@ def read(source: Source, out: Published) -> None:
     best: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
     once = Once("the same setting of the same test")
     for item in source:
-        form = _form(header_of(item.data[:65536]))
+        form = _form(item.header)
         place, vendor = _place(item)
         if form is None:
-            first = ", ".join(header_of(item.data[:65536]))[:120]
-            raise malformed(
-                f"{item.where}:1",
-                "not a latency or throughput table",
-                "Bytes, Samples, … or Payload [Bytes], …",
-                first,
-            )
+            expected = "Bytes, Samples, … or Payload [Bytes], …"
+            raise unlike(item, "not a latency or throughput table", expected)
         if form == "summary":
             _summary(item, place, vendor, out, once)
         elif form != "throughput":
@@ -147,18 +120,17 @@ def _place(item: SourceFile) -> tuple[str, str]:
     vendor = next((f for f in reversed(folders) if f in VENDORS), None)
     place = next((f for f in reversed(folders) if f in HOSTS), None)
     if vendor is None:
-        raise malformed(
-            item.where, "the path does not say whose result this is", f"…/{'|'.join(VENDORS)}/…"
-        )
-    stem = item.name.rpartition("/")[2].removesuffix(".csv").removeprefix("summary").strip("_")
+        raise item.wrong("the path does not say whose result this is", f"…/{'|'.join(VENDORS)}/…")
+    stem = item.file_name.removesuffix(".csv").removeprefix("summary").strip("_")
     version = next((f for f in reversed(folders) if re.fullmatch(r"v\d+", f)), "")
     return " ".join(
         x for x in (place or "", version, stem if place is None else "") if x
     ) or "unknown", vendor
 
 
-def _cell(out: Published, vendor: str, place: str, size: int, **factors: object) -> int:
-    return out.cell(
+def _trial(out: Published, vendor: str, place: str, size: int, **factors: object) -> None:
+    """With its cell."""
+    cell = PublishedCell(
         workload=f"{'throughput' if factors else 'latency'} {place}, {size} B",
         arm=vendor,
         middleware=vendor,
@@ -167,14 +139,11 @@ def _cell(out: Published, vendor: str, place: str, size: int, **factors: object)
         factors={"payload_bytes": size, "place": place} | factors,
         definition={"qos": "reliable, keep_last 1, UDPv4" if not factors else ""},
     )
-
-
-def _trial(out: Published, cell: int, vendor: str, size: int) -> None:
     ends = [
         PublishedEndpoint(k, k, "host", "test", f"Bytes({size})", size, middleware=vendor)
-        for k in ("publisher", "subscription")
+        for k in BOTH_ENDS
     ]
-    out.trial(cell, ends)
+    out.trial(out.cell(cell), ends)
 
 
 def _latency(
@@ -188,7 +157,7 @@ def _latency(
         )
     names = STATISTICS[form]
     if not lines:
-        raise malformed(item.where, "a table without rows", "a row per size")
+        raise item.wrong("a table without rows", "a row per size")
     lead = 3 if form == "full" else 2
     tails = []
     for line, cells in lines:
@@ -196,20 +165,18 @@ def _latency(
         for text, what in zip(cells[:lead], ("Bytes", "Samples", "stdev"), strict=False):
             whole(text, where, what, least=0)
         tail = cells[lead:]
-        if not any(True for _ in decimal_commas.readings(tail, len(names))):
+        if not any(True for _ in readings(tail, len(names))):
             expected = (
                 f"{len(names)} values after {lead} whole numbers, each with at most two "
                 "decimals after a comma"
             )
             raise malformed(where, "a row of another length or kind", expected, ",".join(cells))
         tails.append(tail)
-    found = decimal_commas.restore(
-        tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True)))
-    )
+    found = restore(tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True))))
     for (line, cells), values in zip(lines, found, strict=True):
         size, samples = int(float(cells[0])), int(float(cells[1]))
         once((place, vendor, "latency", size), f"{item.where}:{line}")
-        _trial(out, _cell(out, vendor, place, size), vendor, size)
+        _trial(out, vendor, place, size)
         note = AMBIGUOUS if values is None else f"row {line}: {','.join(cells[lead:])}"
         point = SeriesPoints(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for k, name in enumerate(names):
@@ -228,7 +195,7 @@ def _summary(item: SourceFile, place: str, vendor: str, out: Published, once: On
     for row in rows(item, SUMMARY, plausible=PLAUSIBLE):
         size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
         once((place, vendor, "latency", size), row.where)
-        _trial(out, _cell(out, vendor, place, size), vendor, size)
+        _trial(out, vendor, place, size)
         point = SeriesPoints(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for column in SUMMARY[2:]:
             name = {"Median": "p50", "Stdev": "deviation"}.get(
@@ -255,9 +222,7 @@ def _grid(
     for row in rows(item, (*DEMAND, *RECEIVED), at_least=True, plausible=PLAUSIBLE):
         size, demand, recovery = (row.whole(c, least=0) for c in DEMAND)
         once((place, vendor, size, demand, recovery), row.where)
-        _trial(
-            out, _cell(out, vendor, place, size, demand=demand, recovery_ms=recovery), vendor, size
-        )
+        _trial(out, vendor, place, size, demand=demand, recovery_ms=recovery)
         lost, rate, shown = (row.number(c) for c in RECEIVED)
         right = rate * size * 8 / 1e6
         for metric, unit, value in (
@@ -311,3 +276,46 @@ def _maxima(
             )
             point = SeriesPoints(out, "eprosima_throughput", f"{vendor} {place}", size)
             point("max", "Mbit/s", shown, right, note)
+
+
+MOST_DECIMALS = 2
+
+Values = tuple[float, ...]
+
+
+def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[int, ...]]]:
+    """Every way to read `parts` as that many values: (values, decimals of each)."""
+    whole = 2 * values - len(parts)
+    if not 0 <= whole <= values or not all(p.isdigit() for p in parts):
+        return
+    for alone in combinations(range(values), whole):
+        found, decimals, at = [], [], 0
+        for k in range(values):
+            if k in alone:
+                found.append(float(parts[at]))
+                decimals.append(0)
+                at += 1
+            elif len(parts[at + 1]) > MOST_DECIMALS:
+                break
+            else:
+                found.append(float(f"{parts[at]}.{parts[at + 1]}"))
+                decimals.append(len(parts[at + 1]))
+                at += 2
+        else:
+            yield tuple(found), tuple(decimals)
+
+
+def restore(
+    rows: Sequence[Sequence[str]], values: int, ordered: Callable[[Values], bool]
+) -> list[Values | None]:
+    """The values of each row, None where more than one reading is left. [] of readings gives None
+    as well; the caller tells the two apart with `readings`.
+    """
+    possible = [[r for r in readings(row, values) if ordered(r[0])] for row in rows]
+    sure = {d for found in possible if len(found) == 1 for d in found[0][1]}
+    out: list[Values | None] = []
+    for found in possible:
+        if len(found) > 1 and sure:
+            found = [r for r in found if set(r[1]) <= sure | {0}]
+        out.append(found[0][0] if len(found) == 1 else None)
+    return out

@@ -14,39 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.published.importers.data_source import Source, SourceFile
 from rmwbench.published.importers.published import Published, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
+from rmwbench.published.importers.sheet import Once, SheetRow, columns, rows, unlike
 
-PULLS = (
-    "",
-    "state",
-    "opened_on",
-    "closed",
-    "time_to_close",
-    "commits",
-    "number",
-    "title",
-    "url",
-    "closed_at",
+PULLS = columns(",state,opened_on,closed,time_to_close,commits,number,title,url,closed_at")
+ISSUES = columns(
+    ",closed_at,created_at,labels,id,number,state,title,url,last_mod,comments,turn_round"
 )
-ISSUES = (
-    *(
-        "",
-        "closed_at",
-        "created_at",
-        "labels",
-        "id",
-        "number",
-        "state",
-        "title",
-        "url",
-        "last_mod",
-        "comments",
-    ),
-    "turn_round",
-)
-COMMITS = ("", "last_modified", "author", "sha", "changes", "commiter")
+COMMITS = columns(",last_modified,author,sha,changes,commiter")
 FORMS = {"pr": PULLS, "issue": ISSUES, "commit": COMMITS}
 URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)/(\d+)")
 FIRST = datetime(1970, 1, 2, tzinfo=UTC)
@@ -86,8 +62,8 @@ def recognises(item: SourceFile) -> bool:
 
 
 def _form(item: SourceFile) -> str | None:
-    names = set(header_of(item.data[:65536]))
-    return next((form for form, columns in FORMS.items() if names == set(columns)), None)
+    names = set(item.header)
+    return next((form for form, header in FORMS.items() if names == set(header)), None)
 
 
 def read(source: Source, out: Published) -> None:
@@ -106,14 +82,9 @@ def repositories(source: Source) -> dict[str, GithubRepository]:
     for item in source:
         form = _form(item)
         if form is None:
-            first = ", ".join(header_of(item.data[:65536]))[:120]
-            raise malformed(
-                f"{item.where}:1",
-                "not a table of pull requests, issues or commits",
-                "their columns",
-                first,
-            )
-        stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
+            what = "not a table of pull requests, issues or commits"
+            raise unlike(item, what, "their columns")
+        stem = item.file_name.removesuffix(".csv").removesuffix(f"_{form}")
         repository = found.setdefault(stem, GithubRepository())
         {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
     return found
@@ -146,44 +117,39 @@ def _take(
     found: Iterable[SheetRow], repository: GithubRepository, into: Closings, opened: str, took: str
 ) -> None:
     """`opened` and `took` are the columns of opening and of seconds until closed."""
+    once = Once("the same number")
     for row in found:
-        _identify(row, repository)
+        number = _identify(row, repository)
         state, opened_at = row.one_of("state", ("open", "closed")), _time(row, opened)
-        _once(row, into)
+        once(number, row.where)
         seconds = _seconds(row, took)
         _check_closing(row, opened_at, seconds)
-        into[row.whole("number")] = (opened_at, seconds, state)
+        into[number] = (opened_at, seconds, state)
 
 
 def _commits(item: SourceFile, repository: GithubRepository) -> None:
     repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
 
 
-def _identify(row: SheetRow, repository: GithubRepository) -> None:
-    match = URL.fullmatch(row["url"])
-    if match is None or int(match[2]) != row.whole("number"):
-        raise malformed(
-            row.where,
+def _identify(row: SheetRow, repository: GithubRepository) -> int:
+    """The number of an item, which its address must end in."""
+    match, number = URL.fullmatch(row["url"]), row.whole("number")
+    if match is None or int(match[2]) != number:
+        raise row.wrong(
             "the url is not the item's",
             "https://api.github.com/repos/OWNER/NAME/…/NUMBER",
             row["url"],
         )
     if repository.name and repository.name != match[1]:
-        raise malformed(row.where, "another repository's item", repository.name, match[1])
+        raise row.wrong("another repository's item", repository.name, match[1])
     repository.name = match[1]
-
-
-def _once(row: SheetRow, known: Mapping[int, Any]) -> None:
-    if row.whole("number") in known:
-        raise malformed(row.where, "the same number twice", "once", row["number"])
+    return number
 
 
 def _seconds(row: SheetRow, column: str) -> float | None:
     seconds = row.number_or_none(column)
     if seconds is not None and seconds < 0:
-        raise malformed(
-            row.where, f"column {column!r} is negative", "seconds from 0 on", row[column]
-        )
+        raise row.wrong(f"column {column!r} is negative", "seconds from 0 on", row[column])
     return seconds
 
 
@@ -192,26 +158,18 @@ def _check_closing(row: SheetRow, opened_at: datetime, seconds: float | None) ->
     time than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
     if closed_at is not None and closed_at < opened_at:
-        raise malformed(
-            row.where,
-            "closed before it was opened",
-            f"a time from {opened_at} on",
-            row["closed_at"],
+        raise row.wrong(
+            "closed before it was opened", f"a time from {opened_at} on", row["closed_at"]
         )
     if seconds is None:
         return
     if opened_at.timestamp() + seconds > _now().timestamp():
-        raise malformed(
-            row.where,
-            "closed in the future",
-            "a time until now",
-            f"{seconds:g} s after {opened_at}",
+        raise row.wrong(
+            "closed in the future", "a time until now", f"{seconds:g} s after {opened_at}"
         )
     if closed_at is not None and abs((closed_at - opened_at).total_seconds() - seconds) > 1:
         took = (closed_at - opened_at).total_seconds()
-        raise malformed(
-            row.where, "the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s"
-        )
+        raise row.wrong("the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s")
 
 
 def _now() -> datetime:
@@ -223,11 +181,8 @@ def _time(row: SheetRow, column: str) -> datetime:
     """Raises UserError for text that is not a time, or an impossible one."""
     time = _parsed(row, column)
     if not FIRST <= time <= _now():
-        raise malformed(
-            row.where,
-            f"column {column!r} is an impossible time",
-            f"from {FIRST} until now",
-            row[column],
+        raise row.wrong(
+            f"column {column!r} is an impossible time", f"from {FIRST} until now", row[column]
         )
     return time
 
@@ -236,8 +191,8 @@ def _parsed(row: SheetRow, column: str) -> datetime:
     try:
         return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
-        raise malformed(
-            row.where, f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]
+        raise row.wrong(
+            f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]
         ) from None
 
 

@@ -6,37 +6,39 @@ against it.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import (
+from rmwbench.published.importers.data_source import Source, SourceFile
+from rmwbench.published.importers.published import (
+    BOTH_ENDS,
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+)
+from rmwbench.published.importers.sheet import (
     BYTES_PER_SECOND,
     LATENCY_MS,
+    Once,
     Plausible,
     Range,
+    SheetRow,
+    columns,
+    rows,
+    unlike,
 )
-from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
 
-SECOND = (
-    *("timestamp", "width", "height", "fps", "byte_rate", "message_rate", "frame_loss_pct"),
-    *("latency_avg_ms", "latency_min_ms", "latency_max_ms"),
+SECOND = columns(
+    "timestamp,width,height,fps,byte_rate,message_rate,frame_loss_pct,"
+    "latency_avg_ms,latency_min_ms,latency_max_ms"
 )
-SUMMARY = (
-    *(
-        "rmw_type",
-        "config",
-        "resolution",
-        "fps",
-        "data_rate_mbps",
-        "avg_frame_loss_pct",
-        "max_frame_loss_pct",
-    ),
-    *("avg_latency_ms", "max_latency_ms", "avg_message_rate", "test_duration_sec", "timestamp"),
+SUMMARY = columns(
+    "rmw_type,config,resolution,fps,data_rate_mbps,avg_frame_loss_pct,max_frame_loss_pct,"
+    "avg_latency_ms,max_latency_ms,avg_message_rate,test_duration_sec,timestamp"
 )
 RMW = {"cyclonedds": "rmw_cyclonedds_cpp", "zenoh": "rmw_zenoh_cpp"}
 NAME = re.compile(r"(?P<config>.+)_(?P<stamp>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)\.csv")
@@ -72,6 +74,10 @@ camera makes, and as late as those of the first."""
 SOURCE = "no data: nominal minus received rate, not sequence numbers: a slow source counts as loss"
 
 
+TestKey = tuple[str, str, str, str]
+"""Run, middleware, configuration and time."""
+
+
 @dataclass(frozen=True)
 class GscamTest:
     """One configuration with one middleware in one run: its seconds, shape (rows,)."""
@@ -86,6 +92,10 @@ class GscamTest:
     fps: int
     columns: dict[str, np.ndarray]
 
+    @property
+    def key(self) -> TestKey:
+        return self.run, self.rmw, self.config, self.stamp
+
 
 def _shape(row: SheetRow) -> tuple[int, int, int]:
     """Width and height of the picture, and fps."""
@@ -94,101 +104,82 @@ def _shape(row: SheetRow) -> tuple[int, int, int]:
 
 
 def recognises(item: SourceFile) -> bool:
-    header = header_of(item.data[:65536])
-    return header == list(SECOND) or header == list(SUMMARY)
+    return tuple(item.header) in (SECOND, SUMMARY)
 
 
 def read(source: Source, out: Published) -> None:
     """A cell per configuration and middleware, a trial per run of it."""
     out.known("gscam")
-    tests: dict[tuple[str, str, str, str], GscamTest] = {}
+    tests: dict[TestKey, GscamTest] = {}
     summaries: list[tuple[str, SheetRow]] = []
-    cells: dict[tuple[str, str], int] = {}
+    once = Once("the same test")
     for item in source:
-        header = header_of(item.data[:65536])
-        if header == list(SUMMARY):
+        header = tuple(item.header)
+        if header == SUMMARY:
             run = item.folders[-1] if item.folders else ""
             summaries += [(run, row) for row in rows(item, SUMMARY, plausible=SUMMARY_PLAUSIBLE)]
-        elif header == list(SECOND):
+        elif header == SECOND:
             test = _test(item)
-            key = (test.run, test.rmw, test.config, test.stamp)
-            if key in tests:
-                raise malformed(item.where, "the same test twice", "once", " ".join(key))
-            tests[key] = test
-            _trial(test, out, cells)
+            once(test.key, item.where)
+            tests[test.key] = test
+            _trial(test, out)
         elif not item.name.endswith("findings.txt"):
-            raise malformed(
-                f"{item.where}:1",
-                "neither seconds nor a summary",
-                ", ".join(SECOND),
-                ", ".join(header)[:120],
-            )
+            raise unlike(item, "neither seconds nor a summary", ", ".join(SECOND))
     _figures(tests, summaries, out)
 
 
 def _test(item: SourceFile) -> GscamTest:
-    name = NAME.fullmatch(item.name.rpartition("/")[2])
+    name = NAME.fullmatch(item.file_name)
     folders = item.folders
     rmw = folders[-1] if folders else ""
     if rmw not in RMW or name is None:
-        raise malformed(
-            item.where,
-            "the path does not say what was run",
-            "cyclonedds|zenoh/CONFIG_DATE_TIME.csv",
-            item.name,
+        raise item.wrong(
+            "the path does not say what was run", "cyclonedds|zenoh/CONFIG_DATE_TIME.csv", item.name
         )
     found = list(rows(item, SECOND, plausible=PLAUSIBLE))
     shape = _shape(found[0])
     for row in found:
         if _shape(row) != shape:
-            raise malformed(
-                row.where, "the camera's configuration changes", f"{shape}", row["width"]
-            )
+            raise row.wrong("the camera's configuration changes", f"{shape}", row["width"])
         if STAMP.fullmatch(row["timestamp"]) is None:
-            raise malformed(
-                row.where,
-                "column 'timestamp' is not a time",
-                "YYYY-MM-DD_HH-MM-SS",
-                row["timestamp"],
+            raise row.wrong(
+                "column 'timestamp' is not a time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"]
             )
     for before, row in pairwise(found):
         if row["timestamp"] <= before["timestamp"]:
             expected = f"a time after {before['timestamp']}"
-            raise malformed(row.where, "the time does not grow", expected, row["timestamp"])
+            raise row.wrong("the time does not grow", expected, row["timestamp"])
     columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
     run = folders[-2] if len(folders) > 1 else ""
     return GscamTest(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
 
 
-def _trial(test: GscamTest, out: Published, cells: dict[tuple[str, str], int]) -> None:
+def _trial(test: GscamTest, out: Published) -> None:
     size = test.width * test.height * BYTES_PER_PIXEL
-    if (test.rmw, test.config) not in cells:
-        cells[test.rmw, test.config] = out.cell(
-            workload=f"{test.width}×{test.height} at {test.fps} Hz ({test.config})",
-            arm=RMW[test.rmw],
-            middleware=RMW[test.rmw],
-            version="ROS 2 Humble",
-            profile="tuned",
-            factors={
-                "width": test.width,
-                "height": test.height,
-                "rate_hz": test.fps,
-                "payload_bytes": size,
-            },
-            definition={
-                "qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"
-            },
-        )
+    cell = PublishedCell(
+        workload=f"{test.width}×{test.height} at {test.fps} Hz ({test.config})",
+        arm=RMW[test.rmw],
+        middleware=RMW[test.rmw],
+        version="ROS 2 Humble",
+        profile="tuned",
+        factors={
+            "width": test.width,
+            "height": test.height,
+            "rate_hz": test.fps,
+            "payload_bytes": size,
+        },
+        definition={
+            "qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"
+        },
+    )
     ends = [
         PublishedEndpoint(
             kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw]
         )
-        for kind, process in (("publisher", "gscam"), ("subscription", "container"))
+        for kind, process in zip(BOTH_ENDS, ("gscam", "container"), strict=True)
     ]
     count = len(test.columns["byte_rate"])
-    out.trial(
-        cells[test.rmw, test.config], ends, started_utc=None, duration_ns=count * 1_000_000_000
-    )
+    out.trial(out.cell(cell), ends, duration_ns=count * 1_000_000_000)
     end = np.arange(1, count + 1) * 1_000_000_000
     begin = end - 1_000_000_000
     c = test.columns
@@ -223,24 +214,21 @@ def nominal_mib_s(test: GscamTest) -> float:
 
 
 def _figures(
-    tests: dict[tuple[str, str, str, str], GscamTest],
+    tests: Mapping[TestKey, GscamTest],
     summaries: Iterable[tuple[str, SheetRow]],
     out: Published,
 ) -> None:
-    published: dict[tuple[str, str, str, str], SheetRow] = {}
+    published: dict[TestKey, SheetRow] = {}
+    once = Once("the same test")
     for run, row in summaries:
         key = (run, row.one_of("rmw_type", tuple(RMW)), row["config"], row["timestamp"])
         if key not in tests:
-            raise malformed(
-                row.where,
+            raise row.wrong(
                 "no seconds for this row",
                 "/".join((key[1], f"{key[2]}_{key[3]}.csv")),
                 "no such file",
             )
-        if key in published:
-            raise malformed(
-                row.where, "the same test twice", "once", f"also in {published[key].where}"
-            )
+        once(key, row.where)
         for column, _ in _FORMULAS:
             row.number(column)
         published[key] = row

@@ -14,11 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import Range
-from rmwbench.published.importers.source.sheet import malformed, whole
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
+from rmwbench.published.importers.published import (
+    BOTH_ENDS,
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+)
+from rmwbench.published.importers.sheet import Once, Range, whole
 
 NAME = re.compile(
     r"(?P<sensor>[a-z]+)_cpp_results_(?P<rmw>rmw_[a-z0-9_]+?)_nr_(?P<run>[1-9][0-9]{0,4})\.txt"
@@ -33,18 +39,19 @@ LATENCY_NS = Range(1, 600e9)
 
 @dataclass(frozen=True)
 class Sensor:
-    """What one of the three chains carries. `reliable`: the QoS of every hop."""
+    """What one of the three chains carries; every hop has this QoS."""
 
     type: str
     payload_bytes: int
     rate_hz: float
-    reliable: bool
+    qos: str
 
 
+_SENSOR_DATA = "best effort, keep_last 5 (sensor data)"
 SENSORS = {
-    "imu": Sensor("sensor_msgs/Imu", 320, 500.0, False),
-    "lidar": Sensor("sensor_msgs/LaserScan", 8648, 30.0, False),
-    "camera": Sensor("sensor_msgs/Image", 1920 * 1080 * 3, 1.0, True),
+    "imu": Sensor("sensor_msgs/Imu", 320, 500.0, _SENSOR_DATA),
+    "lidar": Sensor("sensor_msgs/LaserScan", 8648, 30.0, _SENSOR_DATA),
+    "camera": Sensor("sensor_msgs/Image", 1920 * 1080 * 3, 1.0, "reliable, keep_last 1"),
 }
 
 
@@ -61,48 +68,42 @@ class HopChainRun:
     latency_ns: np.ndarray
 
 
-@dataclass(frozen=True)
-class HopChainSession:
+class HopChainSession(BaseModel):
     """What a `metadata.yaml` says was to run."""
 
-    name: str
-    where: str
-    runs: int
-    messages: int
-    relays: int
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    num_runs: int = Field(ge=0)
+    measurement_count: int = Field(ge=0)
+    node_count: int = Field(ge=0)
     sensors: tuple[str, ...]
-    rmws: tuple[str, ...]
-    versions: dict[str, str]
+    middlewares: tuple[str, ...]
+    software_versions: dict[str, str]
 
 
 def recognises(item: SourceFile) -> bool:
-    if item.name.rpartition("/")[2] == METADATA:
+    if item.file_name == METADATA:
         return item.data.lstrip().startswith(f"{ROOT}:".encode())
     first = item.data[:64].partition(b"\n")[0].strip()
-    return NAME.fullmatch(item.name.rpartition("/")[2]) is not None and first.isdigit()
+    return NAME.fullmatch(item.file_name) is not None and first.isdigit()
 
 
 def read(source: Source, out: Published) -> None:
     """A cell per sensor and RMW, a trial per run."""
     runs: dict[tuple[str, str, str, int], HopChainRun] = {}
     sessions: dict[str, HopChainSession] = {}
-    contents: dict[bytes, str] = {}
+    once = Once("the same run")
     for item in source:
-        name = item.name.rpartition("/")[2]
+        name = item.file_name
         folder = item.folders[-1] if item.folders else ""
         if name == METADATA:
-            sessions[folder] = _session(item, folder)
+            sessions[folder] = _session(item)
         elif NAME.fullmatch(name):
             run = _run(item, folder)
-            if item.data in contents:
-                raise malformed(
-                    item.where, "the same run twice", "once", f"also in {contents[item.data]}"
-                )
-            contents[item.data] = item.where
+            once.content(item)
             runs[run.session, run.sensor, run.rmw, run.number] = run
         else:
-            raise malformed(
-                item.where,
+            raise item.wrong(
                 "neither a run nor its metadata",
                 f"SENSOR_cpp_results_RMW_nr_N.txt or {METADATA}",
                 name,
@@ -118,14 +119,11 @@ def read(source: Source, out: Published) -> None:
 
 
 def _run(item: SourceFile, folder: str) -> HopChainRun:
-    found = NAME.fullmatch(item.name.rpartition("/")[2])
+    found = NAME.fullmatch(item.file_name)
     assert found is not None
     if found["sensor"] not in SENSORS:
-        raise malformed(
-            item.where,
-            "a sensor that the original does not have",
-            ", ".join(SENSORS),
-            found["sensor"],
+        raise item.wrong(
+            "a sensor that the original does not have", ", ".join(SENSORS), found["sensor"]
         )
     values = []
     for number, line in enumerate(item.text().splitlines(), start=1):
@@ -136,9 +134,7 @@ def _run(item: SourceFile, folder: str) -> HopChainRun:
         if not LATENCY_NS.holds(np.array([values[-1]])).all():
             raise malformed(where, "the latency is impossible", "1 ns to 10 minutes", values[-1])
     if len(values) <= WARM_UP:
-        raise malformed(
-            item.where, "too few messages", f"more than the {WARM_UP} of the warm-up", len(values)
-        )
+        raise item.wrong("too few messages", f"more than the {WARM_UP} of the warm-up", len(values))
     return HopChainRun(
         folder,
         found["sensor"],
@@ -149,40 +145,23 @@ def _run(item: SourceFile, folder: str) -> HopChainRun:
     )
 
 
-def _session(item: SourceFile, folder: str) -> HopChainSession:
+def _session(item: SourceFile) -> HopChainSession:
     # here, since every import of any source looks at this module first
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
     try:
-        tree = YAML(typ="safe").load(item.text())
-        about: dict[str, Any] = tree[ROOT]
-        parameters, versions = about["parameters"], about.get("software_versions") or {}
-        runs, messages, relays = (
-            whole(str(parameters[name]), item.where, name, least=0)
-            for name in ("num_runs", "measurement_count", "node_count")
-        )
-        session = HopChainSession(
-            folder,
-            item.where,
-            runs,
-            messages,
-            relays,
-            tuple(map(str, parameters["sensors"])),
-            tuple(map(str, parameters["middlewares"])),
-            {str(name): str(version) for name, version in versions.items()},
-        )
+        about: dict[str, Any] = YAML(typ="safe").load(item.text())[ROOT]
+        versions = about.get("software_versions") or {}
+        session = HopChainSession(**{**about["parameters"], "software_versions": versions})
+    except ValidationError as error:
+        raise item.unlike_its_type(error, "the session") from None
     except (YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise malformed(
-            item.where,
-            "metadata without its parameters",
-            "num_runs, measurement_count, …",
-            str(error),
-        ) from None
-    if session.relays + 1 != HOPS:
-        raise malformed(
-            item.where, "another chain", f"node_count {HOPS - 1}: {HOPS} hops", session.relays
-        )
+        expected = "num_runs, measurement_count, …"
+        raise item.wrong("metadata without its parameters", expected, str(error)) from None
+    if session.node_count + 1 != HOPS:
+        expected = f"node_count {HOPS - 1}: {HOPS} hops"
+        raise item.wrong("another chain", expected, session.node_count)
     return session
 
 
@@ -196,21 +175,21 @@ def _check(
             continue
         if (
             run.sensor not in session.sensors
-            or run.rmw not in session.rmws
-            or run.number > session.runs
+            or run.rmw not in session.middlewares
+            or run.number > session.num_runs
         ):
             raise malformed(
                 run.where,
                 "a run that the session's metadata does not have",
-                f"{', '.join(session.sensors)} with {', '.join(session.rmws)}, runs 1 to "
-                f"{session.runs}",
+                f"{', '.join(session.sensors)} with {', '.join(session.middlewares)}, runs 1 to "
+                f"{session.num_runs}",
                 f"{run.sensor}, {run.rmw}, {run.number}",
             )
-        if len(run.latency_ns) > session.messages:
+        if len(run.latency_ns) > session.measurement_count:
             raise malformed(
                 run.where,
                 "more messages than were asked for",
-                f"at most {session.messages}",
+                f"at most {session.measurement_count}",
                 len(run.latency_ns),
             )
 
@@ -220,28 +199,21 @@ def _trials(
     sessions: dict[str, HopChainSession],
     out: Published,
 ) -> None:
-    cells: dict[tuple[str, str], int] = {}
     for run in runs.values():
         sensor = SENSORS[run.sensor]
         session = sessions.get(run.session)
-        if (run.sensor, run.rmw) not in cells:
-            cells[run.sensor, run.rmw] = out.cell(
-                workload=f"{run.sensor}, {HOPS} hops",
-                arm=run.rmw,
-                middleware=run.rmw,
-                version=None if session is None else session.versions.get(run.rmw),
-                factors={
-                    "payload_bytes": sensor.payload_bytes,
-                    "rate_hz": sensor.rate_hz,
-                    "hops": HOPS,
-                },
-                definition={
-                    "qos": "reliable, keep_last 1"
-                    if sensor.reliable
-                    else "best effort, keep_last 5 (sensor data)",
-                    "transport": "UDP; shared memory is switched off",
-                },
-            )
+        cell = PublishedCell(
+            workload=f"{run.sensor}, {HOPS} hops",
+            arm=run.rmw,
+            middleware=run.rmw,
+            version=None if session is None else session.software_versions.get(run.rmw),
+            factors={
+                "payload_bytes": sensor.payload_bytes,
+                "rate_hz": sensor.rate_hz,
+                "hops": HOPS,
+            },
+            definition={"qos": sensor.qos, "transport": "UDP; shared memory is switched off"},
+        )
         ends = [
             PublishedEndpoint(
                 kind,
@@ -252,10 +224,10 @@ def _trials(
                 sensor.payload_bytes,
                 middleware=run.rmw,
             )
-            for kind in ("publisher", "subscription")
+            for kind in BOTH_ENDS
         ]
         # Messages that were lost are not in the file, so nobody knows how long a run was.
-        out.trial(cells[run.sensor, run.rmw], ends)
+        out.trial(out.cell(cell, key=(run.sensor, run.rmw)), ends)
         kept = run.latency_ns[WARM_UP:]
         for name, value in (("mean", kept.mean()), ("min", kept.min()), ("max", kept.max())):
             out.window(1, None, None, f"end_to_end_latency_{name}", "ns", float(value))
@@ -380,8 +352,8 @@ def _missing(
     there: dict[tuple[str, str], int] = defaultdict(int)
     for session in sessions.values():
         for sensor in session.sensors:
-            for rmw in session.rmws:
-                asked[sensor, rmw] += session.runs
+            for rmw in session.middlewares:
+                asked[sensor, rmw] += session.num_runs
     for run in runs.values():
         if run.session in sessions:
             there[run.sensor, run.rmw] += 1

@@ -9,36 +9,28 @@ from itertools import groupby
 
 import numpy as np
 
-from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import COUNT, PERCENT, Plausible, Range
-from rmwbench.published.importers.source.sheet import Once, SheetRow, malformed
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
+from rmwbench.published.importers.published import (
+    Published,
+    PublishedCell,
+    PublishedEndpoint,
+    SeriesPoints,
+)
+from rmwbench.published.importers.sheet import (
+    COUNT,
+    PERCENT,
+    Once,
+    Plausible,
+    Range,
+    SheetRow,
+    columns,
+)
 
-ALL = (
-    *(
-        "node",
-        "topic",
-        "size[b]",
-        "received[#]",
-        "late[#]",
-        "too_late[#]",
-        "lost[#]",
-        "mean[us]",
-        "sd[us]",
-        "min[us]",
-    ),
-    *("max[us]", "freq[hz]", "duration[s]"),
+ALL = columns(
+    "node,topic,size[b],received[#],late[#],too_late[#],lost[#],mean[us],sd[us],min[us],max[us],"
+    "freq[hz],duration[s]"
 )
-TOTAL = (
-    "received[#]",
-    "mean[us]",
-    "late[#]",
-    "late[%]",
-    "too_late[#]",
-    "too_late[%]",
-    "lost[#]",
-    "lost[%]",
-)
+TOTAL = columns("received[#],mean[us],late[#],late[%],too_late[#],too_late[%],lost[#],lost[%]")
 RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
 EVENTS = ("Time[ms]", "Caller", "Code", "Description")
 DAY_S = 86_400
@@ -78,7 +70,7 @@ def _form(data: bytes) -> str | None:
 def read(source: Source, out: Published) -> None:
     """A cell and a trial per directory; an endpoint per subscription."""
     out.known("irobot")
-    for _, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+    for _, group in groupby(source, key=lambda item: item.directory):
         _run(list(group), out)
 
 
@@ -92,7 +84,7 @@ def _run(items: list[SourceFile], out: Published) -> None:
     name = folders[-1] if folders else ""
     rmws = (f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext"))
     rmw = next(rmws, "unknown")
-    cell = out.cell(
+    cell = PublishedCell(
         workload=f"topology {name}",
         arm=rmw,
         middleware=rmw,
@@ -101,7 +93,7 @@ def _run(items: list[SourceFile], out: Published) -> None:
     )
     seconds = max(row.whole("duration[s]", 1, DAY_S) for row in subscriptions)
     ends = [_endpoint(row, rmw) for row in subscriptions]
-    out.trial(cell, ends, duration_ns=seconds * 1_000_000_000)
+    out.trial(out.cell(cell), ends, duration_ns=seconds * 1_000_000_000)
     for place, row in enumerate(subscriptions):
         _subscription(place, row, out)
     series = f"{rmw} {name}"
@@ -123,7 +115,7 @@ def _tables(items: list[SourceFile]) -> dict[str, SourceFile]:
             raise malformed(f"{item.where}:1", what, "one of its four tables", begin)
         if form in found:
             what = f"a second {form} in one run"
-            raise malformed(item.where, what, "one of each", found[form].where)
+            raise item.wrong(what, "one of each", found[form].where)
         found[form] = item
     if "latency_all" not in found:
         where = items[0].where.rpartition("/")[0] or items[0].where
@@ -197,7 +189,7 @@ def _totals(
     if total is not None:
         lines = list(_rows(total, TOTAL))
         if len(lines) != 1:
-            raise malformed(total.where, "not one row of totals", "1 row", len(lines))
+            raise total.wrong("not one row of totals", "1 row", len(lines))
         shown = lines[0]
     empty = "no data: nothing was received"
 
@@ -221,7 +213,7 @@ def _resources(series: str, item: SourceFile, out: Published) -> None:
     table = list(_rows(item, RESOURCES))
     values = {c: np.array([row.number(c) for row in table]) for c in RESOURCES}
     if (np.diff(values["time[ms]"]) <= 0).any():
-        raise malformed(item.where, "time does not grow", "a later time in every row")
+        raise item.wrong("time does not grow", "a later time in every row")
     measured = values["rss[KB]"] > 0
     end = (values["time[ms]"] * 1e6).astype(np.int64)
     begin = np.concatenate(([0], end[:-1])) if len(end) else end
@@ -245,22 +237,18 @@ def _resources(series: str, item: SourceFile, out: Published) -> None:
         point(name, unit, float(values[column].mean()), right, note)
 
 
-def _rows(item: SourceFile, columns: tuple[str, ...]) -> Iterator[SheetRow]:
+def _rows(item: SourceFile, names: tuple[str, ...]) -> Iterator[SheetRow]:
     found = False
     for line, text in enumerate(item.text().splitlines(), start=1):
         if line == 1 or not text.strip():
             continue
-        cells = text.split(maxsplit=len(columns) - 1) if columns is EVENTS else text.split()
-        if len(cells) != len(columns):
-            raise malformed(
-                f"{item.where}:{line}",
-                "a row of another length",
-                f"{len(columns)} words",
-                len(cells),
-            )
+        where = f"{item.where}:{line}"
+        cells = text.split(maxsplit=len(names) - 1) if names is EVENTS else text.split()
+        if len(cells) != len(names):
+            raise malformed(where, "a row of another length", f"{len(names)} words", len(cells))
         found = True
-        row = SheetRow(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
+        row = SheetRow(where, dict(zip(names, cells, strict=True)))
         PLAUSIBLE.check_row(row)
         yield row
     if not found:
-        raise malformed(item.where, "a table without rows", "a row after the line of column names")
+        raise item.wrong("a table without rows", "a row after the line of column names")

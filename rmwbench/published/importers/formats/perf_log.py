@@ -4,10 +4,16 @@ a line of columns, a row per second.
 Two parsers read the same rows. The strict one goes cell by cell and can say which line is wrong;
 Arrow's reads the rows of many logs at once, 50 times as fast. Whatever Arrow refuses, or reads into
 another number of rows, the strict one reads again, so the two can differ in speed only.
+
+As windows a log has the second's rates and aggregates, in rmwbench's units, without zeros for
+absent. Sources of the units: the tool's own printing code. Its "variance (ms)" is the variance in
+s² times 1000; cpu_usage is a share of all hardware threads; the ru_ columns are getrusage's,
+cumulative since the process began.
 """
 
 import io
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from rmwbench.published.importers.source import plausible
-from rmwbench.published.importers.source.data_source import SourceFile
-from rmwbench.published.importers.source.plausible import Plausible, Range
-from rmwbench.published.importers.source.sheet import malformed
+from rmwbench.published.importers import sheet as plausible
+from rmwbench.published.importers.data_source import Placed, SourceFile, malformed
+from rmwbench.published.importers.published import Published, PublishedEndpoint
+from rmwbench.published.importers.sheet import Plausible, Range
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."
@@ -87,7 +93,7 @@ Array256k follow the rule of the other arrays (payload + 16)."""
 
 
 @dataclass(frozen=True)
-class Log:
+class Log(Placed):
     """One log: header lines `KEY: VALUE`, columns of shape (rows,), NaN where the log says nan;
     `first_line` is that of the first row, None where rows are not lines.
     """
@@ -136,8 +142,8 @@ def require(log: Log, columns: Iterable[str]) -> None:
     """Raises UserError for a log without one of these columns."""
     missing = next((name for name in columns if name not in log.columns), None)
     if missing is not None:
-        raise malformed(
-            log.where, f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns)
+        raise log.wrong(
+            f"column {missing!r} is missing", ", ".join(columns), ", ".join(log.columns)
         )
 
 
@@ -166,9 +172,7 @@ def require_header(log: Log, wanted: Mapping[str, str]) -> None:
     for key, value in wanted.items():
         found = log.header.get(key, "")
         if found != value:
-            raise malformed(
-                log.where, f"{key!r} contradicts what the run is said to be", repr(value), found
-            )
+            raise log.wrong(f"{key!r} contradicts what the run is said to be", repr(value), found)
 
 
 def header_of(item: SourceFile) -> dict[str, str]:
@@ -208,9 +212,7 @@ def _split(item: SourceFile) -> _Raw:
     data = item.data
     at = _marker(data)
     if at < 0:
-        raise malformed(
-            item.where, "not a log of perf_test", f"a line {MARKER.decode()}", _first_line(data)
-        )
+        raise item.wrong("not a log of perf_test", f"a line {MARKER.decode()}", _first_line(data))
     line = data.count(b"\n", 0, at) + 2
     _, _, rest = data[at:].partition(b"\n")
     columns, _, rows = rest.partition(b"\n")
@@ -346,3 +348,135 @@ def _refuse(raw: _Raw, bad: np.ndarray, what: str, expected: str, values: np.nda
         raise malformed(
             f"{raw.item.where}:{raw.first_line + row}", what, expected, f"{values[row]:g}"
         )
+
+
+LATENCY_UNITS = {"min": 1e6, "max": 1e6, "mean": 1e6, "variance": 1e15}
+"""Statistic → factor from the log's unit to ns (ns² for the variance)."""
+
+_PROCESS = (
+    ("ru_utime", "cpu_user", "ns", 1e9),
+    ("ru_stime", "cpu_system", "ns", 1e9),
+    ("ru_maxrss", "peak_rss", "bytes", 1024.0),
+    ("ru_minflt", "minor_faults", "count", 1.0),
+    ("ru_majflt", "major_faults", "count", 1.0),
+    ("ru_inblock", "block_reads", "count", 1.0),
+    ("ru_oublock", "block_writes", "count", 1.0),
+    ("ru_nvcsw", "voluntary_switches", "count", 1.0),
+    ("ru_nivcsw", "involuntary_switches", "count", 1.0),
+    ("cpu_usage (%)", "cpu_share", "fraction of all hardware threads", 0.01),
+)
+
+
+def counts(log: Log, size: int | None) -> np.ndarray:
+    """Messages received per row, NaN where that cannot be told. Exact where the log itself has
+    counts (`exact`)."""
+    if "latency_n" in log.columns:
+        return log.columns["latency_n"]
+    if exact(log):
+        return log.columns["received"]
+    return np.full(log.rows, np.nan) if size is None else whole_counts(restored_counts(log, size))
+
+
+def exact(log: Log) -> bool:
+    """Whether `received` counts messages (later versions) instead of being a rate: bytes are then a
+    whole multiple, the same in every row.
+    """
+    received, data = log.columns["received"], log.columns["data_received"]
+    some = data > 0
+    if not some.any() or (received[some] == 0).any():
+        return False
+    size = data[some] / received[some]
+    return bool((size == size[0]).all() and size[0] == int(size[0]) and _later(log))
+
+
+def _later(log: Log) -> bool:
+    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a
+    proof."""
+    return "pub_loop_res_mean (ms)" not in log.columns
+
+
+def latency(log: Log, statistic: str, received: np.ndarray) -> np.ndarray:
+    """Latency of each row in ns (the variance in ns²), NaN in seconds in which nothing came: the
+    log says 0 there."""
+    values = log.columns[f"latency_{statistic} (ms)"] * LATENCY_UNITS[statistic]
+    return np.where(received > 0, values, np.nan)
+
+
+def arrived(log: Log) -> np.ndarray:
+    """Whether anything came in a row, shape (rows,): bytes tell, since a rate below 1/s is printed
+    as 0."""
+    return log.columns["data_received"] > 0
+
+
+def window(
+    out: Published, log: Log, *, publishes: int | None, receives: int | None, size: int | None
+) -> None:
+    """Adds a log's rows as windows of the newest trial. `publishes` and `receives` are the
+    endpoints' numbers, None where the process has none.
+    """
+    end = np.round(log.columns["T_experiment"] * 1e9).astype(np.int64)
+    begin = end - np.round(log.columns["T_loop"] * 1e9).astype(np.int64)
+
+    def add(endpoint: int, metric: str, unit: str, values: np.ndarray) -> None:
+        out.window(endpoint, begin, end, metric, unit, values)
+
+    c = log.columns
+    if receives is not None:
+        some = arrived(log)
+        if exact(log) or "latency_n" in c:
+            add(receives, "lost", "messages", c["lost"])
+        else:
+            add(receives, "received_rate_cut", "Hz", c["received"])
+            add(receives, "lost_rate_cut", "Hz", c["lost"])
+        add(receives, "received", "messages", counts(log, size))
+        add(receives, "data_received", "bytes/s", c["data_received"])
+        for statistic, factor in LATENCY_UNITS.items():
+            if f"latency_{statistic} (ms)" in c:
+                unit = "ns²" if factor == LATENCY_UNITS["variance"] else "ns"
+                add(receives, f"latency_{statistic}", unit, latency(log, statistic, some))
+    if publishes is not None:
+        if exact(log) or "latency_n" in c:
+            add(publishes, "sent", "messages", c["sent"])
+        else:
+            add(publishes, "sent_rate_cut", "Hz", c["sent"])
+        for statistic, factor in LATENCY_UNITS.items():
+            name = f"pub_loop_res_{statistic} (ms)"
+            if name in c:
+                unit = "ns²" if factor == LATENCY_UNITS["variance"] else "ns"
+                add(publishes, f"reserve_{statistic}", unit, c[name] * factor)
+    process = publishes if receives is None else receives
+    for name, metric, unit, factor in _PROCESS:
+        if name in c and process is not None:
+            add(process, metric, unit, c[name] * factor)
+
+
+def endpoint(
+    log: Log, kind: str, process: str, host: str, middleware: str, size: int | None
+) -> PublishedEndpoint:
+    """An endpoint as the log's header describes it."""
+    h = log.header
+    return PublishedEndpoint(
+        kind=kind,
+        process=process,
+        host=host,
+        topic=h.get("Topic name", ""),
+        type=h.get("Msg name") or h.get("Topic name", ""),
+        payload_bytes=size,
+        asked={"qos": qos(h.get("QOS", "")), "rate_hz": h.get("Publishing rate", "")},
+        middleware=middleware,
+    )
+
+
+_QOS = {
+    "reliability": r"reliability: *(\w+)",
+    "durability": r"durability: *(\w+)",
+    "history": r"history[ _]kind: *(\w+)",
+    "depth": r"history[ _]depth: *(\d+)",
+}
+
+
+def qos(text: str) -> dict[str, str | int]:
+    """A header's QoS in the bundle's words; what it does not say is left out."""
+    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
+    words = {name: match[1].lower() for name, match in found.items() if match}
+    return {name: int(word) if name == "depth" else word for name, word in words.items()}

@@ -6,7 +6,6 @@ and counts instead of rates. JSON has the number of latencies in each row, so it
 and writes 0 for what is not finite.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.published.importers.formats import perf_log, perf_windows
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
+from rmwbench.published.importers.formats import perf_log
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published, SeriesPoints, known
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.sheet import Once, malformed
+from rmwbench.published.importers.published import Published, PublishedCell, SeriesPoints, known
+from rmwbench.published.importers.sheet import Once
 
 _JSON_HEADER = {
     "com_mean_str": "Communication mean",
@@ -71,7 +70,6 @@ def recognises(item: SourceFile) -> bool:
 def read(source: Source, out: Published) -> None:
     """One trial per log; cells by what the headers say."""
     out.known("perf-test")
-    cells: dict[tuple[str, ...], int] = {}
     for log in _logs(source):
         perf_log.check_latency(log, one_clock=False)
         h = log.header
@@ -81,50 +79,36 @@ def read(source: Source, out: Published) -> None:
         kind = (h.get("Msg name") or h.get("Topic name") or "unknown").rpartition("/")[2]
         rate, mode = h.get("Publishing rate", ""), h.get("Roundtrip Mode", "NONE").upper()
         publishers, subscribers = _ends(log, "publishers"), _ends(log, "subscribers")
-        key = (
-            middleware,
-            mean,
-            kind,
-            rate,
-            h.get("QOS", ""),
-            mode,
-            str(publishers),
-            str(subscribers),
+        cell = PublishedCell(
+            workload=f"{kind} at {rate or '?'} Hz",
+            arm=f"{middleware} ({mean})",
+            middleware=middleware,
+            layer="rclcpp" if middleware == rmw else "native",
+            factors={
+                "message": kind,
+                "rate_hz": rate,
+                "publishers": publishers,
+                "subscribers": subscribers,
+            },
+            definition={"header": h},
         )
-        if key not in cells:
-            cells[key] = out.cell(
-                workload=f"{kind} at {rate or '?'} Hz",
-                arm=f"{middleware} ({mean})",
-                middleware=middleware,
-                layer="rclcpp" if middleware == rmw else "native",
-                factors={
-                    "message": kind,
-                    "rate_hz": rate,
-                    "publishers": publishers,
-                    "subscribers": subscribers,
-                },
-                definition={"header": h},
-            )
-        _trial(out, cells[key], log, kind, middleware, publishers, subscribers, mode)
+        key = (cell.workload, cell.arm, h.get("QOS", ""), mode, publishers, subscribers)
+        _trial(out, log, cell, key, mode)
 
 
-def _trial(
-    out: Published,
-    cell: int,
-    log: Log,
-    kind: str,
-    middleware: str,
-    publishers: int,
-    subscribers: int,
-    mode: str,
-) -> None:
-    size = SIZEOF.get(kind)
+def _trial(out: Published, log: Log, cell: PublishedCell, key: object, mode: str) -> None:
+    size = SIZEOF.get(cell.factors["message"])
+    publishers, subscribers = cell.factors["publishers"], cell.factors["subscribers"]
     kinds = [*(["publisher"] if publishers else []), *(["subscription"] if subscribers else [])]
-    ends = [perf_windows.endpoint(log, one, "perf_test", "host", middleware, size) for one in kinds]
-    out.trial(cell, ends, duration_ns=round(float(log.columns["T_experiment"][-1]) * 1e9))
+    ends = [
+        perf_log.endpoint(log, one, "perf_test", "host", cell.middleware, size) for one in kinds
+    ]
+    out.trial(
+        out.cell(cell, key), ends, duration_ns=round(float(log.columns["T_experiment"][-1]) * 1e9)
+    )
     publishes = kinds.index("publisher") if publishers else None
     receives = kinds.index("subscription") if subscribers else None
-    perf_windows.window(out, log, publishes=publishes, receives=receives, size=size)
+    perf_log.window(out, log, publishes=publishes, receives=receives, size=size)
     _figures(out, log, size, receives is not None, publishes is not None, mode)
 
 
@@ -132,11 +116,11 @@ def _figures(
     out: Published, log: Log, size: int | None, receives: bool, publishes: bool, mode: str
 ) -> None:
     c = log.columns
-    counted = perf_windows.exact(log) or "latency_n" in c
+    counted = perf_log.exact(log) or "latency_n" in c
     seconds = float(np.sum(c["T_loop"]))
     point = SeriesPoints(out, "", log.name, count=log.rows)
     if receives:
-        counts = perf_windows.counts(log, size)
+        counts = perf_log.counts(log, size)
         _received_rate(point, log, float(np.sum(counts)) / seconds if counted else None, size)
         _latency_mean(point, log, counts, mode)
         _lost_share(point, log, counts)
@@ -162,7 +146,7 @@ def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int 
 
 def _latency_mean(point: SeriesPoints, log: Log, counts: np.ndarray, mode: str) -> None:
     c = log.columns
-    mean, some = c["latency_mean (ms)"], perf_windows.arrived(log)
+    mean, some = c["latency_mean (ms)"], perf_log.arrived(log)
     finite = np.isfinite(mean)
     known_counts = some & finite & np.isfinite(counts)
     least = c["latency_min (ms)"][some] if "latency_min (ms)" in c else mean
@@ -198,8 +182,8 @@ def _ends(log: Log, which: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise malformed(
-            log.where, f"the header does not say the number of {which}", "a whole number", text
+        raise log.wrong(
+            f"the header does not say the number of {which}", "a whole number", text
         ) from None
 
 
@@ -207,7 +191,7 @@ def _logs(source: Source) -> Iterator[Log]:
     text: list[SourceFile] = []
     once = Once("the same log")
     for item in source:
-        once(hashlib.sha256(item.data).digest(), item.where)
+        once.content(item)
         if _is_json(item.data):
             yield from perf_log.read_logs(text)
             text = []
@@ -243,9 +227,7 @@ def _json(item: SourceFile) -> Log:
         or not results
         or not all(isinstance(row, dict) for row in results)
     ):
-        raise malformed(
-            item.where, "analysis_results has no rows", "a list of objects, one per second"
-        )
+        raise item.wrong("analysis_results has no rows", "a list of objects, one per second")
     columns = {}
     for key, (name, factor) in _JSON_COLUMNS.items():
         if key not in results[0] and name.startswith(_OPTIONAL):

@@ -13,10 +13,9 @@ from dataclasses import replace
 import numpy as np
 
 from rmwbench.errors import UserError
+from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.published import Published, SeriesPoints
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.plausible import Range
-from rmwbench.published.importers.source.sheet import Once, malformed, parsed
+from rmwbench.published.importers.sheet import Once, Range, parsed
 
 DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
 APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}
@@ -79,7 +78,7 @@ def _survey(item: SourceFile, out: Published) -> None:
     try:
         _, header = next(lines)
     except StopIteration:
-        raise malformed(item.where, "an empty file", "a line of questions") from None
+        raise item.wrong("an empty file", "a line of questions") from None
     matches = ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
     questions = [(i, found["text"].strip()) for i, found in matches if found]
     middleware = _find(header, PROFILE["middleware"])
@@ -99,7 +98,7 @@ def _survey(item: SourceFile, out: Published) -> None:
             once(tuple(cells), where)
             answers.append(cells)
     if not answers:
-        raise malformed(item.where, "no responses", "a row per respondent")
+        raise item.wrong("no responses", "a row per respondent")
     groups = {
         name: [a for a in answers if key is None or a[middleware] == key]
         for name, key in GROUPS.items()

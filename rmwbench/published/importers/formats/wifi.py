@@ -5,7 +5,6 @@ Which two logs belong together is in their names alone (`f-p-80-3.txt` and `f-s-
 everything else is read from their content, and a name that contradicts it is an error.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -13,11 +12,11 @@ from itertools import islice
 
 import numpy as np
 
-from rmwbench.published.importers.formats import perf_log, perf_windows
+from rmwbench.published.importers.data_source import Source, SourceFile
+from rmwbench.published.importers.formats import perf_log
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published, SeriesPoints, known
-from rmwbench.published.importers.source.data_source import Source, SourceFile
-from rmwbench.published.importers.source.sheet import Once, malformed
+from rmwbench.published.importers.published import Published, PublishedCell, SeriesPoints, known
+from rmwbench.published.importers.sheet import Once
 
 VERSION = "Performance Test Version"
 NAME = re.compile(r"(?P<rmw>[fc])-(?P<end>[ps])-(?P<rate>\d+)-(?P<run>\d+)\.txt")
@@ -36,6 +35,8 @@ way at the start."""
 class _Cell:
     """What one middleware at one rate did, over its runs."""
 
+    rmw: str
+    rate: int
     received: list[np.ndarray] = field(default_factory=list)
     restored: list[np.ndarray] = field(default_factory=list)
     lost: list[np.ndarray] = field(default_factory=list)
@@ -61,51 +62,42 @@ def read(source: Source, out: Published) -> None:
     """A trial per run, of two hosts."""
     out.known("perf-test")
     out.known("tsc-2020-wifi")
-    cells: dict[tuple[str, int], tuple[int, _Cell]] = {}
+    cells: dict[tuple[str, int], _Cell] = {}
     waiting: dict[tuple[str, int, int], dict[str, Log]] = {}
     once = Once("the same log")
     for log in _logs(source, once):
         rmw, end, rate, run = _identity(log)
         pair = waiting.setdefault((rmw, rate, run), {})
         if end in pair:
-            raise malformed(
-                log.where, "a second log of the same end", "one per run", pair[end].where
-            )
+            raise log.wrong("a second log of the same end", "one per run", pair[end].where)
         pair[end] = log
         if len(pair) == 2:
             del waiting[rmw, rate, run]
-            if (rmw, rate) not in cells:
-                cells[rmw, rate] = _cell(out, rmw, rate), _Cell()
-            number, cell = cells[rmw, rate]
-            _run(out, number, cell, rmw, rate, run, pair["p"], pair["s"])
+            cell = cells.setdefault((rmw, rate), _Cell(rmw, rate))
+            _run(out, cell, run, pair["p"], pair["s"])
     for (rmw, rate, run), pair in waiting.items():
         end, log = next(iter(pair.items()))
         other = "subscriber's" if end == "p" else "publisher's"
         what = f"the {other} log of {rmw} at {rate} Hz, run {run}, is missing"
-        raise malformed(
-            log.where,
-            what,
-            "two logs per run",
-            fix="`rmwbench published import perf-test` reads single logs",
+        raise log.wrong(
+            what, "two logs per run", fix="`rmwbench published import perf-test` reads single logs"
         )
-    for (rmw, rate), (_, cell) in sorted(cells.items(), key=lambda entry: entry[0]):
-        _figures(out, f"{rmw} {rate} Hz", rate, cell)
+    for _, cell in sorted(cells.items()):
+        _figures(out, cell)
 
 
 def _logs(source: Source, once: Once) -> Iterable[Log]:
     items = iter(source)
     while batch := list(islice(items, perf_log.PER_BATCH)):
         for item in batch:
-            once(hashlib.sha256(item.data).digest(), item.where)
+            once.content(item)
         yield from perf_log.read_logs(batch)
 
 
 def _identity(log: Log) -> tuple[str, str, int, int]:
     name = NAME.fullmatch(log.name.rpartition("/")[2])
     if name is None:
-        raise malformed(
-            log.where, "the name does not say which run this is", "f|c-p|s-RATE-RUN.txt", log.name
-        )
+        raise log.wrong("the name does not say which run this is", "f|c-p|s-RATE-RUN.txt", log.name)
     h = log.header
     end = {("1", "0"): "p", ("0", "1"): "s"}.get(
         (h.get("Number of publishers") or "", h.get("Number of subscribers") or "")
@@ -113,47 +105,37 @@ def _identity(log: Log) -> tuple[str, str, int, int]:
     said = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
     found = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
     if said != found:
-        raise malformed(log.where, "the name contradicts the content", f"{said}", f"{found}")
+        raise log.wrong("the name contradicts the content", f"{said}", f"{found}")
     return RMW[name["rmw"]], name["end"], int(name["rate"]), int(name["run"])
 
 
-def _cell(out: Published, rmw: str, rate: int) -> int:
-    return out.cell(
-        workload=f"Array60k at {rate} Hz over WiFi",
-        arm=f"{rmw} {MODE[rmw]}",
-        middleware=rmw,
-        version="Rolling of October 2020",
-        profile="untouched",
-        factors={"message": "Array60k", "rate_hz": rate, "publish_mode": MODE[rmw]},
-        definition={
-            "qos": "reliable, volatile, keep_last 10",
-            "network": "802.11 at 2.4 GHz, ASUS RT-AC86U",
-        },
-    )
-
-
-def _run(
-    out: Published,
-    number: int,
-    cell: _Cell,
-    rmw: str,
-    rate: int,
-    run: int,
-    publisher: Log,
-    subscriber: Log,
-) -> None:
+def _run(out: Published, cell: _Cell, run: int, publisher: Log, subscriber: Log) -> None:
+    rmw, rate = cell.rmw, cell.rate
     perf_log.require_header(
         subscriber, {key: publisher.header.get(key, "") for key in (VERSION, "QOS")}
     )
     _check_counts(rate, publisher, subscriber)
     subscriber = _without_latency(subscriber)
     ends = (
-        perf_windows.endpoint(publisher, "publisher", "pub", "laptop 1", rmw, SIZE),
-        perf_windows.endpoint(subscriber, "subscription", "sub", "laptop 2", rmw, SIZE),
+        perf_log.endpoint(publisher, "publisher", "pub", "laptop 1", rmw, SIZE),
+        perf_log.endpoint(subscriber, "subscription", "sub", "laptop 2", rmw, SIZE),
+    )
+    number = out.cell(
+        PublishedCell(
+            workload=f"Array60k at {rate} Hz over WiFi",
+            arm=f"{rmw} {MODE[rmw]}",
+            middleware=rmw,
+            version="Rolling of October 2020",
+            factors={"message": "Array60k", "rate_hz": rate, "publish_mode": MODE[rmw]},
+            definition={
+                "qos": "reliable, volatile, keep_last 10",
+                "network": "802.11 at 2.4 GHz, ASUS RT-AC86U",
+            },
+        )
     )
     out.trial(number, ends, duration_ns=30_000_000_000)
-    perf_windows.window(out, publisher, publishes=0, receives=None, size=SIZE)
-    perf_windows.window(out, subscriber, publishes=None, receives=1, size=SIZE)
+    perf_log.window(out, publisher, publishes=0, receives=None, size=SIZE)
+    perf_log.window(out, subscriber, publishes=None, receives=1, size=SIZE)
     received = subscriber.columns["received"]
     restored = perf_log.restored_counts(subscriber, SIZE)
     cell.received.append(received)
@@ -173,11 +155,8 @@ def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
     most = sent * max(1.0, subscriber.rows / publisher.rows) + MORE_S * rate
     received = float(perf_log.restored_counts(subscriber, SIZE).sum())
     if received > most:
-        raise malformed(
-            subscriber.where,
-            "more was received than sent",
-            f"at most {most:.0f}",
-            f"{received:.0f}",
+        raise subscriber.wrong(
+            "more was received than sent", f"at most {most:.0f}", f"{received:.0f}"
         )
 
 
@@ -189,12 +168,12 @@ def _without_latency(log: Log) -> Log:
     return Log(log.name, log.where, log.header, columns, log.first_line)
 
 
-def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
+def _figures(out: Published, cell: _Cell) -> None:
     runs = len(cell.received)
     received, sent = np.concatenate(cell.received), np.concatenate(cell.sent)
     restored = np.concatenate(cell.restored)
     seconds = float(sum(len(x) for x in cell.received))
-    point = SeriesPoints(out, "wifi", series, rate, runs)
+    point = SeriesPoints(out, "wifi", f"{cell.rmw} {cell.rate} Hz", cell.rate, runs)
     of_rows = replace(point, count=len(received))
     no_bytes = "no data: the publisher's log has cut rates only"
     replace(point, count=len(sent))("mean_sent", "messages/s", sent.mean(), None, no_bytes)

@@ -47,6 +47,7 @@ struct Texts {
     build.emplace_back("distribution",
                        distribution().empty() ? "unknown: ROS_DISTRO is not set" : distribution());
     if (!library.empty()) build.emplace_back("library", rmw.library + " " + library);
+    if (!rmw.variable.empty()) build.emplace_back("profile_variable", rmw.variable);
     build.emplace_back("compiler", RMWBENCH_COMPILER);
     build.emplace_back("built_against", RMWBENCH_BUILT_AGAINST);
     date = release_date(rmw.name, ament::version_of(rmw.name));

@@ -1,5 +1,7 @@
 #include "pool.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <fstream>
 #include <string>
@@ -24,29 +26,36 @@ constexpr bool POOL_IS_LOCKED = false;
 constexpr bool POOL_IS_LOCKED = true;
 #endif
 
-uint64_t shared_memory_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind("RssShmem:", 0) == 0) return std::stoull(line.substr(9)) * 1024;
+// Of the largest segment of shared memory that this process maps. No sum over segments tells: a
+// small one of Zenoh's own may go while the pool comes.
+uint64_t largest_segment_bytes() {
+  std::ifstream mappings("/proc/self/smaps");
+  uint64_t largest = 0;
+  bool is_segment = false;
+  for (std::string line; std::getline(mappings, line);) {
+    if (line.rfind("Rss:", 0) == 0) {
+      if (is_segment) largest = std::max<uint64_t>(largest, std::stoull(line.substr(4)) * 1024);
+    } else if (!std::isupper(line.front())) {  // a mapping begins
+      is_segment = line.find(" /dev/shm/") != std::string::npos;
+    }
   }
-  return 0;
+  return largest;
 }
 
 }  // namespace
 
 void await_pool(rclcpp::Node &node, uint64_t bytes) {
   const auto end = std::chrono::steady_clock::now() + PATIENCE;
-  const uint64_t others = shared_memory_bytes();  // the records, the ring of frames
   const auto publisher =
       rclcpp::create_publisher<std_msgs::msg::String>(node, "rmwbench_pool", rclcpp::QoS(1));
   std_msgs::msg::String message;
   message.data.assign(LARGE_BYTES, ' ');
-  for (publisher->publish(message); POOL_IS_LOCKED && shared_memory_bytes() < others + bytes;
+  for (publisher->publish(message); POOL_IS_LOCKED && largest_segment_bytes() < bytes;
        std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
     if (std::chrono::steady_clock::now() > end) {
       throw Fault{RMWBENCH_ERROR_FAILED, "session",
-                  "shared memory: " + std::to_string(shared_memory_bytes() - others) +
-                      " of the pool's " + std::to_string(bytes) + " bytes were there after " +
+                  "shared memory: " + std::to_string(largest_segment_bytes()) + " of the pool's " +
+                      std::to_string(bytes) + " bytes were there after " +
                       std::to_string(PATIENCE.count()) +
                       " s; is /dev/shm large enough, and is the pool's size in force?"};
     }

@@ -38,7 +38,8 @@ class BenchCommand(CommandExtension):
 
 def command():
     """What runs rmwbench here; None where nothing does."""
-    if sys.version_info >= (3, 11) and find_spec("rmwbench"):
+    # A checkout that this Python happens to see is no installation: what it imports is missing.
+    if sys.version_info >= (3, 11) and find_spec("rmwbench") and find_spec("typer"):
         return [sys.executable, "-m", "rmwbench"]
     program = shutil.which("rmwbench")
     return [program] if program else None

@@ -1,0 +1,60 @@
+//! What went wrong in a check, with the worker's own error where it answered one: a refusal is
+//! known by its kind, never by a word in a text.
+
+use std::fmt;
+
+use rmwbench_harness::middleware::{Error, ErrorKind};
+
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What the worker answered; None for what the check itself found.
+    pub answer: Option<Error>,
+    pub text: String,
+}
+
+impl Failure {
+    pub fn is(&self, kind: ErrorKind) -> bool {
+        self.answer.as_ref().is_some_and(|error| error.kind == kind)
+    }
+
+    /// Whether an option contradicts itself, or what it stands with.
+    pub fn is_invalid_option(&self) -> bool {
+        self.is(ErrorKind::Invalid)
+            && self.answer.as_ref().is_some_and(|error| error.object.starts_with("option "))
+    }
+
+    /// The same, with what was tried before its text.
+    pub fn about(self, what: impl fmt::Display) -> Failure {
+        Failure { text: format!("{what}: {}", self.text), ..self }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure { text: format!("{:?}: {error}", error.kind), answer: Some(error) }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Failure {
+        Failure { answer: None, text }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(text: &str) -> Failure {
+        text.to_string().into()
+    }
+}
+
+impl From<Failure> for String {
+    fn from(failure: Failure) -> String {
+        failure.text
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

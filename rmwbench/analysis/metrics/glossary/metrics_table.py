@@ -1,0 +1,1608 @@
+"""Every metric, a declaration each: how it is called, what it says, where it is used, and how it
+follows from a trial's messages where it does. A new one is a declaration here, under its subject."""
+
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING
+
+from rmwbench.analysis.metrics.glossary.metric import (
+    BESIDE,
+    COMPARED,
+    EFFECT,
+    GROWTH,
+    HIGHER,
+    LIMIT,
+    LOWER,
+    MEDIAN,
+    NEITHER,
+    NOTHING_COUNTED,
+    OWN_COST,
+    PRIMARY,
+    Clocks,
+    Fate,
+    Group,
+    Metric,
+    MetricScope,
+    TopicScope,
+    percentiles,
+)
+from rmwbench.analysis.stats.quantile import needed
+
+if TYPE_CHECKING:
+    from rmwbench.analysis.metrics.latency import Messages
+
+LATENCY = Group("Latency")
+ALONG_CHAIN = Group(
+    "Along the chain",
+    "From the source's intended time to the last subscription, once per way between the two.",
+)
+BY_LAYER = Group(
+    "By layer",
+    "Shares of the time from the publish call to the last callback, in trials that trace the "
+    "layers.",
+)
+DELIVERY = Group("Delivery")
+RATES = Group("Rates")
+START_UP = Group("Start-up")
+COSTS = Group("Costs")
+ON_LINKS = Group(
+    "On the links",
+    "What crossed the links between hosts in the steady window, for each payload byte that "
+    "reached another host.",
+)
+OTHERS = Group(
+    "Traffic of others",
+    "TCP between hosts that are not the robot's, over the same network: what its receivers read "
+    "in the steady window, all of it together. The CPU is that of its own processes, on this "
+    "machine as everything else.",
+)
+INTERFACES = Group(
+    "Further interfaces",
+    "What hosts sent from before the first session until the window's end that could reach no "
+    "other host: into interfaces that lead nowhere, and over the loopback to an address that two "
+    "hosts have.",
+)
+DISCOVERY = Group(
+    "Discovery or delivery",
+    "Where messages for or from nodes that joined within the window were lost, as shares of all "
+    "that were published for them. What was still under way at the end is lost nowhere.",
+)
+AROUND_OUTAGE = Group(
+    "Around the interruption",
+    "Messages per trial, once per reader and for all interruptions together. A reader has recovered "
+    "when it gets a message that was published after the link or node was back.",
+)
+BRING_UP = Group("Bring-up")
+
+_delay = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=LATENCY)
+_delay_percentiles = partial(percentiles, metric=_delay)
+_chain = partial(Metric, better=LOWER, of=MetricScope.CHAIN, group=ALONG_CHAIN)
+_chain_percentiles = partial(percentiles, metric=_chain)
+_fate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=DELIVERY)
+_rate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=RATES)
+_start = partial(Metric, better=LOWER, of=MetricScope.START, group=START_UP)
+_start_percentiles = partial(percentiles, metric=_start)
+_cost = partial(Metric, better=LOWER, of=MetricScope.PROCESSES, group=COSTS)
+_link = partial(Metric, better=LOWER, of=MetricScope.LINKS, group=ON_LINKS)
+_outage = partial(Metric, better=LOWER, of=MetricScope.OUTAGES, group=AROUND_OUTAGE)
+_node = partial(Metric, better=LOWER, of=MetricScope.NODES, group=BRING_UP)
+
+
+def _mean_of_arrived(messages: "Messages", _: float) -> float | None:
+    service = messages.samples.get("service_latency")
+    return None if service is None else service.mean_of_arrived
+
+
+def _longest_call(messages: "Messages", _: float) -> float | None:
+    calls = messages.samples.get("publish_call")
+    return float(calls.values[-1]) if calls is not None and calls.count else None
+
+
+def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, ...]:
+    """`too_few`: what one of that side did that has no period."""
+    stem = f"{side}_period"
+    return (
+        *_delay_percentiles(
+            stem,
+            f"period of a {side}",
+            text,
+            (0.5, 0.99),
+            counted="periods",
+            topics=TopicScope.APART,
+            absent=absent,
+        ),
+        _delay(
+            f"{stem}_longest",
+            f"mean period of the slowest {side}",
+            "ns",
+            "positive",
+            f"The mean period of the slowest {side}. It shows whether every one keeps its period; "
+            "a common rate does not. What an edge of the window cuts counts where it is longer "
+            f"than every whole period. One that {too_few} counts as long as it was there, and has "
+            "no part in the percentiles.",
+            source=stem,
+            topics=TopicScope.APART,
+            whole_window=True,
+            absent=absent,
+            measure=lambda messages, _: messages.longest_period_ns.get(stem),
+        ),
+    )
+
+
+METRICS: tuple[Metric, ...] = (
+    # Times of single messages and calls: what a schedule, a writer and a reader of one hop see.
+    *_delay_percentiles(
+        "response_latency",
+        "response latency",
+        "From the time the schedule wanted the message sent until it is in the reader's hands; of "
+        "a service's client, until the reply is in its hands. A publisher that falls behind does "
+        "not hide it, and a message that never arrives counts as infinitely late.",
+        (0.5, 0.9, 0.99, 0.999),
+        topics=TopicScope.APART,
+        clocks=Clocks.ONE_WAY,
+        words=("response",),
+        column={0.5: "response p50", 0.9: "tail", 0.99: "tail"},
+        use={
+            0.5: LIMIT | PRIMARY | BESIDE | OWN_COST,
+            0.9: LIMIT | PRIMARY | BESIDE,
+            0.99: LIMIT | PRIMARY | BESIDE,
+            0.999: LIMIT,
+        },
+    ),
+    *_delay_percentiles(
+        "consumed_latency",
+        "latency until consumed",
+        "From the intended send time until the consumer has read the payload: shows what taking by "
+        "reference postpones.",
+        (0.5, 0.9, 0.99),
+        topics=TopicScope.APART,
+        clocks=Clocks.ONE_WAY,
+        words=("consumed",),
+        column={0.5: "consumed p50"},
+        use={0.5: LIMIT | OWN_COST, 0.9: LIMIT, 0.99: LIMIT},
+        absent="the consumer's reading was not stamped",
+    ),
+    *_delay_percentiles(
+        "service_latency",
+        "service latency",
+        "From the publish call until the message is taken: the middleware alone, without the wait "
+        "before the call and without our writing of the payload, into a loan, too. Messages that "
+        "were never sent are not in it.",
+        (0.5, 0.9, 0.99),
+        topics=TopicScope.APART,
+        clocks=Clocks.ONE_WAY,
+        words=("service",),
+        column={0.5: "service p50"},
+        use={
+            0.5: LIMIT | PRIMARY | OWN_COST,
+            0.9: LIMIT | PRIMARY,
+            0.99: LIMIT | PRIMARY,
+        },
+    ),
+    _delay(
+        "service_latency_mean",
+        "service latency, mean",
+        "ns",
+        "positive",
+        "The same, the mean of the messages that arrived: what published evaluations print. Lost "
+        "messages are not in it, so it favours an arm that loses more; no verdict rests on it.",
+        source="service_latency",
+        topics=TopicScope.APART,
+        clocks=Clocks.ONE_WAY,
+        absent="no message arrived",
+        measure=_mean_of_arrived,
+    ),
+    *_delay_percentiles(
+        "publish_call",
+        "publish call",
+        "How long the publish call keeps its caller, calls that return an error included.",
+        (0.5, 0.9, 0.99),
+        topics=TopicScope.APART,
+        words=("publish",),
+        column={0.5: "publish"},
+        use={0.5: LIMIT | PRIMARY | BESIDE | EFFECT, 0.9: LIMIT, 0.99: LIMIT | PRIMARY},
+    ),
+    *_delay_percentiles(
+        "writing",
+        "writing the payload",
+        "From the moment that a message is taken up until its payload is written, or how long "
+        "writing into a loan took: the instrument's own work, as much in every arm. It is part of "
+        "the response latency and of the processor time per message, and not of the service "
+        "latency.",
+        (0.5,),
+        column={0.5: "writing p50"},
+        topics=TopicScope.APART,
+    ),
+    _delay(
+        "publish_call_max",
+        "longest publish call",
+        "ns",
+        "positive",
+        "The longest publish call of a trial's steady messages, calls that return an error "
+        "included; infinite where one never returned. Where a history is full it stands against "
+        "max_blocking_time.",
+        use=PRIMARY,
+        absent="no publish call was made",
+        measure=_longest_call,
+    ),
+    *_delay_percentiles(
+        "arrival_jitter",
+        "arrival jitter",
+        "How far the distance of two consecutive messages' arrivals is from the distance intended "
+        "(RFC 3550, |D|). Where one of the two did not arrive there is none.",
+        (0.5, 0.99),
+        topics=TopicScope.APART,
+    ),
+    *_periods(
+        "publisher",
+        "From one publish call of a publisher to its next, within the steady window. A publisher "
+        "that was held back catches up with its schedule, so one long period is followed by short "
+        "ones.",
+        "made fewer than two calls",
+        "no publisher made two calls within the steady window",
+    ),
+    *_periods(
+        "subscription",
+        "From one sound arrival at a subscription to its next, within the steady window, all its "
+        "writers together. A lost message makes a period longer.",
+        "got fewer than two messages",
+        "no subscription got two messages within the steady window",
+    ),
+    *_delay_percentiles(
+        "request_leg",
+        "request leg",
+        "From a client's call until its service has the request in its hands: the first of a "
+        "service's two legs.",
+        (0.5, 0.99),
+        topics=TopicScope.APART,
+        clocks=Clocks.LEG,
+        absent="the workload has no service",
+    ),
+    *_delay_percentiles(
+        "reply_leg",
+        "reply leg",
+        "From the service's call that sends the reply until the client has it in its hands.",
+        (0.5, 0.99),
+        topics=TopicScope.APART,
+        clocks=Clocks.LEG,
+        absent="the workload has no service, or it replied to nothing",
+    ),
+    # What relays pass on: from its source to the last reader of a chain, and where the time goes by
+    # layer.
+    *_chain_percentiles(
+        "end_to_end_latency",
+        "end-to-end latency",
+        "From the time the schedule wanted a source's message sent until the last subscription of "
+        "the chain has what the relays made of it, along the causes that each relay records; of a "
+        "service's client, until it has the reply. Once per way from a source to a last "
+        "subscription. What a hop lost never arrives.",
+        (0.5, 0.9, 0.95, 0.99, 0.999),
+        clocks=Clocks.ENDS,
+        use={
+            0.5: LIMIT | PRIMARY,
+            0.9: LIMIT | PRIMARY,
+            0.95: LIMIT | PRIMARY,
+            0.99: LIMIT | PRIMARY,
+        },
+        heading={0.5: "median", 0.95: "p95", 0.99: "p99"},
+    ),
+    _chain(
+        "end_to_end_latency_max",
+        "end-to-end latency, longest",
+        "ns",
+        "positive",
+        "The slowest message of a trial; infinite where one never reached the end.",
+        heading="slowest",
+        clocks=Clocks.ENDS,
+        failed=inf,
+    ),
+    *_chain_percentiles(
+        "end_to_end_service_latency",
+        "end-to-end service latency",
+        "The same from the source's publish call, without the wait before it. Messages that the "
+        "call did not accept are not in it.",
+        (0.5, 0.9, 0.95, 0.99),
+        clocks=Clocks.ENDS,
+    ),
+    *_chain_percentiles(
+        "hop_transport",
+        "a hop's transport",
+        "From a publish call on the chain until the next node has the message; all hops together.",
+        (0.5, 0.95, 0.99),
+        clocks=Clocks.HOP,
+    ),
+    *_chain_percentiles(
+        "hop_relay",
+        "a relay's own time",
+        "From the moment a relay has a message until its own publish call for it: reading the "
+        "payload, making the next message. All relays together; of a service, until the call that "
+        "replies.",
+        (0.5, 0.95, 0.99),
+    ),
+    *_chain_percentiles(
+        "chain_transport",
+        "all transports of a chain",
+        "What a message spends between publish calls and arrivals, over all hops of its way.",
+        (0.5, 0.95),
+        clocks=Clocks.ENDS,
+        heading={0.5: "all transports"},
+    ),
+    *_chain_percentiles(
+        "chain_relay",
+        "all relays of a chain",
+        "What a message spends within relays, over all of its way.",
+        (0.5, 0.95),
+        heading={0.5: "all relays"},
+    ),
+    _chain(
+        "end_to_end_loss",
+        "loss along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's publish call accepted, once per way: those that did not "
+        "reach the end, those under way apart.",
+        fate=Fate.LOST,
+        without_under_way=True,
+        failed=1.0,
+        use=LIMIT,
+        absent=NOTHING_COUNTED,
+    ),
+    _chain(
+        "end_to_end_late_share",
+        "late along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's publish call accepted, once per way: those under way "
+        "when the trial stopped waiting.",
+        fate=Fate.LATE,
+        use=LIMIT,
+        absent=NOTHING_COUNTED,
+    ),
+    _chain(
+        "end_to_end_never_sent_share",
+        "never sent by the source",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's schedule wanted, once per way: those that no publish "
+        "call accepted.",
+        fate=Fate.NEVER_SENT,
+        use=LIMIT,
+        absent=NOTHING_COUNTED,
+    ),
+    _chain(
+        "end_to_end_undelivered",
+        "undelivered along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's schedule wanted, once per way: those that did not reach "
+        "the end for any reason except being under way. Verdicts on an end-to-end metric judge this "
+        "first.",
+        heading="never arrived",
+        judged_first=True,
+        without_under_way=True,
+        failed=1.0,
+        use=LIMIT,
+        absent=NOTHING_COUNTED,
+    ),
+    *(
+        _chain(
+            name,
+            title,
+            "messages",
+            "amount",
+            text + " Once per way, per trial.",
+            heading=title,
+        )
+        for name, title, text in (
+            (
+                "lost_in_transport",
+                "lost in transport",
+                "Published on the chain, and the next node never had them.",
+            ),
+            ("lost_in_relays", "lost in relays", "A relay had them and did not publish them on."),
+        )
+    ),
+    *(
+        _chain(
+            f"layer_share_{name}",
+            f"share of {title}",
+            "fraction",
+            "amount",
+            "Of the time from the source's publish call to the last callback, over all hops: "
+            f"{text}. Of messages around the median, in traced trials alone.",
+            of=MetricScope.LAYERS,
+            group=BY_LAYER,
+            heading=heading,
+            better=NEITHER,
+            instead="end_to_end_service_latency_p50",
+        )
+        for name, heading, title, text in (
+            (
+                "ros2",
+                "ROS 2",
+                "ROS 2's layers",
+                "what rclcpp, rcl and rmw take on both sides, without the notification",
+            ),
+            (
+                "ros2_largest",
+                "its largest part",
+                "the largest part of ROS 2's layers",
+                "the largest of four parts, which are what rmw takes to publish, what lies above "
+                "it there, what rmw takes to take, and what lies above it there",
+            ),
+            (
+                "notification",
+                "notification",
+                "the notification",
+                "from rmw_wait's return until rcl_take begins",
+            ),
+            (
+                "middleware",
+                "middleware",
+                "the middleware",
+                "from its own write until rmw_wait returns",
+            ),
+            ("relays", "relays", "relays", "from a relay's callback until its next publish call"),
+            ("remainder", "remainder", "the remainder", "what could not be told apart"),
+        )
+    ),
+    # What did not arrive, and what became of it: shares, counts, and the longest silence.
+    _fate(
+        "longest_stall",
+        "longest stall",
+        "ns",
+        "positive",
+        "The longest time in the steady window in which a reader got nothing sound from one of its "
+        "writers, counted to the window's edges, or to where either of the two joined or left; a "
+        "stall that lasts until an edge is at least as long. "
+        "Never below the workload's own period.",
+        use=LIMIT | BESIDE,
+        words=("stall", "longest stall"),
+        whole_window=True,
+        failed=inf,
+        absent="the trial has no reader",
+        measure=lambda m, _: m.longest_stall_ns,
+    ),
+    _fate(
+        "loss",
+        "loss",
+        "fraction",
+        "fraction",
+        "Of the messages that publish calls accepted, once per reader: the fraction of which "
+        "nothing sound ever arrived. What was late is not lost. Of a service's clients: requests "
+        "that got no reply.",
+        topics=TopicScope.ALSO,
+        fate=Fate.LOST,
+        without_under_way=True,
+        failed=1.0,
+        use=LIMIT,
+        words=("loss", "lost"),
+        absent="no publish call succeeded",
+        counts=lambda ledger: (ledger.lost, ledger.published),
+        column="lost",
+    ),
+    _fate(
+        "late_share",
+        "late",
+        "fraction",
+        "fraction",
+        "Of the messages that publish calls accepted, once per reader: the fraction that was still "
+        "under way when the trial stopped waiting. Infinitely late in every latency, and not lost.",
+        topics=TopicScope.ALSO,
+        fate=Fate.LATE,
+        use=LIMIT,
+        words=("late",),
+        absent="no publish call succeeded",
+        counts=lambda ledger: (ledger.late, ledger.published),
+        column="late",
+    ),
+    _fate(
+        "never_sent_share",
+        "never sent",
+        "fraction",
+        "fraction",
+        "Of the messages that the schedule wanted, once per reader: the fraction that was not "
+        "sent, because the publisher did not come to it before the schedule's grace ended, or "
+        "because the publish call returned an error. What held the publisher stands beside it.",
+        topics=TopicScope.ALSO,
+        fate=Fate.NEVER_SENT,
+        use=LIMIT,
+        words=("never sent",),
+        absent="no message was wanted from any reader",
+        counts=lambda ledger: (ledger.never_sent, ledger.wanted),
+        column="never sent",
+    ),
+    _fate(
+        "undelivered",
+        "undelivered",
+        "fraction",
+        "fraction",
+        "Of the messages that the schedule wanted, once per reader: the fraction that did not "
+        "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
+        "Verdicts judge this first.",
+        topics=TopicScope.ALSO,
+        judged_first=True,
+        without_under_way=True,
+        failed=1.0,
+        use=LIMIT,
+        words=("undelivered", "not delivered"),
+        absent="no message was wanted from any reader",
+        counts=lambda ledger: (ledger.undelivered, ledger.wanted),
+    ),
+    _fate(
+        "delivery",
+        "delivery",
+        "fraction",
+        "amount",
+        "Of the messages that the schedule wanted, once per reader: the fraction that arrived sound "
+        "and in time, or was under way. A workload may be judged by it alone.",
+        better=HIGHER,
+        use=PRIMARY,
+        failed=0.0,
+        complement="undelivered",
+        absent="no message was wanted from any reader",
+        measure=lambda m, _: (
+            1 - m.ledger.undelivered / m.ledger.wanted if m.ledger.wanted else None
+        ),
+    ),
+    # Where nothing is undelivered, the bound of the count holds for its longest run, too.
+    _fate(
+        "undelivered_in_a_row",
+        "undelivered in a row",
+        "messages",
+        "amount",
+        "The longest run of consecutive messages of one publisher that one reader did not get, "
+        "for any reason but that they were under way: how long a consumer had to do without. Of "
+        "the worst pair of a trial.",
+        absent="the trial has no reader",
+        measure=lambda m, _: m.undelivered_in_a_row,
+    ),
+    *(
+        _fate(
+            name,
+            title,
+            "messages",
+            "amount",
+            text + " Per trial.",
+            measure=measure,
+        )
+        for name, title, text, measure in (
+            (
+                "under_way",
+                "under way",
+                "Of reliable streams: not arrived when the trial stopped waiting, while messages "
+                "were still coming. Infinitely late in every latency, and not lost.",
+                lambda m, _: float(m.ledger.under_way),
+            ),
+            (
+                "lost_start",
+                "lost at the start",
+                "Lost before the first delivery of the steady window; all of them where nothing "
+                "was delivered.",
+                lambda m, _: float(m.ledger.vanished_start),
+            ),
+            (
+                "lost_middle",
+                "lost in the middle",
+                "Lost between the first and the last delivery.",
+                lambda m, _: float(m.ledger.vanished_middle),
+            ),
+            (
+                "lost_end",
+                "lost at the end",
+                "Lost after the last delivery.",
+                lambda m, _: float(m.ledger.vanished_end),
+            ),
+            (
+                "late",
+                "arrived late",
+                "Of best-effort streams: arrived only after the drain had ended.",
+                lambda m, _: float(m.ledger.after_drain),
+            ),
+            (
+                "corrupt",
+                "corrupt",
+                "Arrived with a wrong checksum or size, every copy counted.",
+                lambda m, _: float(m.ledger.corrupt_copies),
+            ),
+            (
+                "duplicates",
+                "duplicates",
+                "Arrived sound and in time, but not for the first time; of a client: requests "
+                "answered again.",
+                lambda m, _: float(m.ledger.duplicates),
+            ),
+            (
+                "reordered",
+                "reordered",
+                "First arrivals after a message with a higher sequence number of the same writer.",
+                lambda m, _: float(m.ledger.reordered),
+            ),
+            (
+                "foreign",
+                "foreign",
+                "Arrivals that do not belong to this trial.",
+                lambda m, _: float(m.ledger.foreign),
+            ),
+            (
+                "never_sent",
+                "messages never sent",
+                "Wanted by the schedule, but the publisher had not come to them when the "
+                "schedule's grace ended.",
+                lambda m, _: float(m.never_sent),
+            ),
+            (
+                "publish_failures",
+                "failed publishes",
+                "Publish calls that returned an error.",
+                lambda m, _: float(m.failed_calls),
+            ),
+        )
+    ),
+    # How many messages and bytes were due, sent and received per second.
+    _rate(
+        "offered_rate",
+        "offered rate",
+        "hz",
+        "positive",
+        "Messages per second that the schedule wanted, over the steady window, all publishers "
+        "together.",
+        better=HIGHER,
+        whole_window=True,
+        measure=lambda m, s: m.scheduled / s if s > 0 else None,
+    ),
+    _rate(
+        "sent_rate",
+        "sent rate",
+        "hz",
+        "amount",
+        "Publish calls made within the steady window, per second of it, all publishers together: a "
+        "publisher that is held back stays below the offered rate. Of a single publisher its "
+        "mean period is one divided by it.",
+        better=HIGHER,
+        use=PRIMARY,
+        whole_window=True,
+        measure=lambda m, s: m.calls_in_window / s if s > 0 else None,
+    ),
+    _rate(
+        "sent_rate_variation",
+        "variation of the sent rate",
+        "count",
+        "amount",
+        "The standard deviation of the messages published in each whole second of the window, over "
+        "their mean; of windows of six seconds at least.",
+        whole_window=True,
+    ),
+    _rate(
+        "sent_rate_early",
+        "sent rate of the beginning over that of the end",
+        "count",
+        "amount",
+        "Messages published per second in the second and third second of the window, over those in "
+        "its last third: what a history that fills up, or a link that is full, holds back later.",
+        whole_window=True,
+    ),
+    _rate(
+        "other_replies",
+        "replies to others, per reply of one's own",
+        "count",
+        "amount",
+        "Replies that reached a client which had not asked, those of the barrier among them, per "
+        "reply that a client got, over the whole trial; of workers that count them.",
+    ),
+    _rate(
+        "achieved_rate",
+        "achieved rate",
+        "hz",
+        "amount",
+        "First sound arrivals within the closed steady window per second, all readers together.",
+        better=HIGHER,
+        use=PRIMARY,
+        whole_window=True,
+        arrivals=True,
+        failed=0.0,
+        measure=lambda m, s: m.arrived_in_window / s if s > 0 else None,
+    ),
+    _rate(
+        "achieved_throughput",
+        "throughput",
+        "bytes/s",
+        "amount",
+        "Payload bytes of those arrivals per second; of a service, of its replies.",
+        better=HIGHER,
+        use=PRIMARY,
+        whole_window=True,
+        arrivals=True,
+        failed=0.0,
+        measure=lambda m, s: m.bytes_in_window / s if s > 0 else None,
+    ),
+    # How long a trial takes to come up, what finding each other costs, and what late readers are
+    # given.
+    _start(
+        "match_time",
+        "time to match",
+        "ns",
+        "positive",
+        "From the last endpoint's creation until every endpoint sees all its peers.",
+        use=LIMIT | PRIMARY | EFFECT,
+        clocks=Clocks.EVENTS,
+        failed=inf,
+    ),
+    _start(
+        "first_message_time",
+        "time to the first message",
+        "ns",
+        "positive",
+        "From the last endpoint's creation until every reader has got a message from each of its "
+        "writers.",
+        use=PRIMARY,
+        clocks=Clocks.EVENTS,
+        failed=inf,
+    ),
+    _start(
+        "late_match_time",
+        "a late joiner's time to match",
+        "ns",
+        "positive",
+        "From the command by which a reader joins within the steady window until it sees all its "
+        "peers, the longest of a trial; infinite where it never did. What its process needs to "
+        "open its session, and to start where it was killed, is in it.",
+        use=PRIMARY | LIMIT,
+        clocks=Clocks.EVENTS,
+        failed=inf,
+    ),
+    _start(
+        "graph_time",
+        "time to the complete graph",
+        "ns",
+        "positive",
+        "From the command that creates the endpoints until every endpoint sees all its peers: how "
+        "long a system of many nodes takes to come up, once its processes run and their sessions "
+        "are open.",
+        use=LIMIT | PRIMARY | GROWTH,
+        clocks=Clocks.EVENTS,
+        failed=inf,
+    ),
+    _start(
+        "ready_time",
+        "time to open and match",
+        "ns",
+        "positive",
+        "From the command that opens the sessions until every endpoint sees all its peers, as the "
+        "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
+        "trial's keys) is in it.",
+        use=LIMIT | PRIMARY | EFFECT,
+        failed=inf,
+    ),
+    _start(
+        "daemon_time",
+        "time to start the daemons",
+        "ns",
+        "positive",
+        "How long starting the middleware's daemons (RouDi, routers, a discovery server) took, one "
+        "after the other and each until it serves, before the first node's process was started. It "
+        "is in no other time. What is started again after it was killed does not count.",
+    ),
+    *_start_percentiles(
+        "endpoint_match",
+        "an endpoint's time to match",
+        "From the moment when its process had created all of its endpoints until an endpoint sees "
+        "all its peers; 0 where it saw them before.",
+        (0.5, 0.9, 0.99),
+        use={0.5: PRIMARY},
+        absent="the trial recorded no creation of an endpoint",
+    ),
+    _start(
+        "discovery_bytes",
+        "bytes until the graph was complete",
+        "bytes",
+        "amount",
+        "Bytes that all interfaces of the host sent from before the first session opened until "
+        "every endpoint saw all its peers.",
+        use=GROWTH,
+    ),
+    _start(
+        "discovery_packets",
+        "packets until the graph was complete",
+        "count",
+        "amount",
+        "The same in packets.",
+        use=GROWTH,
+    ),
+    _start(
+        "multicast_frames",
+        "multicast frames",
+        "count",
+        "amount",
+        "Frames with discovery, data or acknowledgements that hosts sent to everybody over the whole "
+        "trial, each once; of trials with a whole log of frames.",
+    ),
+    _start(
+        "history_wanted",
+        "history that late joiners may expect",
+        "messages",
+        "amount",
+        "Messages that were sent before a late transient-local reader was matched: the last ones, "
+        "as many as its history holds, of which those that pass its content filter. A lifespan is "
+        "not taken off. Per trial.",
+        better=NEITHER,
+        instead="history_delivered",
+    ),
+    _start(
+        "history_delivered",
+        "history delivered",
+        "messages",
+        "amount",
+        "How many of those it was given. Per trial.",
+        better=HIGHER,
+    ),
+    _start(
+        "history_time",
+        "time to the history",
+        "ns",
+        "positive",
+        "From a late reader's creation until the last message of its history is in its hands; "
+        "infinite where one never came.",
+        use=PRIMARY,
+        failed=inf,
+    ),
+    # What processes, their host and the machine spend: processor time, memory, bytes on the wire,
+    # energy.
+    _cost(
+        "cpu_per_message",
+        "CPU per message",
+        "ns",
+        "positive",
+        "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
+        "started, in the steady window for each message delivered: kernel time in their system "
+        "calls included, interrupts that hit other processes not.",
+        use=PRIMARY | COMPARED | EFFECT | OWN_COST,
+        per_message=True,
+        column="CPU/msg",
+    ),
+    _cost(
+        "cpu_per_message_publisher",
+        "CPU per message, publisher",
+        "ns",
+        "positive",
+        "CPU time of the publishing processes for each message that publishers published.",
+        per_message=True,
+    ),
+    _cost(
+        "cpu_per_message_subscription",
+        "CPU per message, subscription",
+        "ns",
+        "positive",
+        "CPU time of the receiving processes for each message that subscriptions got.",
+        per_message=True,
+    ),
+    _cost(
+        "cpu_per_gigabyte",
+        "CPU per gigabyte",
+        "s/GB",
+        "positive",
+        "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered; of a service, of its "
+        "replies.",
+    ),
+    _cost(
+        "cpu_cores",
+        "CPU",
+        "cores",
+        "positive",
+        "CPU time of all worker processes, daemons and what else the middleware started, per "
+        "second of the steady window.",
+        use=LIMIT | PRIMARY,
+        column="CPU",
+    ),
+    *(
+        _cost(
+            f"cpu_by_second_p{q * 100:g}",
+            f"CPU by second, {name}",
+            "cores",
+            "quantile",
+            "CPU time of the same processes in each second of the steady window, where a time "
+            f"series was asked for (`sampling: {{series_hz: 1}}`). {share} of the seconds take "
+            f"more. Printed from {needed(q)} seconds on; below that a bound.",
+            source="cpu_by_second",
+            q=q,
+            counted="seconds",
+            absent="no message to measure",
+        )
+        for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
+    ),
+    _cost(
+        "cpu_cores_daemon",
+        "CPU, daemons",
+        "cores",
+        "amount",
+        "The share of brokers, routers and other daemons.",
+    ),
+    _cost(
+        "cpu_cores_other",
+        "CPU, other processes",
+        "cores",
+        "amount",
+        "The share of processes that nobody named but that run in the host: a middleware started "
+        "them.",
+    ),
+    _cost(
+        "cpu_cores_harness",
+        "CPU, harness",
+        "cores",
+        "amount",
+        "CPU time of our own processes beside the workers (orchestrator, sampler, the host's init) "
+        "per second of the steady window. In no other figure.",
+    ),
+    _cost(
+        "cpu_cores_sampler",
+        "CPU, sampler",
+        "cores",
+        "amount",
+        "The sampler's part of that: what it costs to know.",
+    ),
+    _cost(
+        "softirq_cores",
+        "soft interrupts",
+        "cores",
+        "amount",
+        "Processor time of the whole machine (of all together where hosts are machines) in soft "
+        "interrupts, mostly its network receive path, "
+        "per second of the steady window; in steps of 10 ms. On most kernels the part that runs "
+        "within a process's system call is in that process's CPU time too, so the two must not be "
+        "added.",
+        of=MetricScope.MACHINE,
+    ),
+    _cost(
+        "context_switches_per_message",
+        "context switches per message",
+        "count",
+        "amount",
+        "Voluntary and involuntary switches of the same processes for each message delivered.",
+        per_message=True,
+        column="switches",
+        use=MEDIAN,
+    ),
+    _cost(
+        "page_faults_per_message",
+        "page faults per message",
+        "count",
+        "amount",
+        "Minor and major faults of the same processes in the steady window for each message "
+        "delivered: memory that is mapped anew for each message shows here.",
+        per_message=True,
+    ),
+    *(
+        _cost(
+            f"{stem}_per_message_{side}",
+            f"{title} per message, {side}",
+            unit,
+            "amount",
+            text + " " + of,
+            per_message=True,
+            column=short and f"{short} {side[:3]}",
+            asked=True,
+        )
+        for side, of in (
+            ("publisher", "Of the publishing processes, for each message published."),
+            ("subscription", "Of the receiving processes, for each message delivered."),
+        )
+        for stem, title, short, unit, text in (
+            (
+                "allocations",
+                "allocations",
+                "allocs",
+                "count",
+                "Calls of malloc and its like (operator new and Rust's allocator end there) in the "
+                "steady window, of all threads of the middleware; what the harness does is left "
+                "out. Counted in untimed trials alone.",
+            ),
+            (
+                "allocated_bytes",
+                "bytes allocated",
+                "",
+                "bytes",
+                "The bytes that those calls asked for.",
+            ),
+        )
+    ),
+    _cost(
+        "wake_ups",
+        "wake-ups",
+        "hz",
+        "amount",
+        "How often per second of the steady window threads of the same processes gave the "
+        "processor back and were woken again (voluntary context switches): what an idle node costs "
+        "a sleeping machine.",
+        column="wake-ups",
+    ),
+    _cost(
+        "processor_wait_per_message",
+        "wait for a processor per message",
+        "ns",
+        "amount",
+        "How long threads of the same processes wanted to run and had no processor, for each "
+        "message delivered: large where the machine, not the middleware, sets the latency.",
+        per_message=True,
+    ),
+    _cost(
+        "wire_bytes_per_payload_byte",
+        "bytes on the wire per payload byte",
+        "1",
+        "amount",
+        "Bytes that all interfaces of the host sent in the steady window for each byte of payload "
+        "delivered: headers, acknowledgements, discovery. Near 0 where messages travel in shared "
+        "memory. Without what a background load of ours sent; on the shared host the loopback "
+        "alone.",
+        use=EFFECT,
+    ),
+    _cost(
+        "wire_bytes_per_payload_byte_lo",
+        "bytes on the wire per payload byte, loopback",
+        "1",
+        "amount",
+        "The same, over the loopback alone.",
+    ),
+    _cost(
+        "wire_bytes_per_payload_byte_eth0",
+        "bytes on the wire per payload byte, eth0",
+        "1",
+        "amount",
+        "The same, over eth0 alone.",
+    ),
+    _cost(
+        "packets_per_message",
+        "packets per message",
+        "count",
+        "amount",
+        "Packets that all interfaces sent in the steady window for each message delivered; a "
+        "packet on the loopback holds up to 64 KiB.",
+        per_message=True,
+        use=MEDIAN | EFFECT,
+        column="packets",
+    ),
+    _cost(
+        "power",
+        "power",
+        "W",
+        "positive",
+        "Power of the processor packages and their memory (RAPL), or at the board's input, over "
+        "the steady window: the whole machine, idle consumption included. Of all machines "
+        "together where hosts are machines.",
+        of=MetricScope.MACHINE,
+    ),
+    _cost(
+        "energy_per_message",
+        "energy per message",
+        "J",
+        "positive",
+        "That energy for each message delivered, idle consumption included.",
+        per_message=True,
+        of=MetricScope.MACHINE,
+    ),
+    _cost(
+        "pss",
+        "memory (PSS)",
+        "bytes",
+        "positive",
+        "Proportional set size of all worker processes, daemons and what else the middleware "
+        "started, without record buffers and without shared segments, which stand apart.",
+        use=LIMIT | PRIMARY | COMPARED | EFFECT,
+        counter="pss",
+        whatever_load=True,
+        column="PSS",
+    ),
+    _cost(
+        "pss_publisher",
+        "memory (PSS), publisher",
+        "bytes",
+        "positive",
+        "The same for the publishing processes.",
+        whatever_load=True,
+    ),
+    _cost(
+        "pss_subscription",
+        "memory (PSS), subscription",
+        "bytes",
+        "positive",
+        "The same for the receiving processes.",
+        whatever_load=True,
+    ),
+    _cost(
+        "pss_daemon",
+        "memory (PSS), daemons",
+        "bytes",
+        "positive",
+        "The same for the middleware's daemons.",
+        whatever_load=True,
+    ),
+    *(
+        _cost(
+            f"pss_growth_per_message_{side}",
+            f"memory growth per message, {title}",
+            "bytes",
+            "amount",
+            "How fast the PSS grows in the second half of the window (Theil–Sen slope), without "
+            "files, with shared segments, per "
+            f"message {done}. About 0 where nothing leaks.",
+            per_message=True,
+            column=column,
+            asked=True,
+        )
+        for side, title, done, column in (
+            ("publisher", "publisher", "published", "growth pub"),
+            ("subscription", "subscription", "delivered", "growth sub"),
+            ("daemon", "daemons", "delivered", ""),
+        )
+    ),
+    *(
+        _cost(
+            f"pss_at_{place}",
+            f"memory (PSS), {place} of the window",
+            "bytes",
+            "positive",
+            "Median PSS of all worker processes and daemons in that part of the window, with all "
+            "that they map but files: the recorder's buffers and shared segments too, so that only "
+            "the difference between two parts says anything.",
+        )
+        for place in ("begin", "middle", "end")
+    ),
+    _cost(
+        "rss",
+        "memory (RSS)",
+        "bytes",
+        "positive",
+        "Resident set size of all worker processes, daemons and what else the middleware started, "
+        "without record buffers and without shared segments, which stand apart; other pages that "
+        "they share count in each.",
+        use=PRIMARY,
+        counter="rss",
+        whatever_load=True,
+        column="RSS",
+    ),
+    _cost(
+        "peak_rss",
+        "peak memory (RSS)",
+        "bytes",
+        "positive",
+        "The highest resident set size that each of these processes reached, added up: with shared "
+        "segments, without record buffers.",
+        counter="peak_rss",
+        use=PRIMARY,
+        whatever_load=True,
+    ),
+    _cost(
+        "virtual_memory",
+        "virtual memory",
+        "bytes",
+        "positive",
+        "Addresses that all these processes have asked for, used or not, without the recorder's.",
+        counter="virtual",
+        whatever_load=True,
+        column="virtual",
+    ),
+    _cost(
+        "threads",
+        "threads",
+        "count",
+        "amount",
+        "Threads of all these processes at the end, the harness's included.",
+        counter="threads",
+        column="threads",
+    ),
+    _cost(
+        "shared_memory",
+        "shared segments",
+        "bytes",
+        "amount",
+        "Proportional share of the shared-memory segments mapped by all worker processes, daemons "
+        "and what else the middleware started, in use (resident).",
+        counter="shared_pss",
+        whatever_load=True,
+    ),
+    # What hosts send to each other and into interfaces, and what the traffic of others gets.
+    _link(
+        "link_bytes_per_payload_byte",
+        "bytes on the links per payload byte",
+        "1",
+        "positive",
+        "What all hosts sent into the network in the steady window, whole Ethernet frames, each "
+        "counted once, for each payload byte that reached another host. 1 would be payload alone; "
+        "several readers on other hosts can make it less, and so can compression.",
+        heading="bytes per byte",
+    ),
+    *(
+        _link(
+            f"link_bytes_per_payload_byte_{kind}",
+            f"bytes on the links per payload byte, {title}",
+            "1",
+            # Averaged as the whole is, or it would exceed the whole where trials scatter; the
+            # others may be 0.
+            "positive" if kind == "data" else "amount",
+            f"The part of it in frames that carry {what}.",
+            heading=kind,
+        )
+        for kind, title, what in (
+            ("data", "data", "messages, with all headers, repeats included"),
+            (
+                "acknowledgement",
+                "acknowledgements",
+                "nothing but acknowledgements, heartbeats and gaps",
+            ),
+            ("discovery", "discovery", "the middleware's own discovery"),
+            ("resolution", "resolution", "address resolution and group membership"),
+            ("other", "other", "anything else"),
+        )
+    ),
+    _link(
+        "retransmitted_frames",
+        "frames sent again",
+        "fraction",
+        "fraction",
+        "Of the frames with data that hosts sent: those whose content the same host had sent "
+        "before.",
+        heading="sent again",
+        absent=NOTHING_COUNTED,
+        column="sent again",
+        use=MEDIAN,
+    ),
+    _link(
+        "retransmitted_bytes",
+        "bytes sent again",
+        "fraction",
+        "amount",
+        "The same by bytes: a repeated fragment of an image weighs more than a repeated small "
+        "message.",
+    ),
+    _link(
+        "frames_lost",
+        "frames lost",
+        "fraction",
+        "fraction",
+        "Of the frames that met a link, once per destination: those that the network did not "
+        "deliver, for any reason (loss, full queue, out of range, too large). A multicast frame "
+        "that was lost on its way up counts for every other host of its network. The report says "
+        "on which link.",
+        heading="frames lost",
+        absent=NOTHING_COUNTED,
+    ),
+    _link(
+        "link_utilisation",
+        "use of the links",
+        "fraction",
+        "amount",
+        "The share of the steady window in which the busiest direction of a link with a constant "
+        "rate had a frame on the wire. A frame that was lost behind the rate had taken its time, "
+        "one that found the queue full had not.",
+        heading="busiest link",
+    ),
+    _link(
+        "cross_goodput",
+        "goodput of the traffic of others",
+        "bytes/s",
+        "amount",
+        "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
+        "second of the steady window, all flows together, without headers.",
+        of=MetricScope.CROSS_TRAFFIC,
+        group=OTHERS,
+        heading="goodput",
+        better=HIGHER,
+    ),
+    _link(
+        "cross_goodput_least",
+        "goodput of the traffic of others, worst second",
+        "bytes/s",
+        "amount",
+        "The same in that whole second of the window in which they read least.",
+        of=MetricScope.CROSS_TRAFFIC,
+        group=OTHERS,
+        heading="worst second",
+        better=HIGHER,
+    ),
+    _link(
+        "cross_cpu_cores",
+        "CPU of the traffic of others",
+        "cores",
+        "amount",
+        "Processor time of its senders and receivers, which are on this machine too, per second of "
+        "the window. It is in no figure of a middleware; the link's own time for its frames is "
+        "among our processes'.",
+        of=MetricScope.CROSS_TRAFFIC,
+        group=OTHERS,
+        heading="CPU",
+        better=NEITHER,
+        instead="cross_goodput",
+    ),
+    _link(
+        "stray_bytes",
+        "bytes into interfaces that lead nowhere",
+        "bytes",
+        "amount",
+        "What all hosts sent into the further interfaces that their network gives them, from "
+        "before the first session opened until the steady state's end.",
+        of=MetricScope.INTERFACES,
+        group=INTERFACES,
+        heading="into them",
+    ),
+    _link(
+        "loopback_bytes",
+        "bytes that hosts sent to themselves",
+        "bytes",
+        "amount",
+        "What went over the loopback interfaces of all hosts in the same time, of trials with "
+        "further interfaces: among it what was meant for another host and sent to an address that "
+        "the sender has too.",
+        of=MetricScope.INTERFACES,
+        group=INTERFACES,
+        heading="to itself",
+    ),
+    # What is lost around nodes that join late, outages and their ends, and what is left behind.
+    *(
+        _outage(
+            name,
+            title,
+            "fraction",
+            "fraction",
+            text + " Of all messages published for readers of which either side joined within the "
+            "window.",
+            of=MetricScope.JOINERS,
+            group=DISCOVERY,
+            heading=heading,
+            without_under_way=True,
+            absent=NOTHING_COUNTED,
+        )
+        for name, heading, title, text in (
+            (
+                "lost_in_discovery",
+                "before the first delivery",
+                "lost before the first delivery",
+                "Messages that were lost before the first one came through: what finding each "
+                "other cost.",
+            ),
+            (
+                "lost_unmatched",
+                "of these unmatched",
+                "lost before the match",
+                "The part of these that was due before the reader saw all its writers. Of "
+                "subscriptions alone: nobody asks a late client.",
+            ),
+            (
+                "lost_in_delivery",
+                "between first and last",
+                "lost between first and last delivery",
+                "What the established stream lost.",
+            ),
+            (
+                "lost_in_tail",
+                "after the last",
+                "lost after the last delivery",
+                "What was lost when nothing came through any more.",
+            ),
+        )
+    ),
+    _outage(
+        "lost_after_first",
+        "loss from the first delivery on",
+        "fraction",
+        "fraction",
+        "Of the messages published from the first delivered one on: those that were lost, those "
+        "under way apart. It is what a loss figure would be if it did not count discovery.",
+        of=MetricScope.JOINERS,
+        group=DISCOVERY,
+        heading="loss from the first on",
+        without_under_way=True,
+        use=LIMIT,
+        absent=NOTHING_COUNTED,
+    ),
+    _outage(
+        "recovery_time",
+        "time to recover",
+        "ns",
+        "positive",
+        "From the moment when a link or a node is back until a reader has its first message that "
+        "was published after it; of several readers and outages the slowest. Infinite where none "
+        "came until the end, or the node that should publish them never came up; about half a "
+        "message's period at best. A reader for which none was due is not asked.",
+        heading="time to recover",
+        use=PRIMARY | LIMIT,
+        clocks=Clocks.EVENTS,
+        failed=inf,
+    ),
+    _outage(
+        "outage_stall",
+        "silence around an outage",
+        "ns",
+        "positive",
+        "The longest time without an arrival that contains an outage: the outage and what it "
+        "took to recover, counted to the window's edges. Of a stream that did not recover it is "
+        "the least that it can be.",
+        heading="silence",
+        failed=inf,
+    ),
+    _outage(
+        "stall_outside_outages",
+        "longest stall outside of outages",
+        "ns",
+        "positive",
+        "The longest time without an arrival that contains no outage, of trials in which "
+        "something was interrupted or joined late.",
+        of=MetricScope.MESSAGES,
+        heading="longest other stall",
+    ),
+    *(
+        _outage(
+            name,
+            title,
+            "messages",
+            "amount",
+            text + " Once per reader, all outages of a trial together, those under way apart.",
+            heading=heading,
+            better=HIGHER if name == "repaired_after_outage" else LOWER,
+        )
+        for name, heading, title, text in (
+            (
+                "lost_in_outage",
+                "lost in it",
+                "lost in the outage",
+                "Published while a link, a daemon or a service was away, and never delivered.",
+            ),
+            (
+                "repaired_after_outage",
+                "delivered after it",
+                "delivered after the outage",
+                "Published while a link, a daemon or a service was away, and delivered once it was "
+                "back: late, not lost.",
+            ),
+            (
+                "lost_before_recovery",
+                "lost before recovery",
+                "lost before the recovery",
+                "Published when it was back but before the first new message came, and never "
+                "delivered.",
+            ),
+            (
+                "lost_after_recovery",
+                "lost afterwards",
+                "lost after the recovery",
+                "Published after the first new message had come, and never delivered.",
+            ),
+            (
+                "duplicates_after_outage",
+                "duplicates",
+                "duplicates after the outage",
+                "Delivered again, after it was back.",
+            ),
+        )
+    ),
+    _outage(
+        "recovery_bytes",
+        "bytes spent on recovering",
+        "bytes",
+        "amount",
+        "What hosts sent between an outage's end and the recovery of its last reader, without new "
+        "data: discovery, acknowledgements, address resolution, repeats.",
+        heading="bytes to recover",
+    ),
+    _outage(
+        "leftover_files",
+        "files left behind",
+        "count",
+        "amount",
+        "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran "
+        "had exited in order. Directories are not counted.",
+        of=MetricScope.HOSTS,
+        heading="files left behind",
+    ),
+    _outage(
+        "leftover_bytes",
+        "bytes left behind",
+        "bytes",
+        "amount",
+        "What those files take of the memory that /dev/shm and /tmp lie in.",
+        of=MetricScope.HOSTS,
+        heading="bytes in them",
+        whatever_load=True,
+    ),
+    # How lifecycle nodes come up: until when, where they stop, and what that costs.
+    _node(
+        "bring_up_time",
+        "time until all nodes are active",
+        "ns",
+        "positive",
+        "From the launch of a workload's lifecycle nodes until their manager knows that the last "
+        "one is active; infinite where one never is within the window. Starting the programs is "
+        "not in it, opening their sessions is.",
+        heading="all",
+        use=LIMIT | PRIMARY | GROWTH,
+        failed=inf,
+        column="all active",
+    ),
+    _node(
+        "half_up_time",
+        "time until half of the nodes are active",
+        "ns",
+        "positive",
+        "The same until half of the nodes are active.",
+        heading="half",
+        failed=inf,
+        column="half active",
+    ),
+    _node(
+        "never_active",
+        "never active",
+        "fraction",
+        "fraction",
+        "Lifecycle nodes that were not active when the window ended.",
+        heading="never active",
+        column="never",
+        absent=NOTHING_COUNTED,
+    ),
+    *(
+        _node(name, title, "fraction", "fraction", text, absent=NOTHING_COUNTED)
+        for name, title, text in (
+            (
+                "stopped_at_session",
+                "session did not open",
+                "The part of these whose process could not open its session.",
+            ),
+            (
+                "stopped_at_service",
+                "service not available",
+                "The part of these whose session opened, and whose services the manager did not "
+                "see in time.",
+            ),
+            (
+                "stopped_at_configure",
+                "not configured",
+                "The part of these that did not answer in time, or refused, or had not been "
+                "configured when the window ended.",
+            ),
+            ("stopped_at_activate", "not activated", "The same of activating."),
+        )
+    ),
+    _node(
+        "longest_change",
+        "longest change of state",
+        "ns",
+        "positive",
+        "The longest time that the manager waited for one node to be configured or activated, in a "
+        "trial; infinite where one was not answered in time. A service time-out of that length "
+        "would have been enough.",
+        heading="longest change",
+    ),
+    _node(
+        "cpu_per_node",
+        "CPU time per lifecycle node",
+        "ns",
+        "positive",
+        "CPU time of all processes and daemons in the whole window, the start of their sessions, "
+        "the bring-up and the rest after it, divided by the number of lifecycle nodes. Windows of "
+        "different lengths are not comparable.",
+        heading="CPU per node",
+        column="CPU/node",
+    ),
+    _node(
+        "pss_per_node",
+        "memory per lifecycle node",
+        "bytes",
+        "positive",
+        "Proportional set size of all processes and daemons after the window, divided by the "
+        "number of lifecycle nodes.",
+        heading="PSS per node",
+        use=GROWTH,
+        whatever_load=True,
+        column="PSS/node",
+    ),
+)
+"""In the order in which a report lists them."""
+
+FAILED_TRIALS = Metric(
+    "failed_trials",
+    "failed trials",
+    "fraction",
+    "fraction",
+    "Of the trials that ran, those that failed.",
+    better=LOWER,
+    of=MetricScope.TRIALS,
+    group=DELIVERY,
+)
+"""A metric of campaigns and not of a trial, so it is in no list of metrics: `compare` judges it."""

@@ -1,0 +1,118 @@
+"""In which words arms are put in order by the metric that a workload is judged by. A verdict is a
+ratio of that metric; only the median response, which nearly all workloads are judged by, is called
+fast without its name."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import inf
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Better, Metric, MetricScope
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingWords:
+    """`best`: X …, as in *X is the fastest*; `so_much`: X *takes 2× as long*; `alike`: X and Y …;
+    `good`: Y may be as …; `behind`: X is … Z; `worse`: X is …; `by`: do not choose by ….
+    `higher`: whether a larger value is the better one."""
+
+    best: str
+    so_much: str
+    alike: str
+    good: str
+    behind: str
+    worse: str
+    by: str
+    higher: bool = False
+    infinite: str = ""
+    """Why the metric may be infinite; empty where that is for the messages that are lost."""
+
+    def amount(self, arms: int, ratio: str) -> str:
+        """`takes 2× as long` of one arm, `take 2× as long` of several."""
+        text = self.so_much.format(ratio)
+        verb, _, rest = text.partition(" ")
+        return text if arms == 1 else f"{_plural(verb)} {rest}"
+
+    def behind_of(self, other: str) -> str:
+        """`slower than Z`."""
+        return self.behind.format(other)
+
+    def why_infinite(self, what: str) -> str:
+        """Why `what`, a name of the metric, is infinite."""
+        return self.infinite or f"messages that did not arrive reach {what}"
+
+    def as_lower_is_better(self, value: float) -> float:
+        """A value of the metric, or a ratio of two, as what is better when it is smaller."""
+        if not self.higher:
+            return value
+        return 1 / value if value else inf
+
+
+TIME = RankingWords(
+    best="is the fastest",
+    so_much="takes {} as long",
+    alike="are equally fast",
+    good="fast",
+    behind="slower than {}",
+    worse="slower",
+    by="latency",
+)
+_SO_MUCH = {
+    "ns": "takes {} as long",
+    "bytes": "needs {} as much",
+    "cores": "uses {} as much",
+    "s": "uses {} as much",
+    "hz": "reaches {} as much",
+    "bytes/s": "reaches {} as much",
+}
+_BEST = {"ns": "has the shortest {}", "bytes": "needs the least {}", "cores": "uses the least {}"}
+_NO_MESSAGE = ("bytes", "cores")
+"""Units of what an idle process costs, too."""
+
+
+@lru_cache
+def words(metric: str) -> RankingWords:
+    """A metric that this version does not know is called by its name; its lower value is taken for
+    the better one."""
+    if metric == "response_latency_p50":
+        return TIME
+    known = GLOSSARY.get(metric)
+    if known is None:
+        return _by_name(metric, "is the best by {}", "has {} as much", higher=False)
+    higher = known.better is Better.HIGHER
+    unit = "cores" if known.unit == "ns" and known.of is MetricScope.PROCESSES else known.unit
+    best = "has the highest {}" if higher else _BEST.get(unit, "has the lowest {}")
+    ranking = _by_name(phrase(known), best, _SO_MUCH.get(unit, "has {} as much"), higher=higher)
+    if known.of is MetricScope.NODES and known.failed == inf:
+        return replace(ranking, infinite="a node is never active")
+    return ranking
+
+
+def _by_name(title: str, best: str, so_much: str, *, higher: bool) -> RankingWords:
+    return RankingWords(
+        best=best.format(title),
+        so_much=so_much,
+        alike=f"have the same {title}",
+        good="good",
+        behind=f"behind {{}} in {title}",
+        worse="behind",
+        by=title,
+        higher=higher,
+    )
+
+
+def phrase(metric: Metric) -> str:
+    """Within a sentence: `median publish call`, `p99 response latency`."""
+    head, comma, quantile = metric.title.rpartition(", ")
+    return f"{quantile} {head}" if comma else metric.title
+
+
+def is_resource(metric: str) -> bool:
+    """Whether the metric rests on no message."""
+    known = GLOSSARY.get(metric)
+    if known is None:
+        return False
+    return known.unit in _NO_MESSAGE or (known.of is MetricScope.NODES and known.failed == inf)
+
+
+def _plural(verb: str) -> str:
+    return {"is": "are", "has": "have", "reaches": "reach"}.get(verb, verb.removesuffix("s"))

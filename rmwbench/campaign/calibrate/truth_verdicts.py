@@ -1,0 +1,93 @@
+"""The verdict on each injected truth of a finished campaign of the grid."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from rmwbench.campaign.calibrate import checks, grid, recovery
+from rmwbench.campaign.calibrate.grid import GridWorkload
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, TrialLost, Untestable
+from rmwbench.results.machine import machine_model as model
+from rmwbench.results.machine.machine_model import (
+    Truth,
+    TruthCheck,
+)
+
+
+def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
+    """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
+    law."""
+    found = [truth for workload in workloads for truth in _of(evidence, workload)]
+    coverage = recovery.coverage_is_plausible([check for truth in found for check in truth.checks])
+    if coverage is not None:
+        found.append(
+            Truth("95 % of intervals", "all", "all laws", coverage.outcome, (coverage,), None)
+        )
+    return found
+
+
+def _of(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
+    name, arms = workload.name, workload.arms
+    match name:
+        case "stream" | "tail":
+            for arm in arms:
+                for truth, check in checks.truths_of(arm):
+                    yield _judged(
+                        truth,
+                        name,
+                        arm.name,
+                        partial(_checked, check, evidence, name, arm),
+                    )
+        case "twins":
+            yield _judged(
+                "equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms)
+            )
+        case "apart":
+            yield _judged(
+                "1.5 times as slow", name, _both(arms), lambda: checks.apart(evidence, name, arms)
+            )
+        case "path":
+            for arm in arms:
+                truth = "path, a lie" if "lying_path" in arm.options else "path"
+                yield _judged(truth, name, arm.name, partial(checks.path, evidence, name, arm))
+
+
+def _checked(
+    check: Callable[[checks.Subject], Iterable[TruthCheck]],
+    evidence: SyntheticCampaign,
+    workload: str,
+    arm: grid.GridArm,
+) -> Iterable[TruthCheck]:
+    return check(checks.Subject(evidence, workload, arm))
+
+
+def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[TruthCheck]]) -> Truth:
+    try:
+        found = tuple(make())
+    except Untestable as why:
+        return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
+    except (TrialLost, LookupError, ValueError) as why:
+        # A report that lacks what the grid ran, or records that contradict themselves, hold no
+        # truth.
+        text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
+        return Truth(truth, workload, arm, recovery.FAILED, (), text)
+    return Truth(truth, workload, arm, recovery.overall(found), found, None)
+
+
+def _both(arms: Sequence[Any]) -> str:
+    return " and ".join(arm.name for arm in arms)
+
+
+def shown_truths(found: Sequence[Truth], *, void_trials: int) -> model.Truths:
+    """All of them, counted by their outcome."""
+    ends = Counter(truth.outcome for truth in found)
+    return model.Truths(
+        total=len(found),
+        recovered=ends[recovery.RECOVERED],
+        failed=ends[recovery.FAILED],
+        unknown=ends[recovery.UNKNOWN],
+        checks=sum(len(truth.checks) for truth in found),
+        void_trials=void_trials,
+        list_=tuple(found),
+    )

@@ -1,0 +1,171 @@
+"""Plans that cannot tell what they are asked, by arithmetic alone: too few blocks or messages for
+the limits of the suite, or a network that carries no sensible part of what a cell sends.
+
+Limits are held against the most blocks that the suite may run and messages that all arrive: what is
+refused here stays undecided whatever the middleware does. A short version, or what a budget leaves,
+may be too small; then the report says so.
+
+A link that is slower than the load is what many suites want to see, so it is not a mistake. One
+that carries less than a fifth is: whatever the middleware does, four messages of five are lost or
+late, and no difference between middlewares can be seen in the rest.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats.intervals import clopper_pearson
+from rmwbench.campaign.plan.plan import ComparedCells, Plan
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
+from rmwbench.suite.limits import metric_of
+from rmwbench.suite.network.network import Links
+from rmwbench.suite.workload.endpoints import Endpoint
+
+
+def check_enough(plan: Plan, places: Places) -> None:
+    """Raises UserError for the first limit of `outcomes` that no number of good blocks can show to
+    hold."""
+    if plan.suite.outcomes is None or places.shortened:
+        return
+    blocks = max(plan.blocks, plan.suite.blocks.most)
+    if blocks < DECIDABLE_BLOCKS:
+        raise UserError(
+            "too few blocks to decide what is acceptable, whatever arrives",
+            where=places.at("outcomes"),
+            expected=f"at least {DECIDABLE_BLOCKS} blocks",
+            actual=f"{blocks}",
+            fix="raise `blocks`, or leave `outcomes` out",
+        )
+    for comparison in plan.comparisons:
+        if comparison.steady_messages is None:
+            continue
+        for key, limit in plan.suite.outcomes.acceptable.items():
+            needed = _needed(key, limit)
+            there = _messages(comparison) * blocks
+            if there < needed:
+                raise UserError(
+                    f"too few messages to decide `{key}` in {comparison.key}, whatever arrives",
+                    where=places.at("outcomes", "acceptable", key),
+                    expected=f"at least {needed} messages in all blocks",
+                    actual=f"{there} in {blocks} blocks",
+                    fix="lengthen `steady_s`, add blocks, raise the rate, or loosen the limit",
+                )
+
+
+def _messages(comparison: ComparedCells) -> int:
+    """That all readers of a trial may see in its steady state, at most."""
+    readers = sum(endpoint.reads for endpoint in comparison.cells[0].endpoints)
+    return (comparison.steady_messages or 0) * max(1, readers)
+
+
+def _needed(key: str, limit: float) -> int:
+    """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval
+    of 0 of n ends at the limit."""
+    metric = GLOSSARY[metric_of(key)]
+    if metric.kind == "quantile":
+        return messages_needed(metric.q)
+    if metric.kind != "fraction":
+        return 0
+    low, high = 0, 1
+    while clopper_pearson(0, high)[1] > limit:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if clopper_pearson(0, middle)[1] > limit else (low, middle)
+    return high
+
+
+MOST_TIMES = 5
+
+
+@dataclass(frozen=True)
+class Overload:
+    """What is asked of a link or medium and what it carries, in bit/s. `asked` is the least that
+    any middleware sends: payloads alone, and each once per host that reads it, or once in all over
+    a link up."""
+
+    what: str
+    asked_bps: float
+    carried_bps: float
+
+    @property
+    def times(self) -> float:
+        return self.asked_bps / self.carried_bps
+
+    @property
+    def text(self) -> str:
+        """`medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
+        asked, carried = _mbps(self.asked_bps), _mbps(self.carried_bps)
+        return f"{self.what} is asked for {asked} of payload and carries {carried}"
+
+
+def check_overload(cells: Iterable[Cell], places: Places) -> None:
+    """Raises UserError for the first cell whose network carries less than a fifth of what is
+    sent, where its workload does not say that this is the purpose."""
+    for cell in cells:
+        if cell.workload.overload:
+            continue
+        worst = max(overloads(cell), key=lambda one: one.times, default=None)
+        if worst is not None and worst.times > MOST_TIMES:
+            raise UserError(
+                f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.what} carries",
+                where=places.file,
+                expected=f"at most {_mbps(worst.carried_bps)}, or some more",
+                actual=f"{_mbps(worst.asked_bps)} of payload",
+                fix="lower the rate or the size, raise the `rate_mbps`, or write `overload: true` into "
+                "the workload where this is what it measures",
+            )
+
+
+def overloads(cell: Cell) -> Iterator[Overload]:
+    """Every link and medium of the cell that has a rate."""
+    if cell.links is None:
+        return
+    links = cell.links
+    crossing = {
+        (host, way): _crossing_bps(cell, host, way)
+        for host in links.hosts
+        for way in ("up", "down")
+    }
+    for (host, way), asked in crossing.items():
+        if rate := links.spec(host, way).rate_bps:
+            yield Overload(f"the link {way} of host {host}", asked, rate)
+    for name, medium in links.network.media.items():
+        yield Overload(f"medium {name}", _on_medium(links, crossing, name), medium.rate_mbps * 1e6)
+
+
+def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: str) -> float:
+    return sum(
+        asked for (host, way), asked in crossing.items() if links.spec(host, way).medium == name
+    )
+
+
+def _crossing_bps(cell: Cell, host: str, way: str) -> float:
+    """Payload from a host (up) or to it (down), on average from the warm-up on."""
+    span_s = cell.timeline.warmup_s + cell.timeline.steady_s
+    by_number = {one.endpoint: one for one in cell.endpoints}
+    total = 0.0
+    for one in cell.endpoints:
+        if not one.writes or one.saturating or not span_s:
+            continue
+        readers = {by_number[peer].host for peer in one.peers if by_number[peer].reads}
+        passes = (
+            one.host == host and bool(readers - {host})
+            if way == "up"
+            else one.host != host and host in readers
+        )
+        if passes:
+            total += 8 * _written_bytes(one) * one.sent / span_s
+    return total
+
+
+def _written_bytes(one: Endpoint) -> int:
+    written = one.reply_type if one.kind == "service" and one.reply_type is not None else one.type
+    return written.payload_bytes
+
+
+def _mbps(bps: float) -> str:
+    return f"{bps / 1e6:.4g} Mbit/s"

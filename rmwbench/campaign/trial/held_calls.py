@@ -1,0 +1,166 @@
+"""Publishers whose publish call does not return: what was due meanwhile and not sent is *never
+sent*, and for how long the call was held is told.
+
+A call leaves its record when it returns, so an open one is known by what is missing: its schedule
+has not ended though its time is over, and messages that were due have no record. Of publishers that
+share a thread the call is of the one whose next message was due first, since the thread takes
+messages up in this order; the others wait for it, and one that has sent all owes nothing. A thread
+that has not ended though all of it was sent is the worker's own fault, and no result.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_flag
+from rmwbench.codes import FAILED, UNFINISHED, WAITS, Code, Reason
+from rmwbench.lab.process import records
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.timeline import to_ns
+from rmwbench.suite.workload.endpoints import Endpoint
+from rmwbench.suite.workload.schedule import WITHOUT
+from rmwbench.words.numbers import counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class Held:
+    """An endpoint whose schedule has not ended. `since_ns`: when the call began that holds it, or
+    when it began to wait for that call, as far as records tell, on the reference clock. `left`:
+    messages that were due and have no record, None where no schedule says how many (relays,
+    services, saturation). `last_seq`: the last one that was sent. `behind`: the endpoint of the same
+    thread that made the call; None where it is its own."""
+
+    endpoint: Endpoint
+    since_ns: int
+    left: int | None
+    last_seq: int | None
+    behind: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OpenSchedule:
+    """As its records tell: `due_ns` is when its next message was due and `returned_ns` when its last
+    call returned, or it began, on the reference clock; the others as of `Held`."""
+
+    endpoint: Endpoint
+    due_ns: int
+    returned_ns: int
+    left: int | None
+    last_seq: int | None
+
+    def held(self, since_ns: int, behind: int | None = None) -> Held:
+        return Held(
+            endpoint=self.endpoint,
+            since_ns=max(self.due_ns, since_ns),
+            left=self.left,
+            last_seq=self.last_seq,
+            behind=behind,
+        )
+
+
+def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
+    """From when until when an endpoint was to send, on its worker's clock."""
+    window = outcome.times.window
+    assert window is not None
+    own = outcome.endpoints.starts.get(
+        endpoint.endpoint, outcome.times.windows.get(endpoint.process, window)
+    )
+    if endpoint.life.end_s is None:
+        return own
+    leaves_ns = outcome.times.windows.get(endpoint.process, window).steady_ns
+    leaves_ns += to_ns(endpoint.life.end_s)
+    return TrialWindow(own.start_ns, own.steady_ns, min(own.end_ns, leaves_ns))
+
+
+def held(outcome: TrialOutcome, files: Mapping[str, int]) -> list[Held] | None:
+    """Those that were started and have not finished; None where all of one thread was sent. `files`
+    are the workers' records."""
+    sent = _sent(outcome, files)
+    unfinished = outcome.endpoints.started - outcome.endpoints.finished.keys()
+    threads: dict[Hashable, list[_OpenSchedule]] = defaultdict(list)
+    for endpoint in outcome.order.cell.endpoints:
+        if endpoint.endpoint in unfinished:
+            one = _open_schedule(outcome, endpoint, sent.get(endpoint.endpoint))
+            threads[_thread(outcome.order.cell, endpoint)].append(one)
+    if any(all(one.left == 0 for one in thread) for thread in threads.values()):
+        return None
+    return [one for thread in threads.values() for one in _of_thread(thread)]
+
+
+def tell_unfinished(outcome: TrialOutcome, one: Held) -> None:
+    """An event for the ledger, and a flag; neither of one that has sent all, and only waits."""
+    number = one.endpoint.endpoint
+    outcome.endpoints.unfinished[number] = one.last_seq
+    if one.left == 0:
+        return
+    now_ns = time.monotonic_ns()
+    held_ns = max(0, now_ns - one.since_ns)
+    caller = number if one.behind is None else one.behind
+    text = f"a publish call of endpoint {caller} had not returned after {held_ns / 1e9:.3g} s"
+    if one.behind is not None:
+        text += f", and endpoint {number} waited for it on the same thread"
+    if one.left:
+        text += f", and {counted(one.left, 'message')} of its schedule had not been sent"
+    process = one.endpoint.process
+    code = None if one.behind is None else WAITS
+    note(outcome, process, UNFINISHED, now_ns, endpoint=number, value=held_ns, text=text, code=code)
+    note_flag(outcome, Reason(Code.HELD, f"held: {text}"), now_ns, process)
+
+
+def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
+    """What sends for it: a thread of its own, or one for all that begin with it."""
+    sender = endpoint.sender
+    if cell.schedule != "shared" or sender is None or endpoint.endpoint not in cell.sharing:
+        return endpoint.endpoint
+    return sender.process, sender.late
+
+
+def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[Held]:
+    """The one whose call does not return, and those that wait for it."""
+    caller = min((one for one in thread if one.left != 0), key=lambda one: one.due_ns)
+    call = caller.held(max(one.returned_ns for one in thread))
+    yield call
+    for one in thread:
+        if one is not caller:
+            yield one.held(call.since_ns, behind=caller.endpoint.endpoint)
+
+
+def _open_schedule(
+    outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | None
+) -> _OpenSchedule:
+    own = schedule_of(outcome, endpoint)
+    attempted = 0 if rows is None else len(rows)
+    arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
+    left, due_ns, returned_ns = None, own.start_ns, own.start_ns
+    if arrival is not None and arrival["kind"] not in WITHOUT:
+        left = max(0, planned(arrival, own.end_ns - own.start_ns) - attempted)
+        if left:
+            (due_ns,) = never_sent_due_ns(arrival, own.start_ns, attempted, 1)
+    last_seq = None
+    if rows is not None and attempted:
+        returned_ns = int(rows["return_ns"].max())
+        through = rows["seq"][(rows["flags"] & FAILED) == 0]
+        last_seq = int(through.max()) if len(through) else None
+    clock = outcome.clock_of(endpoint.process)
+    return _OpenSchedule(
+        endpoint=endpoint,
+        due_ns=int(clock.to_reference(due_ns)),
+        returned_ns=int(clock.to_reference(returned_ns)),
+        left=left,
+        last_seq=last_seq,
+    )
+
+
+def _sent(outcome: TrialOutcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
+    found: dict[int, np.ndarray] = {}
+    for fd in files.values():
+        try:
+            sections = records.read(fd, outcome.order.nonce)
+        except records.RecordsDamaged:
+            continue  # told when the trial's records are taken
+        found |= {s.endpoint: s.rows for s in sections if s.kind == records.SENT}
+    return found

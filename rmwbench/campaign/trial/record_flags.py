@@ -1,0 +1,177 @@
+"""What the records of a trial say against it, as flags: messages that a killed process held,
+publishers that made each other late, a trial in which nothing arrived."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rmwbench.campaign.trial.attest import shared_segments
+from rmwbench.campaign.trial.outcome import TrialOutcome, note_flag
+from rmwbench.codes import FAILED, FOREIGN, WARMUP, Code, Reason
+from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
+
+KILLED = "killed_s"
+"""What an event `killed` says of a worker; of a daemon it is `daemons_end_s`."""
+
+
+def tell_held(outcome: TrialOutcome) -> None:
+    """Adds to each worker's event `killed` how many messages it held, by its own records, which
+    outlive it: a message that was taken has a record before its consumer keeps it (`hold_ms`), and
+    the record has no time of consumption until it is given back. One that was to hold some and held
+    none is a flag: its trial says nothing about what becomes of them."""
+    cell = outcome.order.cell
+    for event in [e for e in outcome.events if e["event"] == "killed" and e.get("text") == KILLED]:
+        mine = {e.endpoint: e for e in cell.endpoints if e.process == event["process"]}
+        held = sum(
+            int(np.count_nonzero(section.rows["consumed_ns"] == 0))
+            for section in outcome.sections
+            if section.kind == RECEIVED and section.endpoint in mine
+        )
+        if any(e.hold_ns for e in mine.values()):
+            event["text"] = f"{KILLED} while holding {held} message{'' if held == 1 else 's'}"
+            if not held:
+                text = (
+                    f"killed: {event['process']} held no message at that moment, though its "
+                    "consumer keeps each"
+                )
+                note_flag(outcome, Reason(Code.KILLED, text), event["time_ns"], event["process"])
+
+
+LATE_NS = 100_000
+"""A schedule thread that is only woken is later than this on a busy machine alone."""
+SHARE = 0.01
+
+
+def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
+    """A flag per publisher or client of which at least 1 % of the steady messages waited more than
+    0.1 ms for the publish call of another one that shares its thread, as timers share a
+    single-threaded executor (`schedule: shared`): its response latency holds the harness's own
+    queue."""
+    cell = outcome.order.cell
+    if cell.schedule != "shared":
+        return
+    senders = {sender.endpoint: sender for sender in cell.senders}
+    by_thread: dict[tuple[str, Any], list[RecordSection]] = defaultdict(list)
+    for section in outcome.sections:
+        if section.kind == SENT and section.endpoint in cell.sharing and len(section.rows):
+            sender = senders[section.endpoint]
+            by_thread[sender.process, sender.late].append(section)
+    for (process, _), sections in by_thread.items():
+        for endpoint, share, longest_ns in _held_up(sections):
+            if share >= SHARE:
+                yield Reason(
+                    Code.LATE_BY_SIBLING,
+                    f"late_by_sibling: {100 * share:.2g} % of the messages of endpoint {endpoint} "
+                    f"waited for the publish call of another publisher of process {process}, at "
+                    f"most {longest_ns / 1e6:.3g} ms",
+                )
+
+
+def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
+    """Per publisher: the share of its steady messages that a sibling held up, and the longest time
+    in ns."""
+    columns = {
+        name: np.concatenate([section.rows[name] for section in sections]).astype(np.int64)
+        for name in ("intended_ns", "begun_ns", "return_ns", "flags")
+    }
+    owner = np.concatenate([np.full(len(section.rows), section.endpoint) for section in sections])
+    order = np.argsort(columns["begun_ns"], kind="stable")
+    columns = {name: values[order] for name, values in columns.items()}
+    owner = owner[order]
+    # One thread: what was sent just before a message is what it waited for, if it was due by then.
+    waited_ns = np.zeros(len(owner), np.int64)
+    waited_ns[1:] = columns["return_ns"][:-1] - columns["intended_ns"][1:]
+    by_sibling = np.zeros(len(owner), bool)
+    by_sibling[1:] = owner[1:] != owner[:-1]
+    held_up = by_sibling & (waited_ns > LATE_NS)
+    steady = (columns["flags"] & WARMUP) == 0
+    for endpoint in np.unique(owner):
+        mine = steady & (owner == endpoint)
+        if mine.any():
+            held = mine & held_up
+            longest_ns = int(waited_ns[held].max()) if held.any() else 0
+            yield int(endpoint), float(held.sum() / mine.sum()), longest_ns
+
+
+@dataclass(frozen=True)
+class Silence:
+    """Messages that were published though none arrived at any reader; with what is known of it."""
+
+    published: int
+    readers: int
+    wake_ups: int | None
+    segments: tuple[str, ...]
+
+    def text(self) -> str:
+        """One sentence with its evidence; it names no cause, for none is known."""
+        readers = "1 reader" if self.readers == 1 else f"{self.readers} readers"
+        woke = (
+            "it is not known how often"
+            if self.wake_ups is None
+            else f"{self.wake_ups} times in the window"
+        )
+        segments = ", ".join(self.segments) or "none"
+        return (
+            f"delivered_nothing: {self.published} messages were published and none arrived at any "
+            f"of {readers}, though all endpoints had matched; processes with readers woke {woke}; "
+            f"shared segments that writer and reader map: {segments}"
+        )
+
+
+def delivered_nothing(outcome: TrialOutcome) -> Iterator[Reason]:
+    """The flag of a done trial on one host in which reliable writers published and no reader got
+    anything; none where something arrived, or where the trial itself takes readers, daemons or the
+    network away."""
+    silence = None if outcome.failure else _silence(outcome)
+    if silence is not None:
+        yield Reason(Code.DELIVERED_NOTHING, silence.text())
+
+
+def _silence(outcome: TrialOutcome) -> Silence | None:
+    cell = outcome.order.cell
+    workload = cell.workload
+    provoked = (
+        cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
+    )
+    provoked = provoked or cell.may_be_silent
+    if provoked or cell.links is not None or cell.real is not None or outcome.endpoints.not_joined:
+        return None
+    readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}
+    writers = {
+        e.endpoint
+        for e in cell.endpoints
+        if e.writes and e.peers and e.qos.wire()["reliability"] == "reliable"
+    }
+    published = arrived = 0
+    for section in outcome.sections:
+        flags = section.rows["flags"]
+        if section.kind == SENT and section.endpoint in writers:
+            published += int(np.count_nonzero((flags & FAILED) == 0))
+        elif section.kind == RECEIVED and section.endpoint in readers:
+            arrived += int(np.count_nonzero((flags & FOREIGN) == 0))
+    if not readers or not published or arrived:
+        return None
+    return Silence(
+        published, len(readers), _wake_ups(outcome, readers), tuple(shared_segments(outcome))
+    )
+
+
+def _wake_ups(outcome: TrialOutcome, readers: set[int]) -> int | None:
+    """Voluntary context switches of the readers' processes within the window; None where they were
+    not counted."""
+    processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}
+    total = 0
+    for process in processes:
+        usage = {
+            one["at"]: one for one in outcome.sampling.collected.get(process, {}).get("usage", [])
+        }
+        edges = [
+            usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")
+        ]
+        if None in edges:
+            return None
+        total += edges[1] - edges[0]
+    return total

@@ -1,0 +1,117 @@
+"""The network between the hosts of a trial, in the trial's life: up and tried before anything else,
+ended after everything else; what it was not becomes a flag, or voids the trial.
+
+A trial on one host has none, and passes here without a word.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+from rmwbench.analysis.records import frames
+from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.outcome import TrialOutcome, note, step
+from rmwbench.codes import Code, Reason
+from rmwbench.lab.host import HostBroken, Hosts
+from rmwbench.lab.network import Emulation, NetworkBroken
+from rmwbench.lab.network.switch import log_records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.suite.network.network import Links
+from rmwbench.words.numbers import counted
+
+
+@contextlib.contextmanager
+def network_between(outcome: TrialOutcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
+    """The network of a trial with several hosts, else None."""
+    links = outcome.order.cell.links
+    if links is None:
+        yield None
+        return
+    with contextlib.closing(Emulation(crew, hosts, links, _log_room(outcome, links))) as network:
+        yield network
+
+
+def network_up(outcome: TrialOutcome, crew: Crew, network: Emulation | None) -> None:
+    """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the
+    lab breaks, UserError where the link is not built."""
+    if network is None:
+        return
+    with step(outcome, "network"):
+        network.spawn()
+        crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+        network.up(outcome.order.seed)
+    with step(outcome, "network_probe"):
+        network.probe()
+    for finding in network.findings:
+        if finding.void:
+            raise NetworkBroken(finding.text, machine=finding.machine)
+
+
+def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
+    """Takes what it wrote down, also of a trial that failed: where messages stayed is then the
+    question. Raises nothing. A failure here voids the trial only if the workers' accounts were
+    collected; otherwise the trial has failed already."""
+    if network is None or not network.is_up:
+        return
+    window = outcome.times.window
+    begin_ns, end_ns = (window.steady_ns, window.end_ns) if window else (0, 1 << 62)
+    with step(outcome, "network_end"):
+        try:
+            network.end(begin_ns, end_ns, noted(outcome))
+        except (NetworkBroken, HostBroken, WorkerFailed) as broken:
+            if outcome.sampling.collected:
+                outcome.network.broken = broken_reason(broken)
+    outcome.probes += network.rows
+    outcome.network.findings += network.findings
+    outcome.network.frames = network.frames
+    outcome.network.counters = network.counters
+    if network.unlogged and network.document is not None:
+        outcome.network.unlogged = network.unlogged
+        outcome.network.counters += frames.rows(network.document["periods"], network.unlogged)
+    outcome.files |= network.files
+
+
+def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
+    """Notes a change of a host's network as an event `network`."""
+    return lambda host, what, done_ns: note(outcome, host, "network", done_ns, text=what)
+
+
+def network_voids(outcome: TrialOutcome) -> Iterator[Reason]:
+    """Of the findings that no result can bear."""
+    for finding in outcome.network.findings:
+        if finding.void:
+            yield _network_reason(finding.text, finding.machine)
+
+
+def network_flags(outcome: TrialOutcome) -> Iterator[Reason]:
+    for finding in outcome.network.findings:
+        if not finding.void:
+            yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
+    if unlogged := outcome.network.unlogged:
+        text = f"{counted(unlogged, 'frame')} found no room in the log and stand in counts alone"
+        yield Reason(Code.FRAMES_UNLOGGED, f"frames_unlogged: {text}")
+
+
+def broken_reason(broken: NetworkBroken | HostBroken | WorkerFailed) -> Reason:
+    """The reason that voids a trial whose network, or the worker or host that runs it, broke."""
+    if isinstance(broken, WorkerFailed):
+        return _network_reason(broken.reason(), machine=False)
+    return _network_reason(str(broken), isinstance(broken, NetworkBroken) and broken.machine)
+
+
+def _network_reason(text: str, machine: bool) -> Reason:
+    return Reason(Code.NETWORK, ("machine: " if machine else "") + f"network: {text}", machine)
+
+
+def _log_room(outcome: TrialOutcome, links: Links) -> int:
+    cell = outcome.order.cell
+    counts = [
+        (
+            e.capacity,
+            e.type.payload_bytes + (e.reply_type.payload_bytes if e.reply_type else 0),
+            len(e.peers),
+        )
+        for e in cell.endpoints
+        if e.writes
+    ]
+    return log_records(links, counts, cell.timeline.duration_s)

@@ -1,0 +1,103 @@
+"""The sources of frames in the life of a trial: started before the workers, and judged by their own
+rate.
+
+A source that does not keep its rate voids the trial: what it did not make, no middleware can carry,
+and the publisher then sends old frames. The machine alone may not be the cause (an arm may have
+taken the processors), so such a trial is not repeated. Nothing here looks at what arrived.
+"""
+
+from collections.abc import Iterator
+
+from rmwbench.campaign.trial.outcome import TrialOutcome, note, step
+from rmwbench.codes import Code, Reason
+from rmwbench.lab.camera import frame_source
+from rmwbench.lab.camera.frame_source import FrameSources
+from rmwbench.lab.sampling.sampler import Samplers
+
+KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
+"""At 98 % one frame in fifty is missing. What is late by less than two periods no message
+notices."""
+
+
+def start_sources(outcome: TrialOutcome, sources: FrameSources, sampler: Samplers) -> None:
+    """Once the sampler runs. Raises SourceBroken."""
+    if not sources:
+        return
+    with step(outcome, "sources"):
+        try:
+            sources.start()
+            sources.wait()
+        finally:
+            outcome.files |= sources.logs()
+    for process, pid, role, host in sources.pids:
+        sampler.watch([(process, pid, role)], host)
+
+
+def take_sources(outcome: TrialOutcome, sources: FrameSources) -> None:
+    """What they did in the window."""
+    if not sources or outcome.times.window is None:
+        return
+    window = outcome.times.window
+    outcome.beside.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
+    outcome.probes += frame_source.probes(outcome.beside.sources)
+    for one in outcome.beside.sources:
+        text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
+        text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
+        text += f"; LZ4 makes them {one.lz4_ratio:.3g} times smaller" if one.lz4_ratio else ""
+        note(
+            outcome,
+            f"frames {one.endpoint}",
+            "source",
+            window.end_ns,
+            endpoint=one.endpoint,
+            text=text,
+        )
+
+
+def source_voids(outcome: TrialOutcome) -> Iterator[Reason]:
+    for one in outcome.beside.sources:
+        if one.ended is not None:
+            yield _source_reason(
+                f"what makes the frames of endpoint {one.endpoint} ended within the trial"
+            )
+        elif one.kept < KEPT_VOID:
+            yield _source_reason(
+                f"the source made {one.made} of the {one.due} frames of endpoint {one.endpoint} "
+                f"that were due in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no "
+                "more processor time for it"
+            )
+
+
+def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
+    for one in outcome.beside.sources:
+        late = (one.late + one.due - one.made) / one.due if one.due else 0.0
+        if late > LATE_FLAG:
+            yield _source_reason(
+                f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a "
+                "period late"
+            )
+        counters = _source_counters(outcome, one.endpoint)
+        repeated = counters.get("frames_repeated", 0)
+        sent = counters.get("frames_fresh", 0) + repeated
+        if sent and repeated / sent > REPEATED_FLAG:
+            share = 100 * repeated / sent
+            yield _source_reason(
+                f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before "
+                "once more"
+            )
+        if torn := counters.get("frames_torn"):
+            yield _source_reason(
+                f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied"
+            )
+
+
+def _source_reason(text: str) -> Reason:
+    return Reason(Code.SOURCE, f"source: {text}")
+
+
+def _source_counters(outcome: TrialOutcome, endpoint: int) -> dict[str, int]:
+    for reply in outcome.sampling.collected.values():
+        if found := reply.get("endpoints", {}).get(str(endpoint)):
+            counters: dict[str, int] = found.get("counters", {})
+            return counters
+    return {}

@@ -1,0 +1,54 @@
+"""Which machines are alike: those whose facts are all equal. Machines that differ are never in one
+comparison.
+
+Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB;
+everything else that changes what a message costs is taken as it is said.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Facts = dict[str, Any]
+
+
+def facts(card: Mapping[str, Any]) -> Facts:
+    """Of a machine card (`rmwbench.lab.machine.describe`). What a machine does not say is None."""
+    hardware, kernel = card["hardware"], card["kernel"]
+    memory = hardware.get("memory_bytes")
+    return {
+        "architecture": hardware.get("architecture"),
+        "cpu_model": hardware.get("cpu_model"),
+        "cores_online": hardware.get("cores_online"),
+        "cores_usable": hardware.get("cores_usable"),
+        "smt_active": hardware.get("smt_active"),
+        "governor": hardware.get("governor"),
+        "turbo": hardware.get("turbo"),
+        "virtualization": hardware.get("virtualization"),
+        "memory_gib": None if memory is None else round(memory / (1 << 30)),
+        "kernel": kernel.get("release"),
+    }
+
+
+def fingerprint(found: Facts) -> str:
+    """12 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def differences(ours: Facts, theirs: Facts) -> str:
+    """`kernel 6.1.0 instead of 6.8.0, …`: how another machine differs from ours."""
+    return ", ".join(
+        f"{name} {theirs.get(name)} instead of {ours[name]}"
+        for name in ours
+        if theirs.get(name) != ours[name]
+    )
+
+
+def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
+    """Names of machines that are alike, the largest group first; of equally large ones the one seen
+    first."""
+    found: dict[str, list[str]] = {}
+    for name, what in machines:
+        found.setdefault(fingerprint(what), []).append(name)
+    return sorted(found.values(), key=len, reverse=True)

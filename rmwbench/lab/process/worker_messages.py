@@ -1,0 +1,192 @@
+"""What each reply and event of the worker protocol (docs/formats/worker-protocol.md) must contain for
+us to go on. It is checked on arrival, so that a worker's mistake is reported as that worker's, and
+not as an exception later. Anything beyond is ignored, as the protocol says."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+
+EndpointNumber = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,10}$")]
+"""A key of a JSON object, so it is a number in text, below 2^32."""
+
+
+class _MessagePart(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+
+class _FirstMessage(_MessagePart):
+    endpoint: int
+    writer: int
+    time_ns: int
+
+
+class _Finished(_MessagePart):
+    endpoint: int
+    scheduled: int
+    sent: int
+    failed: int
+    never_sent: int
+    last_seq: int | None = None
+    time_ns: int
+
+
+class _Log(_MessagePart):
+    level: str
+    message: str
+
+
+class _Step(_MessagePart):
+    node: str
+    step: Literal["service", "configure", "activate"]
+    outcome: Literal["done", "timed_out", "refused"]
+    asked_ns: int
+    time_ns: int
+
+
+class _Granted(_MessagePart):
+    qos: dict[str, Any]
+    publish_mode: str | None = None
+    wait: str | None = None
+    take: Literal["typed", "raw", "lent"] | None = None
+    when_full: (
+        Literal[
+            "blocks", "overwrites_at_writer", "drops_at_writer", "drops_at_reader", "never_full"
+        ]
+        | None
+    ) = None
+
+
+class _Configuration(_MessagePart):
+    format: str
+    text: str
+
+
+class _Opened(_MessagePart):
+    configuration: _Configuration | None = None
+    time_ns: int | None = None
+
+
+class _Created(_MessagePart):
+    endpoints: dict[EndpointNumber, _Granted]
+    time_ns: int | None = None
+
+
+class _Started(_MessagePart):
+    schedule: Literal["own", "shared"] | None = None
+
+
+class _MatchedEndpoint(_MessagePart):
+    matched: int
+    time_ns: int
+
+
+class _Matched(_MessagePart):
+    endpoints: dict[EndpointNumber, _MatchedEndpoint]
+
+
+class _Probed(_MessagePart):
+    sent: dict[EndpointNumber, int] = {}
+
+
+class _ProbesHeard(_MessagePart):
+    count: int
+    seen: int
+
+
+class _Settled(_MessagePart):
+    quiet: bool
+    heard: dict[EndpointNumber, dict[EndpointNumber, _ProbesHeard]]
+
+
+class _Drained(_MessagePart):
+    complete: bool
+    time_ns: int
+
+
+class _Usage(_MessagePart):
+    at: str
+    time_ns: int
+    cpu_ns: int | None = None
+    voluntary_switches: int | None = None
+    involuntary_switches: int | None = None
+    minor_faults: int | None = None
+    major_faults: int | None = None
+    allocations: int | None = None
+    allocated_bytes: int | None = None
+    frees: int | None = None
+    interfaces: dict[str, dict[str, int]] = {}
+    udp: dict[str, int] | None = None
+
+
+class _Segment(_MessagePart):
+    name: str
+    rss_bytes: int
+    pss_bytes: int
+
+
+class _Memory(_MessagePart):
+    rss_bytes: int | None = None
+    pss_bytes: int | None = None
+    peak_rss_bytes: int | None = None
+    virtual_bytes: int | None = None
+    records_rss_bytes: int | None = None
+    threads: int | None = None
+    shared_segments: list[_Segment] = []
+
+
+class _Evidence(_MessagePart):
+    path: str
+    messages: int
+
+
+class _Account(_MessagePart):
+    publish_failures: int | None = None
+    reader_drops: int | None = None
+    counters: dict[str, int] = {}
+    evidence: list[_Evidence] = []
+
+
+class _Collected(_MessagePart):
+    usage: list[_Usage]
+    memory: _Memory
+    endpoints: dict[EndpointNumber, _Account]
+
+
+class _Clock(_MessagePart):
+    received_ns: int
+    sent_ns: int
+
+
+EVENTS: dict[str, type[BaseModel]] = {
+    "first_message": _FirstMessage,
+    "finished": _Finished,
+    "log": _Log,
+    "step": _Step,
+}
+REPLIES: dict[str, type[BaseModel]] = {
+    "open": _Opened,
+    "create": _Created,
+    "match": _Matched,
+    "probe": _Probed,
+    "settle": _Settled,
+    "start": _Started,
+    "drain": _Drained,
+    "collect": _Collected,
+    "clock": _Clock,
+}
+
+
+def event_model(event: dict[str, Any]) -> type[BaseModel] | None:
+    """What an event must contain; None for one that we do not know."""
+    name = event["event"]
+    return EVENTS.get(name) if isinstance(name, str) else None
+
+
+def message_problem(model: type[BaseModel], message: dict[str, Any]) -> str | None:
+    """What is wrong with an event or with the `ok` of a reply, or None."""
+    try:
+        model.model_validate(message)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return None

@@ -1,0 +1,117 @@
+"""What a committee's report is of: the middlewares with version, release and build, and the machines
+with the dates of their measurements."""
+
+from collections.abc import Iterator
+
+from rmwbench.bundle.campaign_json import DescribedMiddleware
+from rmwbench.published.committee.report_parts import Report, SectionPart
+from rmwbench.report.view import Block, Table, TableCell, Text
+from rmwbench.results.answer.facts import names
+from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.compare.compare_model import MetricRow
+from rmwbench.results.selection import select
+from rmwbench.words import numbers as fmt
+
+VERSIONS_TITLE = "Versions, machines and dates"
+
+
+def versions(report: Report) -> Iterator[Block]:
+    """Each middleware once per version, then each machine."""
+    found: dict[tuple[str, str | None], DescribedMiddleware] = {}
+    sections: dict[tuple[str, str | None], int] = {}
+    for part in report.measured:
+        compared = {arm.middleware for arm in part.arms.values()}
+        for one in part.middlewares:
+            if one.middleware in compared:
+                found.setdefault((one.middleware, one.version), one)
+                sections[one.middleware, one.version] = (
+                    sections.get((one.middleware, one.version), 0) + 1
+                )
+    rows = [
+        (
+            one.middleware,
+            one.version or "not known",
+            one.release_date or "not known",
+            _build_words(one),
+            str(sections[key]),
+        )
+        for key, one in sorted(
+            found.items(), key=lambda item: (item[1].layer == "native", item[0][0])
+        )
+    ]
+    yield Table(("middleware", "version", "released", "build", ("sections", True)), rows)
+    yield Table(
+        ("machine", "measured", ("sections", True), ("trials", True)), list(_machines(report))
+    )
+
+
+def _build_words(one: DescribedMiddleware) -> str:
+    words = {name: value for name, value in one.build.items() if isinstance(value, str)}
+    return "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in words.items())
+
+
+def _machines(report: Report) -> Iterator[tuple[str, str, str, str]]:
+    summaries = dict.fromkeys(part.answer.machine.summary for part in report.measured)
+    for summary in summaries:
+        parts = [part for part in report.measured if part.answer.machine.summary == summary]
+        dates = dict.fromkeys(sorted(str(part.answer.campaign.created_utc)[:10] for part in parts))
+        trials = sum(part.answer.campaign.trials.done for part in parts)
+        yield (summary, names(list(dates)), str(len(parts)), fmt.significant_count(trials))
+
+
+COSTS_TITLE = "What the RMWs add to their libraries"
+LIBRARIES = {
+    "rclcpp/rmw_cyclonedds_cpp": "cyclonedds",
+    "rclcpp/rmw_fastrtps_cpp": "fastdds",
+    "rclcpp/rmw_zenoh_cpp": "zenoh",
+}
+
+
+def costs(report: Report) -> Iterator[Block]:
+    rows: list[list[TableCell | str]] = []
+    for part in report.measured:
+        for library, rmw in _pairs(part):
+            rows += [_cost_row(part, row) for row in _compared(report, part, library, rmw)]
+    if not rows:
+        yield Text("No section has an RMW and its library beside each other.")
+        return
+    yield Text(
+        "The RMW divided by its library, both as installed, in the primary metric of each "
+        "workload: interval, and whether it is decided. Their versions may differ (page of "
+        "versions)."
+    )
+    yield Table(("section: cell", "metric", "library", "RMW", "ratio", "verdict"), rows)
+
+
+def _pairs(part: SectionPart) -> Iterator[tuple[str, str]]:
+    """(library, RMW), the arms of a section that set nothing."""
+    plain = {
+        arm.middleware: name for name, arm in part.arms.items() if not arm.sets and not arm.modes
+    }
+    for rmw, library in LIBRARIES.items():
+        if rmw in plain and library in plain:
+            yield plain[library], plain[rmw]
+
+
+def _compared(report: Report, part: SectionPart, library: str, rmw: str) -> Iterator[MetricRow]:
+    place = report.session.place(part.section)
+    primary = {workload.name: workload.primary_metric for workload in part.answer.workloads}
+    found = compare(
+        select(f"{place}:arm={library}"),
+        select(f"{place}:arm={rmw}"),
+        metrics=tuple(dict.fromkeys(primary.values())),
+    )
+    yield from (row for row in found.rows if row.metric == primary.get(row.workload))
+
+
+def _cost_row(part: SectionPart, row: MetricRow) -> list[TableCell | str]:
+    where = row.cell.rpartition(", ")[0] or row.cell
+    topic = f", {row.topic}" if row.topic else ""
+    return [
+        f"{part.section.title}: {where}{topic}",
+        row.title,
+        row.arm_a,
+        row.arm_b,
+        fmt.ratio(row.ratio).full,
+        str(row.verdict),
+    ]

@@ -1,0 +1,437 @@
+"""Where published data lies: a file, a directory or a tar archive (gz, bz2, xz), read one file at a
+time.
+
+Nothing is unpacked and an archive is read once, front to back, so that memory is one file whatever
+the size of the whole. Links and devices are skipped and named: data files are plain files. Where a
+list of checksums (`SHA256SUMS`, as sha256sum writes them) comes with the data, in a folder, above it
+or in an archive, every file that it names is checked, and must be there."""
+
+import csv
+import errno
+import hashlib
+import lzma
+import os
+import re
+import stat
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from pydantic import ValidationError
+
+from rmwbench.errors import UserError
+from rmwbench.published.importers.archive import Archive, is_archive
+
+
+def shown(path: Path | str) -> str:
+    """A path for a message: what does not print is escaped, so that a message keeps its lines."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode()
+        for c in str(path)
+    )
+
+
+def is_text(name: str) -> bool:
+    """Whether a name is UTF-8 without line breaks and other control characters."""
+    return name.isprintable()
+
+
+CHECKSUMS = "SHA256SUMS"
+CHECKSUM_LINE = re.compile(r"(?P<sha256>[0-9a-fA-F]{64}) [ *](?P<name>.+)")
+HIGHEST = 6
+"""Folders above the data that are looked at for a list."""
+
+
+@dataclass
+class Checksums:
+    """What one list says: path relative to the list's folder → SHA-256; `checked` are those that
+    were met."""
+
+    where: str
+    wanted: dict[str, str]
+    checked: set[str] = field(default_factory=set)
+
+    def check(self, name: str, sha256: str, where: str) -> None:
+        """UserError where the list has another value for this name; a name that it does not have is
+        passed over."""
+        if name not in self.wanted:
+            return
+        if self.wanted[name] != sha256:
+            raise UserError(
+                f"this file is not the one in {self.where}",
+                where=where,
+                expected=f"SHA-256 {self.wanted[name]}",
+                actual=sha256,
+                fix="fetch the data again, or remove the list if you changed the file yourself",
+            )
+        self.checked.add(name)
+
+    def must_be_whole(self, below: str) -> None:
+        """Raises UserError unless every name below this folder (`""`: all) was checked."""
+        prefix = f"{below}/" if below else ""
+        missing = [n for n in self.wanted if n.startswith(prefix) and n not in self.checked]
+        if missing:
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            raise UserError(
+                "files that the list of checksums names are not here",
+                where=self.where,
+                expected=f"{len(self.wanted)} files",
+                actual=f"no {shown(missing[0])}{more}",
+                fix="fetch the data again, or remove the list if you want a part of it",
+            )
+
+
+def checksums_in(text: bytes, where: str) -> Checksums:
+    """The content of a list. Raises UserError for a line that is not an entry of it."""
+    wanted: dict[str, str] = {}
+    for number, line in enumerate(text.decode("utf-8", "surrogateescape").splitlines(), start=1):
+        if not line.strip():
+            continue
+        match = CHECKSUM_LINE.fullmatch(line)
+        name = "" if match is None else str(PurePosixPath(match["name"]))
+        digest = None if match is None else match["sha256"].lower()
+        if digest is None or wanted.get(name, digest) != digest:
+            raise UserError(
+                "not a list of checksums",
+                where=f"{where}:{number}",
+                expected="64 hexadecimal digits, two blanks, a name; each name once",
+                actual=repr(line[:80]),
+            )
+        wanted[name] = digest
+    return Checksums(where, wanted)
+
+
+def checksums_above(path: Path) -> tuple[Checksums, str] | None:
+    """The nearest list in the folder of a path or above it that names something at or below the
+    path, and the path relative to the list's folder (`""`: that folder itself).
+    """
+    resolved = path.resolve()
+    for folder in _folders_above(resolved):
+        place = folder / CHECKSUMS
+        try:
+            text = place.read_bytes()
+        except OSError:
+            continue
+        found = checksums_in(text, shown(place))
+        relative = "" if folder == resolved else resolved.relative_to(folder).as_posix()
+        if not relative or any(n == relative or n.startswith(f"{relative}/") for n in found.wanted):
+            return found, relative
+    return None
+
+
+def _folders_above(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield path
+    yield from list(path.parents)[:HIGHEST]
+
+
+MOST_BYTES = 256 * 1024 * 1024
+"""The most bytes of one file. Published logs are kilobytes; what is larger is something else."""
+
+_IMPORTED = "a file, a directory or a tar archive"
+_SPECIAL = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def malformed(
+    where: str, what: str, expected: str, actual: object = None, fix: str | None = None
+) -> UserError:
+    """The error for data that is not as its format says; `where` is FILE or FILE:LINE."""
+    text = None if actual is None else repr(actual) if isinstance(actual, str) else str(actual)
+    return UserError(what, where=where, expected=expected, actual=text and text[:200], fix=fix)
+
+
+class Placed:
+    """What an error can point at: `where` is FILE or FILE:LINE."""
+
+    where: str
+
+    def wrong(
+        self, what: str, expected: str, actual: object = None, fix: str | None = None
+    ) -> UserError:
+        """The error for data that is not as its format says, here."""
+        return malformed(self.where, what, expected, actual, fix)
+
+    def unlike_its_type(self, error: ValidationError, whole: str) -> UserError:
+        """The same for what a type of it refused; `whole` is what it is without a name."""
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"])) or whole
+        actual = None if first["type"] == "missing" else first["input"]
+        return self.wrong(f"{name} is missing or of another kind", first["msg"], actual)
+
+
+@dataclass(frozen=True)
+class SourceFile(Placed):
+    """One file: `name` relative to the source, `where` for errors, its content; `above` are the
+    folders that the source itself lies in.
+    """
+
+    name: str
+    where: str
+    data: bytes
+    above: tuple[str, ...] = ()
+
+    @property
+    def directory(self) -> str:
+        """The directory that the file is in, relative to the source."""
+        return self.name.rpartition("/")[0]
+
+    @property
+    def file_name(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders that the file is in, the nearest last: some formats keep in them what was
+        run."""
+        return (*self.above, *self.name.split("/")[:-1])
+
+    @property
+    def header(self) -> list[str]:
+        """The cells of the first line, [] where it is not one of a table: for recognising a format.
+        The reader of the rows reports what is not UTF-8."""
+        first = self.data[:65536].partition(b"\n")[0].decode("utf-8-sig", errors="replace")
+        try:
+            return next(csv.reader([first]), [])
+        except csv.Error:
+            return []
+
+    def text(self) -> str:
+        """The content as UTF-8 without a byte order mark. Raises UserError with the line of the
+        first wrong byte."""
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            raise UserError(
+                "not a text file in UTF-8",
+                where=f"{self.where}:{line}",
+                expected="UTF-8",
+                actual=f"{encoding_of(self.data)}: byte 0x{self.data[error.start]:02x}",
+                fix="convert it: iconv -f ENCODING -t UTF-8",
+            ) from None
+
+
+def encoding_of(data: bytes) -> str:
+    """What bytes that are not UTF-8 most likely are."""
+    if (
+        data.startswith((b"\xff\xfe", b"\xfe\xff"))
+        or b"\0" in data[:200:2]
+        or b"\0" in data[1:200:2]
+    ):
+        return "UTF-16, or binary"
+    return "another encoding, such as Latin-1"
+
+
+class Source:
+    """The files at a path. Iterate it (once or several times); `files`, `sha256`, `skipped` and
+    `checked` (files that a list of checksums vouches for) are known after a whole pass. An archive
+    within a directory is skipped: it is a source of its own.
+    """
+
+    def __init__(self, path: Path | str):
+        if not str(path):
+            raise UserError("no path to import", expected=_IMPORTED, actual="an empty text")
+        self.path = Path(path)
+        self._is_directory = stat.S_ISDIR(_mode(self.path))
+        self.files = 0
+        self.sha256 = ""
+        self.skipped: list[str] = []
+        self.checked = 0
+        resolved = self.path.resolve()
+        self._above = (resolved if self._is_directory else resolved.parent).parts[1:]
+
+    def __iter__(self) -> Iterator[SourceFile]:
+        """Every file in a fixed order: by name in a directory, as stored in an archive."""
+        digest, files = hashlib.sha256(), 0
+        self.skipped = []
+        try:
+            for item in self._items():
+                digest.update(f"{item.name}\0{len(item.data)}\0".encode())
+                digest.update(item.data)
+                files += 1
+                yield item
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise self._damaged(error, files) from None
+        except OSError as error:
+            # The compressed formats say damage with an OSError that has no number.
+            if error.errno is None:
+                raise self._damaged(error, files) from None
+            where = shown(os.fsdecode(error.filename)) if error.filename else shown(self.path)
+            raise UserError(f"cannot read: {error.strerror or error}", where=where) from None
+        self.files, self.sha256 = files, digest.hexdigest()
+
+    def must_have_files(self) -> None:
+        """Raises UserError unless a pass found at least one file."""
+        if not self.files:
+            raise UserError(
+                "no data files here", where=shown(self.path), expected="files to import"
+            )
+
+    def _damaged(self, error: Exception, files: int) -> UserError:
+        return UserError(
+            "the archive is damaged",
+            where=shown(self.path),
+            expected="a whole tar file",
+            actual=f"{str(error) or type(error).__name__} after {files} files",
+            fix="fetch it again",
+        )
+
+    def _items(self) -> Iterator[SourceFile]:
+        self.checked = 0
+        found = checksums_above(self.path)
+        listed, relative = found if found else (None, "")
+        if self._is_directory:
+            yield from self._of_directory(listed, relative)
+        elif is_archive(self.path):
+            yield from self._of_archive(listed, relative)
+        else:
+            _check_size(self.path.stat().st_size, shown(self.path))
+            item = self._item(self.path.name, shown(self.path), self.path.read_bytes())
+            if listed is not None:
+                listed.check(relative, hashlib.sha256(item.data).hexdigest(), item.where)
+            yield item
+        self.checked += len(listed.checked) if listed is not None else 0
+
+    def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
+        prefix = f"{relative}/" if relative else ""
+        for path, name in sorted(_walk(self.path, self.skipped), key=lambda found: found[0]):
+            if listed is None and not _is_data(path):
+                continue
+            if is_archive(path):
+                self.skipped.append(name)
+                if listed is not None and f"{prefix}{name}" in listed.wanted:
+                    with open(path, "rb") as file:
+                        listed.check(
+                            f"{prefix}{name}",
+                            hashlib.file_digest(file, "sha256").hexdigest(),
+                            shown(path),
+                        )
+                continue
+            _check_size(path.stat().st_size, shown(path))
+            data = path.read_bytes()
+            if listed is not None:
+                listed.check(f"{prefix}{name}", hashlib.sha256(data).hexdigest(), shown(path))
+            if _is_data(path):
+                yield self._item(name, shown(path), data)
+        if listed is not None:
+            listed.must_be_whole(relative)
+
+    def _of_archive(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
+        archive = Archive(self.path)
+        digests: dict[str, str] = {}
+        inside: dict[str, Checksums] = {}
+        for member, stored in archive.members():
+            where = f"{shown(self.path)}:{shown(member.name)}"
+            if not member.isfile():
+                if not member.isdir():
+                    self.skipped.append(shown(member.name))
+                continue
+            _check_size(member.size, where)
+            name = os.path.normpath(member.name)
+            content = stored.extractfile(member)
+            assert content is not None, "a file has content"
+            data = content.read()
+            if len(data) != member.size:
+                raise EOFError(f"{shown(member.name)} is cut")
+            if name in digests:
+                raise UserError(
+                    "the same file twice in an archive", where=where, expected="every name once"
+                )
+            digests[name] = hashlib.sha256(data).hexdigest()
+            if Path(name).name == CHECKSUMS:
+                inside[os.path.dirname(name)] = checksums_in(data, where)
+            if _is_data(Path(name)):
+                yield self._item(member.name, where, data)
+        if listed is not None:
+            listed.check(relative, archive.sha256, shown(self.path))
+        for folder, own in inside.items():
+            prefix = f"{folder}/" if folder else ""
+            for name, sha256 in digests.items():
+                if name.startswith(prefix):
+                    own.check(
+                        name.removeprefix(prefix), sha256, f"{shown(self.path)}:{shown(name)}"
+                    )
+            own.must_be_whole("")
+            self.checked += len(own.checked)
+
+    def _item(self, name: str, where: str, data: bytes) -> SourceFile:
+        if not is_text(name):
+            raise UserError(
+                "the name of this file is not text",
+                where=where,
+                expected="UTF-8 without control characters",
+                actual=repr(os.fsencode(name)[:200]),
+                fix="rename it",
+            )
+        return SourceFile(name, where, data, self._above)
+
+
+def _mode(path: Path) -> int:
+    """The kind of what lies at a path. Raises UserError where there is nothing that can be read as
+    data."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        if error.errno == errno.ENOENT:
+            raise UserError("no such file or directory", where=shown(path)) from None
+        what = (
+            "a loop of symbolic links"
+            if error.errno == errno.ELOOP
+            else f"cannot read: {error.strerror}"
+        )
+        raise UserError(what, where=shown(path), expected=_IMPORTED) from None
+    except ValueError:
+        raise UserError(
+            "not a path", where=shown(path), expected="a path without a zero byte"
+        ) from None
+    kind = _SPECIAL.get(stat.S_IFMT(mode))
+    if kind is not None:
+        raise UserError(
+            f"{kind} is read only once",
+            where=shown(path),
+            expected=f"{_IMPORTED}: the format is recognised first, then the whole is read",
+            fix="save it into a file, and import that",
+        )
+    return mode
+
+
+def _walk(top: Path, skipped: list[str]) -> Iterator[tuple[Path, str]]:
+    """Every plain file below a directory that is not hidden, with its name relative to it. A
+    directory that cannot be read is an error.
+    """
+
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, folders, files in os.walk(top, onerror=fail):
+        for name in (*files, *folders):
+            path = Path(folder) / name
+            relative = path.relative_to(top).as_posix()
+            mode = os.lstat(path).st_mode
+            if stat.S_ISREG(mode):
+                yield path, relative
+            elif not stat.S_ISDIR(mode) and _is_data(path):
+                skipped.append(shown(relative))
+
+
+def _is_data(path: Path) -> bool:
+    """Not what people and file managers put beside data."""
+    stem = path.name.upper().split(".")[0]
+    return not path.name.startswith(".") and stem not in ("README", "LICENSE", CHECKSUMS)
+
+
+def _check_size(size: int, where: str) -> None:
+    if size > MOST_BYTES:
+        raise UserError(
+            "this file is too large for published data",
+            where=where,
+            expected=f"at most {MOST_BYTES} bytes",
+            actual=f"{size} bytes",
+        )

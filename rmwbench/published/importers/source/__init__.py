@@ -1,1 +1,0 @@
-"""Where published data lies, and how it is read: archives, checksums, tables, what is plausible."""

@@ -1,0 +1,343 @@
+"""What every chart stands in: its axes, ticks, legends, labels, the row of each arm, and the common
+style of a Vega-Lite specification.
+
+A specification is built for the light page; the dark one is the same with its colours replaced
+(`style.to_dark`), so the two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a
+chart to its box: charts with panels get a width per panel, the others a width for the whole
+picture; `narrow` draws the variant for a phone.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from math import ceil, floor, inf, log, log10
+from typing import Any
+
+import altair as alt
+
+from rmwbench.report.chart.style import NEUTRAL, LineStyle, looks
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import Part
+from rmwbench.words import numbers as fmt
+
+Spec = dict[str, Any]
+
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
+
+
+TEXT, MUTED, GRID, SURFACE, LOST = (
+    NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost")
+)
+
+
+# height of a row of a horizontal chart, px; a narrow one has the name above the mark
+_ROW, _NARROW_ROW = 26, 40
+
+
+def unit_label(scales: tuple[tuple[str, str], ...]) -> str:
+    """A Vega expression that writes an axis value with its unit."""
+    *steps, (least, smallest) = scales
+    text = "".join(
+        f"abs(datum.value) >= {size} ? format(datum.value / {size}, '.3~g') + ' {unit}' : "
+        for size, unit in steps
+    )
+    return f"datum.value == 0 ? '0' : {text}format(datum.value / {least}, '.3~g') + ' {smallest}'"
+
+
+TIME_LABEL = unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "ns")))
+
+
+LABELS = {
+    "ns": TIME_LABEL,
+    "bytes": unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B"))),
+    "cores": "abs(datum.value) >= 0.01 ? format(datum.value, '.3~g') + ' cores' : "
+    + unit_label((("1e-3", "mcores"), ("1e-6", "µcores"))),
+    "hz": unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
+}
+"""Unit → how an axis writes it, as the numbers beside it are written."""
+
+
+PLAIN_LABEL = "format(datum.value, '.3~g')"
+
+
+HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
+
+
+def panels(layers: list[Any], names: list[str], height: int) -> Any:
+    """The layers of `POINTS` in two columns, a panel for each number `n`, headed by its name."""
+    header = alt.Header(
+        labelExpr=f"{json.dumps(names)}[datum.value]",
+        labelAnchor="start",
+        labelFontWeight=600,
+        labelFontSize=12,
+        labelColor=TEXT,
+        labelPadding=3,
+    )
+    return (
+        alt.layer(*layers)
+        .properties(height=height)
+        .facet(
+            facet=alt.Facet("n:N", title=None, header=header),
+            columns=2,
+            data=POINTS,
+            spacing={"row": 14, "column": 20},
+        )
+    )
+
+
+def drawn(draw: Callable[..., Spec | None], *arguments: Any, **named: Any) -> dict[str, Any]:
+    """Of a picture its chart, and the variant for a phone."""
+    narrow = draw(*arguments, **named, narrow=True)
+    return {"spec": draw(*arguments, **named), "narrow": narrow}
+
+
+def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec:
+    """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part
+    of the picture."""
+    heading = {
+        "text": title,
+        "subtitle": card,
+        "anchor": "start",
+        "frame": "bounds",
+        "offset": 14,
+        "color": TEXT,
+    }
+    heading |= {
+        "fontSize": 15,
+        "subtitleFontSize": 11,
+        "subtitleColor": MUTED,
+        "subtitlePadding": 5,
+    }
+    out = {**spec, "background": SURFACE, "title": heading, "padding": 14}
+    if spec["usermeta"]["rmwbench"]["facet"]:
+        out["spec"] = {**spec["spec"], "width": width // 2 - 60}
+    else:
+        out["width"] = width
+    return out
+
+
+ROWS, POINTS, PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "parts"))
+
+
+def tooltip(**titles: str) -> list[alt.Tooltip]:
+    """By field the title that it has."""
+    return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
+
+
+TOOLTIP = tooltip(arm="arm", shown="value", basis="from")
+
+
+def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
+    """One row per arm with the metric's value, interval, label and look; absent and infinite values
+    are None."""
+    arms = looks(part.arms)
+    rows = []
+    for arm in part.arms:
+        entry = arm.metrics.get(metric)
+        shown, look = fmt.metric(entry), arms[arm.arm]
+        found = entry or Estimate(unit="")
+        bound, low = fmt.finite(found.at_least), fmt.finite(found.low)
+        rows.append(
+            {
+                "arm": arm.arm,
+                "floor": arm.role == "floor",
+                "value": fmt.finite(found.value) if bound is None else bound,
+                "low": low,
+                "high": fmt.finite(found.high),
+                "endless": found.high == inf and low is not None,
+                "label": shown.text,
+                "shown": shown.full,
+                "basis": shown.basis,
+                "colour": look.colour,
+                "fill": SURFACE if look.hollow else look.colour,
+                "shape": "circle" if bound is None else "triangle-right",
+                "label_colour": {"never": LOST, "absent": MUTED}.get(shown.state, TEXT),
+            }
+        )
+    return rows
+
+
+def labelled(arm: str, text: str) -> dict[str, Any]:
+    """The row of an arm whose bar has this text beside it."""
+    return {"arm": arm, "label": text, "shown": text, "label_colour": TEXT, "basis": None}
+
+
+def strokes(looks: Mapping[str, LineStyle], columns: int) -> tuple[alt.Color, alt.StrokeDash]:
+    """How the line of each arm is drawn. The legend below the picture has so many columns; 0: there
+    is none."""
+    names = list(looks)
+    colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
+    dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in looks.values()])
+    key = None
+    if columns:
+        key = alt.Legend(
+            orient="bottom",
+            columns=columns,
+            title=None,
+            symbolType="stroke",
+            symbolSize=300,
+            labelColor=TEXT,
+        )
+    return (
+        alt.Color("arm:N", scale=colours, legend=key),
+        alt.StrokeDash("arm:N", scale=dashes, legend=key),
+    )
+
+
+def fixed(channel: Any, value: Any) -> Any:
+    """A place that no datum gives. Of `alt.value` Altair tries all of its classes."""
+    return channel(value)
+
+
+def values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
+    """The numbers in a column of their own right of the picture, where they align; and the names,
+    if narrow."""
+    numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
+        x=fixed(alt.XValue, alt.ExprRef("width + 12")),
+        y=y,
+        text=alt.Text("label:N"),
+        color=literal("label_colour"),
+        tooltip=TOOLTIP,
+    )
+    if not narrow:
+        return [numbers]
+    name: dict[str, Any] = {"align": "left", "fontSize": 12, "dy": -15}
+    seam = base.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **name)
+    left, text = fixed(alt.XValue, 0), alt.Text("arm:N")
+    names = [
+        mark.encode(x=left, y=y, text=text) for mark in (seam, base.mark_text(color=TEXT, **name))
+    ]
+    return [numbers, *names]
+
+
+def by_arm(rows: list[dict[str, Any]], narrow: bool) -> alt.Y:
+    order = [row["arm"] for row in rows]
+    axis = alt.Axis(
+        labels=not narrow,
+        ticks=False,
+        domain=False,
+        grid=False,
+        labelPadding=10,
+        labelFontSize=12.5,
+        labelColor=TEXT,
+        labelLimit=220,
+    )
+    return alt.Y(
+        "arm:N",
+        sort=order,
+        scale=alt.Scale(domain=order, paddingOuter=0.35 if narrow else 0.05),
+        axis=axis,
+        title=None,
+    )
+
+
+def rows_height(rows: list[dict[str, Any]], narrow: bool) -> int:
+    return (_NARROW_ROW if narrow else _ROW) * len(rows)
+
+
+def literal(field: str) -> alt.Color:
+    return alt.Color(f"{field}:N", scale=None, legend=None)
+
+
+def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
+    """Of rows that stand in the specification itself."""
+    data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # it has no types
+    return alt.Chart(data)
+
+
+def axis(**settings: Any) -> alt.Axis:
+    own: dict[str, Any] = {"grid": True, "labelOverlap": "greedy"}
+    return alt.Axis(**own | settings)
+
+
+def log_axis(
+    domain: list[float],
+    title: str | None,
+    *,
+    most: int = 9,
+    apart: float = 0.0,
+    label: str = TIME_LABEL,
+) -> alt.Axis:
+    return axis(values=ticks_of(domain, most, apart), labelExpr=label, title=title)
+
+
+def log_scale(domain: list[float]) -> alt.Scale:
+    return alt.Scale(type="log", domain=domain, nice=False)
+
+
+def ticks_of(domain: list[float], most: int, apart: float) -> list[float]:
+    """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
+    from the next."""
+    span = log(domain[1] / domain[0])
+    decades = range(floor(log10(domain[0])), ceil(log10(domain[1])) + 1)
+    found: list[float] = []
+    for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
+        found = [
+            m * 10.0**d for d in decades for m in mantissas if domain[0] <= m * 10.0**d <= domain[1]
+        ]
+        close = any(log(b / a) < apart * span for a, b in pairwise(found))
+        if len(found) <= most and not close:
+            return found
+    return found[:: max(1, ceil(len(found) / most))]
+
+
+def domain_of(values: list[float | None]) -> list[float] | None:
+    """A log domain a little wider than the positive values, and not narrower than a factor 1.5, so
+    that noise does not look like a mountain; None without any."""
+    positive = [value for value in values if value is not None and value > 0]
+    if not positive:
+        return None
+    ratio = max(positive) / min(positive)
+    pad = max(ratio**0.04, 1.06, (1.5 / ratio) ** 0.5)
+    return [min(positive) / pad, max(positive) * pad]
+
+
+def finish(
+    chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]
+) -> Spec:
+    """The specification with the common style and its data sets, which are put in here instead of
+    handed to Altair: it takes a second to walk through ten thousand rows."""
+    return styled(chart.to_dict(validate=False), height=height, **datasets)
+
+
+def finish_bars(
+    layers: list[alt.Chart],
+    y: alt.Y,
+    rows: list[dict[str, Any]],
+    parts: list[dict[str, Any]],
+    narrow: bool,
+) -> Spec:
+    """Bars that are put together from `parts`, with the numbers of `rows` beside them."""
+    whole = alt.layer(*layers, *values_beside(alt.Chart(ROWS), y, narrow))
+    return finish(whole, height=rows_height(rows, narrow), rows=rows, parts=parts)
+
+
+def styled(spec: Spec, *, height: int | None, **datasets: list[dict[str, Any]]) -> Spec:
+    spec["datasets"] = datasets
+    facet = "facet" in spec
+    spec["config"] = {
+        "font": FONT,
+        "background": "transparent",
+        "view": {"stroke": None},
+        "axis": {
+            "labelColor": MUTED,
+            "titleColor": MUTED,
+            "titleFontWeight": "normal",
+            "labelFontSize": 11,
+            "titleFontSize": 11.5,
+            "titlePadding": 8,
+            "gridColor": GRID,
+            "domainColor": GRID,
+            "tickColor": GRID,
+        },
+    }
+    spec["padding"] = {"left": 6, "top": 4, "bottom": 4, "right": 6}
+    if not facet:
+        spec |= {
+            "autosize": {"type": "fit-x", "contains": "padding"},
+            "height": height,
+            "width": 720,
+        }
+    spec["usermeta"] = {"rmwbench": {"facet": facet}}
+    return spec

@@ -1,0 +1,112 @@
+"""The shipped networks: a workload may name one as those of its own suite, and `--network NAME` puts
+one between the hosts of every workload. A workload of one host is dealt out to two, since a network
+lies between hosts: what only reads is at the base, everything else on the robot.
+
+Done in the tree of the suite's file, as candidates are: everything behind knows networks only.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from rmwbench.errors import UserError, not_one_of
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.file.places import NETWORKS_FILE, read, shown, suites_directory
+from rmwbench.suite.file.tree import mapping_of, tree_of
+
+NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
+ROBOT, BASE = "robot", "base"
+OPTION = "--network"
+SENDS = ("publishers", "services", "clients")
+"""What a node has that does not only read."""
+
+
+@cache
+def shipped_networks() -> CommentedMap:
+    """Name -> network, as their file has it. It is not to be changed."""
+    path = suites_directory() / NETWORKS_FILE
+    where = shown(path)
+    tree = mapping_of(tree_of(read(path), where), where, "a file of networks", NETWORKS)
+    return mapping_of(tree[NETWORKS], where, "networks", "wifi")
+
+
+def complete(tree: CommentedMap, everywhere: str | None) -> None:
+    """Gives a suite's tree the shipped networks that it names and does not have. `everywhere`: the
+    network of every workload, in place of its own. Raises UserError where there is none of that
+    name, Fault where a workload cannot be dealt out."""
+    own = tree.get(NETWORKS)
+    own = own if isinstance(own, CommentedMap) else CommentedMap()
+    if everywhere is not None:
+        _check(everywhere, tree, [*dict.fromkeys((*own, *shipped_networks()))])
+        workloads = tree.get("workloads")
+        for index, one in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
+            if isinstance(one, CommentedMap):
+                _put_over(one, index, everywhere)
+    lacking = {name for name in _named(tree) if name in shipped_networks() and name not in own}
+    for name in sorted(lacking):
+        _put(own, name, shipped_networks()[name])
+    if lacking and NETWORKS not in tree:
+        _put(tree, NETWORKS, own)
+
+
+def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
+    if name not in known:
+        raise not_one_of(f"no network is called `{name}`", name, known, where=OPTION)
+    if NETWORK in (tree.get("factors") or ()):
+        raise UserError(
+            "this suite compares networks: each level of its factor `network` is one",
+            where=OPTION,
+            actual=name,
+            fix="`--at network=LEVEL` takes one of them",
+        )
+
+
+def _named(tree: CommentedMap) -> Iterator[str]:
+    """By workloads and as levels of the factor."""
+    workloads, factors = tree.get("workloads"), tree.get("factors")
+    for one in workloads if isinstance(workloads, CommentedSeq) else ():
+        if isinstance(one, CommentedMap) and isinstance(one.get(NETWORK), str):
+            yield str(one[NETWORK])
+    levels = factors.get(NETWORK) if isinstance(factors, CommentedMap) else None
+    yield from map(str, levels if isinstance(levels, CommentedSeq) else ())
+
+
+def _put_over(workload: CommentedMap, index: int, network: str) -> None:
+    _put(workload, NETWORK, network)
+    name = workload.get("title") or workload.get("name")
+    _put(workload, "title", f"{name}, over {network}")
+    nodes = workload.get(NODES)
+    if not isinstance(nodes, CommentedSeq):
+        if HOSTS not in workload:
+            _put(workload, HOSTS, CommentedSeq([ROBOT, BASE]))
+        return
+    there = [node for node in nodes if isinstance(node, CommentedMap)]
+    if any(HOST in node for node in there):
+        return
+    sending = {_process(node) for node in there if any(node.get(key) for key in SENDS)}
+    only_read = {_process(node) for node in there} - sending
+    if not sending or not only_read:
+        raise Fault(
+            f"which nodes of `{workload.get('name')}` are at the other end of {network}?",
+            expected="a node that only reads, or nodes with a `host`",
+            actual="every process sends something",
+            fix=f"write `host: {ROBOT}` or `host: {BASE}` into each node",
+            at=("workloads", index, NODES),
+        )
+    for node in there:
+        _put(node, HOST, BASE if _process(node) in only_read else ROBOT)
+
+
+def _process(node: CommentedMap) -> Any:
+    return node.get("process") or node.get("name")
+
+
+def _put(tree: CommentedMap, key: str, value: Any) -> None:
+    """A key that the file has not takes the line of what it is put into."""
+    new = key not in tree
+    tree[key] = value
+    if new:
+        line = getattr(tree.lc, "line", None) or 0
+        tree.lc.add_kv_line_col(key, [line, 0, line, 0])

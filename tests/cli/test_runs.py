@@ -1,0 +1,51 @@
+"""What stops a campaign at a terminal says how to mend that, and how to go on."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from rmwbench.cli.runs import guarded
+from rmwbench.errors import UserError
+
+GO_ON = "rmwbench resume out --cluster auto"
+
+
+def stopped_by(error: Exception) -> UserError:
+    def run() -> None:
+        raise error
+
+    with pytest.raises(UserError) as stop:
+        guarded(run, Path("out"), GO_ON)
+    return stop.value
+
+
+def test_an_error_keeps_its_own_advice_before_the_command_that_goes_on():
+    """Each was told to make room, whatever its own advice was."""
+    lost = UserError(
+        "machines were lost", where="--cluster auto", expected="2", actual="1", fix="start them"
+    )
+    stop = stopped_by(lost)
+    assert (stop.what, stop.where, stop.expected, stop.actual) == (
+        "machines were lost",
+        "--cluster auto",
+        "2",
+        "1",
+    )
+    assert stop.fix.startswith("start them; ") and GO_ON in stop.fix and "room" not in stop.fix
+
+
+def test_an_error_without_advice_gets_the_command_that_goes_on():
+    stop = stopped_by(UserError("no machine can run this"))
+    assert GO_ON in stop.fix and "None" not in stop.fix
+
+
+def test_a_full_disk_is_told_to_make_room():
+    stop = stopped_by(OSError(errno.ENOSPC, "No space left on device", "out/journal.jsonl"))
+    assert (stop.where, stop.actual) == ("out/journal.jsonl", "No space left on device")
+    assert stop.fix.startswith("make room") and GO_ON in stop.fix
+
+
+def test_another_error_of_the_system_is_not_changed():
+    with pytest.raises(ProcessLookupError):
+        guarded(lambda: (_ for _ in ()).throw(ProcessLookupError()), Path("out"), GO_ON)

@@ -1,0 +1,39 @@
+"""Which machines are alike."""
+
+import copy
+
+import pytest
+
+from rmwbench.cluster.machine_likeness import differences, facts, fingerprint, groups
+from rmwbench.lab import machine
+
+CARD = machine.describe()
+
+
+def changed(document, name, value):
+    other = copy.deepcopy(CARD)
+    other[document][name] = value
+    return facts(other)
+
+
+@pytest.mark.parametrize(
+    ("document", "name", "value"),
+    [
+        ("hardware", "cpu_model", "another"),
+        ("hardware", "cores_usable", 96),
+        ("hardware", "governor", "powersave"),
+        ("hardware", "memory_bytes", 1 << 45),
+        ("kernel", "release", "6.1.0-other"),
+    ],
+)
+def test_what_changes_the_cost_of_a_message_makes_another_machine(document, name, value):
+    ours, theirs = facts(CARD), changed(document, name, value)
+    assert fingerprint(ours) != fingerprint(theirs)
+    assert " instead of " in differences(ours, theirs) and differences(ours, theirs).count(",") == 0
+
+
+def test_the_largest_group_comes_first_and_of_equal_ones_the_first_seen():
+    ours, theirs = facts(CARD), changed("kernel", "release", "6.1.0-other")
+    assert groups([("a", theirs), ("b", ours), ("c", ours)]) == [["b", "c"], ["a"]]
+    assert groups([("a", theirs), ("b", ours)]) == [["a"], ["b"]]
+    assert groups([]) == []

@@ -1,0 +1,75 @@
+"""A section has the blocks in which who loses nothing is shown to meet the needs that rest on it."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.decide.chances import DecideCandidate, Failed, UserLimit, decide
+from rmwbench.analysis.decide.posterior import BlockValues, posterior
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome
+from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.published.committee.need_blocks import blocks_asked
+from rmwbench.published.committee.needs import NeedCase, RobotNeed, shipped_needs
+from rmwbench.published.committee.sections import MOST_BLOCKS, TSC, cells_of
+from rmwbench.suite.limits import Limits
+
+WHOLE = "whole"
+
+
+def need(**limits):
+    case = NeedCase(section="robot", workload=WHOLE, title="t", limits=Limits(**limits))
+    return RobotNeed(need="n", title="n", cases=[case])
+
+
+@pytest.fixture(scope="module")
+def cells():
+    (section,) = (one for one in TSC if one.name == "robot")
+    return [cell for cell in cells_of(section) if not cell.arm.is_floor]
+
+
+def rear_messages(cells):
+    return next(e.steady_messages for e in cells[0].endpoints if e.reads and e.topic == "rear")
+
+
+def test_a_perfect_candidate_meets_the_limit_in_the_blocks_asked_and_not_in_half_of_them(cells):
+    asked = blocks_asked([need(topics={"rear": {"undelivered": 0.05}})], "robot", cells, 200)
+    messages = float(rear_messages(cells))
+    limit = UserLimit(WHOLE, "rear", "undelivered", 0.05)
+
+    def outcome(blocks):
+        lost, of = (0.0,) * blocks, (messages,) * blocks
+        data = {limit: BlockValues("fraction", lost, (0,) * blocks, of=of)}
+        many = [DecideCandidate(f"c{n}", data, {}, Failed(trials=0, of=blocks)) for n in range(7)]
+        return decide(many, [limit], Rules())[0].outcome
+
+    assert outcome(asked) is Outcome.MEETS
+    assert outcome(asked // 2) is Outcome.OPEN
+
+
+def test_a_smaller_share_asks_for_more_and_times_ask_for_none(cells):
+    def asked(**limits):
+        return blocks_asked([need(acceptable=limits)], "robot", cells, 1000)
+
+    few, many = asked(undelivered=0.05), asked(undelivered=0.01)
+    assert 5 < few < many
+    assert asked(response_latency_p50_ms=5) == 0
+    assert blocks_asked([need(acceptable={"undelivered": 0.001})], "robot", cells, 30) == 30
+
+
+def test_a_reader_that_comes_late_has_messages_of_its_own():
+    """It is judged by itself, and has three quarters of what the other has."""
+    (section,) = (one for one in TSC if one.name == "maps")
+    cells = [cell for cell in cells_of(section) if not cell.arm.is_floor]
+    late = [NeedCase(section="maps", workload="map", title="t", limits=LIMITED)]
+    asked = blocks_asked([RobotNeed(need="n", title="n", cases=late)], "maps", cells, 200)
+    (messages,) = {e.steady_messages for e in cells[0].endpoints if e.node == "latecomer"}
+    of = (float(messages),) * asked
+    found = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
+    assert found.within(0.05) >= 1 - Rules().alpha / 2 / 7
+
+
+LIMITED = Limits(acceptable={"undelivered": 0.05})
+
+
+def test_another_section_asks_for_nothing(cells):
+    assert blocks_asked(shipped_needs(), "pubsub", cells, MOST_BLOCKS) == 0
+    assert np.isfinite(blocks_asked(shipped_needs(), "robot", cells, MOST_BLOCKS))

@@ -1,0 +1,119 @@
+"""Networks by name: shipped ones in a suite's workloads, and `--network` over every workload."""
+
+import pytest
+
+from rmwbench.campaign.plan.request import Planner, Request
+from rmwbench.errors import UserError
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.candidate_list import Choice
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.file.networks_file import shipped_networks
+from rmwbench.suite.file.places import suites_directory
+from rmwbench.suite.network.network import Network
+from rmwbench.suite.suite import Suite
+from tests.support.command import rmwbench
+
+ROBOT = """\
+suite: mine
+title: a robot
+arms: [{name: zenoh, middleware: zenoh}]
+workloads:
+  - name: robot
+    rate_hz: 10
+    message: Bytes(1000)
+    nodes:
+      - {name: camera, publishers: [{topic: image}]}
+      - {name: navigation, subscriptions: [{topic: image}], publishers: [{topic: commands}]}
+      - {name: viewer, subscriptions: [{topic: image}, {topic: commands}]}
+      - {name: logger, process: navigation, subscriptions: [{topic: image}]}
+  - {name: flow, rate_hz: 10, message: Bytes(1000)}
+"""
+
+
+def over(text: str, network: str | None) -> Suite:
+    return parse(text, where="mine.yaml", choice=Choice(network=network))
+
+
+def hosts(suite: Suite, workload: int = 0) -> dict[str, str]:
+    return {node.name: node.host for node in suite.workloads[workload].written_out}
+
+
+@pytest.mark.parametrize("name", shipped_networks())
+def test_a_shipped_network_plays_any_workload(name):
+    made = cells(over(ROBOT, name))
+    assert {cell.links.name for cell in made} == {name}
+    assert isinstance(made[0].links.network, Network)
+    assert name in (suites_directory().parent / "docs/network.md").read_text()
+
+
+def test_what_only_reads_is_at_the_base():
+    suite = over(ROBOT, "wifi")
+    assert hosts(suite) == {
+        "camera": "robot",
+        "navigation": "robot",
+        "viewer": "base",
+        "logger": "robot",  # of a process that sends
+    }
+    assert set(hosts(suite, 1).values()) == {"robot", "base"}
+    assert [workload.title for workload in suite.workloads] == [
+        "robot, over wifi",
+        "flow, over wifi",
+    ]
+
+
+def test_hosts_that_a_suite_names_stay_and_its_own_network_comes_first():
+    text = ROBOT.replace("{name: camera,", "{name: camera, host: arm,").replace(
+        "{name: viewer,", "{name: viewer, host: hand,"
+    )
+    text = text.replace("{name: navigation,", "{name: navigation, host: hand,").replace(
+        "{name: logger,", "{name: logger, host: hand,"
+    )
+    text += "networks: {wifi: {links: {all: {both: {rate_mbps: 7}}}}}\n"
+    suite = over(text, "wifi")
+    assert set(hosts(suite).values()) == {"arm", "hand"}
+    assert cells(suite)[0].links.spec("arm", "up").rate_bps == 7_000_000
+
+
+def test_a_workload_may_name_a_shipped_network():
+    text = ROBOT.replace("{name: flow,", "{name: flow, hosts: [robot, base], network: vpn,")
+    suite = over(text, None)
+    assert list(suite.networks) == ["vpn"] and suite.workloads[1].network == "vpn"
+    assert "networks" not in ROBOT and not over(ROBOT, None).networks
+
+
+def test_a_network_that_there_is_not_is_refused_with_the_names():
+    with pytest.raises(UserError, match="no network is called") as caught:
+        over(ROBOT, "wify")
+    assert "wifi" in caught.value.render() and caught.value.where == "--network"
+
+
+def test_a_suite_that_compares_networks_has_none_over_it():
+    with pytest.raises(UserError, match="compares networks"):
+        over(ROBOT + "factors: {network: [wifi, vpn]}\n", "lossy")
+
+
+def test_a_workload_whose_nodes_all_send_asks_for_hosts():
+    text = ROBOT.replace(
+        "{name: viewer, subscriptions", "{name: viewer, publishers: [{topic: v}], subscriptions"
+    )
+    with pytest.raises(UserError, match="other end") as caught:
+        over(text, "wifi")
+    assert caught.value.where.startswith("mine.yaml:") and "host: base" in caught.value.render()
+
+
+def test_a_campaign_keeps_the_network_that_it_is_resumed_with():
+    request = Request("robot", network="wifi")
+    assert Request.of_document({**vars(request)}).network == "wifi"
+    planner = Planner(ROBOT, "mine.yaml", Choice(network=request.network))
+    assert {cell.links.name for cell in planner.chosen(request)[1]} == {"wifi"}
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "code", "says"), [(1_000_000, 0, "is asked for"), (10_000_000, 2, "medium wifi")]
+)
+def test_the_plan_says_what_does_not_fit(tmp_path, bytes_, code, says):
+    """What is more than the air carries is named, five times as much is not even tried."""
+    suite = tmp_path / "mine.yaml"
+    suite.write_text(ROBOT.replace("Bytes(1000)", f"Bytes({bytes_})"))
+    said = rmwbench("plan", suite, "--network", "wifi_edge", "--workload", "robot")
+    assert said.returncode == code and says in said.stdout + said.stderr
