@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial, judged_loss, under_way_of
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, counts_of, judged_loss, under_way_of
 from rmwbench.analysis.metrics.chain import paths as chain_paths
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
 from rmwbench.analysis.metrics.chain.layers import (
@@ -160,11 +160,6 @@ LOST = {
         [got(2, 1, 0, 160)],
         TRANSPORT,
     ),
-    "too late": (
-        [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
-        [got(2, 1, 0, 160), got(4, 3, 0, 900, flags=8)],
-        TRANSPORT,
-    ),
 }
 
 
@@ -210,57 +205,70 @@ def stream(first=(), last=(), *, relayed=20, transport_ns=MS):
     return Records(sends, receipts)
 
 
-def lost_and_under_way(records, rows, window=STREAM):
-    """(lost in transport, lost in relays, under way, undelivered, loss) of one path."""
+def lost_and_late(records, rows, window=STREAM):
+    """(lost in transport, lost in relays, late, undelivered) of one path."""
     found = measure_chains(records, rows, window, {})
-    undelivered, loss = (
-        found.fractions[f"end_to_end_{name}"][0] for name in ("undelivered", "loss")
+    undelivered, loss, late = (
+        found.fractions[f"end_to_end_{name}"][0] for name in ("undelivered", "loss", "late_share")
     )
     counts = tuple(found.values[f"lost_in_{name}"] for name in ("transport", "relays"))
-    assert sum(counts) == sum(part.lost for part in found.chain.parts) == undelivered
     chain = found.chain
+    assert sum(counts) == sum(part.lost for part in chain.parts) == loss
+    assert chain.wanted == chain.arrived + late + loss
     assert chain.wanted == chain.arrived + chain.under_way + undelivered
+    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=chain)
+    fates = counts_of("end_to_end_latency_p50", trial).fates(trials=1)
+    assert fates.undelivered == undelivered / chain.wanted
     assert np.isinf(found.samples["end_to_end_latency"].values).sum() == 20 - chain.arrived
-    return (*counts, chain.under_way, undelivered, loss)
+    return (*counts, late, undelivered)
 
 
 TOO_LATE = {"taken_ns": 7 * SECOND, "flags": LATE}
 
 
-def test_what_comes_after_the_drain_of_a_reliable_chain_is_slow_and_not_lost():
+def test_what_comes_after_the_drain_of_a_chain_is_slow_and_not_lost():
+    """Over best effort it is undelivered, as it is without a relay."""
     records = stream(last={18: TOO_LATE, 19: TOO_LATE})
     rows = granted(ROWS, True, True)
-    assert lost_and_under_way(records, rows) == (0, 0, 2, 0, 0)
+    assert lost_and_late(records, rows) == (0, 0, 2, 0)
     ends = [EndpointRow(row["endpoint"], row["kind"], row["topic"], True) for row in rows]
     ledger = measure(Stamped(records), ends, STREAM).ledger
     assert (ledger.under_way, ledger.undelivered) == (2, 0)
-    assert lost_and_under_way(records, granted(ROWS, True, False)) == (2, 0, 0, 2, 2)
+    assert lost_and_late(records, granted(ROWS, True, False)) == (0, 0, 2, 2)
 
 
 def test_a_link_in_the_middle_has_its_own_ledger():
     """Best effort behind it has lost nothing of what never came so far."""
     records = stream(first={18: TOO_LATE, 19: TOO_LATE}, relayed=18)
     for last in (True, False):
-        assert lost_and_under_way(records, granted(ROWS, True, last)) == (0, 0, 2, 0, 0)
-        assert lost_and_under_way(records, granted(ROWS, False, last)) == (2, 0, 0, 2, 2)
+        assert lost_and_late(records, granted(ROWS, True, last)) == (0, 0, 2, 0)
+        assert lost_and_late(records, granted(ROWS, False, last)) == (0, 0, 2, 2)
 
 
 def test_of_a_stream_that_still_moves_what_is_behind_is_under_way_and_what_was_overtaken_is_lost():
     missing = {7: None, 18: None, 19: None}
     moving = SteadyWindow(0, SECOND, drain_end_ns=int(1.2 * SECOND))
     records = stream(last=missing)
-    assert lost_and_under_way(records, granted(ROWS, True, True), moving) == (1, 0, 2, 1, 1)
-    assert lost_and_under_way(records, granted(ROWS, True, True)) == (3, 0, 0, 3, 3)
+    assert lost_and_late(records, granted(ROWS, True, True), moving) == (1, 0, 2, 1)
+    assert lost_and_late(records, granted(ROWS, True, True)) == (3, 0, 0, 3)
 
 
-def test_what_comes_to_a_relay_that_has_stopped_is_under_way():
+def test_what_comes_to_a_relay_that_has_stopped_is_late():
     """Relays stop a grace after the window, so with 400 ms per link the last have nowhere to go."""
     records = stream(relayed=15, transport_ns=400 * MS)
-    assert lost_and_under_way(records, granted(ROWS, True, True)) == (0, 0, 5, 0, 0)
-    assert lost_and_under_way(records, granted(ROWS, True, False)) == (0, 0, 5, 0, 0)
-    assert lost_and_under_way(records, granted(ROWS, False, True)) == (0, 5, 0, 5, 5)
+    assert lost_and_late(records, granted(ROWS, True, True)) == (0, 0, 5, 0)
+    assert lost_and_late(records, granted(ROWS, True, False)) == (0, 0, 5, 0)
+    assert lost_and_late(records, granted(ROWS, False, True)) == (0, 0, 5, 5)
     in_time = stream(relayed=15)
-    assert lost_and_under_way(in_time, granted(ROWS, True, True)) == (0, 5, 0, 5, 5)
+    assert lost_and_late(in_time, granted(ROWS, True, True)) == (0, 5, 0, 5)
+
+
+def test_what_arrives_in_spite_of_an_error_of_its_call_was_sent():
+    sends = [sent(1, 0, 100, 110, flags=FAILED), sent(3, 0, 165, 170, (1, 0))]
+    found = measure_chains(Records(sends, [got(2, 1, 0, 160), got(4, 3, 0, 230)]), ROWS, WINDOW, {})
+    assert found.samples["end_to_end_latency"].values.tolist() == [130]
+    assert found.fractions["end_to_end_undelivered"] == (0, 1)
+    assert found.fractions["end_to_end_never_sent_share"] == (0, 1)
 
 
 def test_of_a_fork_each_way_has_what_is_under_way_on_it():

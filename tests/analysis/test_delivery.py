@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rmwbench import codes
+from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.network.delivery import (
     AFTER_FIRST,
     DELIVERY,
@@ -84,10 +86,23 @@ def test_what_is_under_way_is_not_lost(reliable, lost, waiting):
     the trial stopped waiting before the last seven of thirty could come."""
     columns, ends, window = recorded(400, 0.15, reliable=reliable)
     (found,) = pairs_of(columns, JOINED, ends, window)
-    assert np.count_nonzero(found.under_way) == waiting
+    assert np.count_nonzero(found.late) == waiting
     got = split([found], matched(window.begin_ns))
     assert got[TAIL] == (lost, 30) and got[AFTER_FIRST] == (lost, 30)
     assert got[DISCOVERY] == got[DELIVERY] == (0, 30)
+
+
+@pytest.mark.parametrize("reliable", [True, False])
+def test_what_comes_behind_the_drain_is_late_and_not_lost(reliable):
+    """The same stream, whose last seven come while their reader is taken down."""
+    columns, ends, window = recorded(400, 0.5, reliable=reliable)
+    drained_ns = window.end_ns + 150_000_000
+    columns.received("flags")[columns.received("taken_ns") >= drained_ns] = codes.LATE
+    ledger = measure(columns, ends, replace(window, drain_end_ns=drained_ns)).ledger
+    assert (ledger.lost, ledger.late) == (0, 7)
+    (found,) = pairs_of(columns, JOINED, ends, replace(window, drain_end_ns=drained_ns))
+    got = split([found], matched(window.begin_ns))
+    assert got[TAIL] == got[AFTER_FIRST] == (0, 30)
 
 
 def test_what_was_overtaken_is_lost_however_much_is_under_way():

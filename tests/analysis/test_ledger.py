@@ -14,10 +14,10 @@ from rmwbench.analysis.records.ledger import (
     Writer,
     arranged,
     is_steady,
+    late,
     longest_run,
     place_order,
     reconcile,
-    under_way,
 )
 from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
@@ -144,7 +144,7 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
     writer, arrivals = case
     writer = replace(writer, kept=kept)
     found = arranged(writer, arrivals)
-    waiting = int(np.count_nonzero(under_way(writer, found, pace)))
+    waiting = int(np.count_nonzero(late(writer, found, pace)))
     ledger = reconcile(writer, found)
     most = ledger.after_drain + (0 if pace is Pace.ENDED else ledger.vanished_end)
     assert ledger.after_drain <= waiting <= most

@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, Writer, arranged, under_way
+from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, Writer, arranged, late
 from tests.support.columns import Columns
 
 SECOND = 1_000_000_000
@@ -104,7 +104,7 @@ def test_what_was_sent_after_a_reader_left_is_no_history_of_its():
     half = np.arange(100) < 50
     sent = Writer(0, half, np.ones(100, bool), np.zeros(100, bool), kept=10)
     came = Arrivals(np.arange(20).astype(np.uint64), np.arange(20) + 1, np.zeros(20, np.int64))
-    waiting = under_way(sent, arranged(sent, came), Pace.SILENT)
+    waiting = late(sent, arranged(sent, came), Pace.SILENT)
     assert np.flatnonzero(waiting).tolist() == list(range(40, 50))
 
 

@@ -142,7 +142,9 @@ def counts_of(primary: str, trial: MeasuredTrial) -> FateCounts:
     (lost, _), (late, _), (never_sent, wanted) = (
         fraction_of(name, trial) for name in FATES_OF_CHAIN
     )
-    return FateCounts(wanted, lost, late, never_sent, ledger.unsent_by if never_sent else {})
+    under_way, _ = under_way_of(UNDELIVERED_OF_CHAIN, trial)
+    unsent_by = ledger.unsent_by if never_sent else {}
+    return FateCounts(wanted, lost, late, never_sent, unsent_by, overdue=late - under_way)
 
 
 def under_way_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:

@@ -27,11 +27,11 @@ from rmwbench.analysis.records.ledger import (
     Writer,
     arranged,
     is_steady,
+    late,
     longest_run,
     place_order,
     reconcile,
     since_call_ns,
-    under_way,
 )
 from rmwbench.analysis.records.unsent import Calls, held_by
 from rmwbench.analysis.stats.quantile import allowed, rank
@@ -267,7 +267,7 @@ def _pairs(
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
             pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window)
-            waiting = under_way(p.places, found, pace)
+            waiting = late(p.places, found, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
         if ledger.not_attempted:

@@ -125,7 +125,7 @@ class Ledger:
 
     def still_under_way(self, waiting: int) -> "Ledger":
         """The same of a reliable stream: what came after the drain was under way when it ended, and
-        so were others at its end. `waiting`: all of them, as `under_way` finds them."""
+        so were others at its end. `waiting`: all of them, as `late` finds them."""
         behind = waiting - self.after_drain
         return replace(
             self,
@@ -152,8 +152,8 @@ class Writer:
 
 
 class Pace(Enum):
-    """How a reliable stream went when the drain ended. A silent one may yet send again what its
-    writer still keeps."""
+    """How a stream went when the drain ended; one of best effort had `ENDED`. A silent one may yet
+    send again what its writer still keeps."""
 
     ENDED = "ended"
     SILENT = "silent"
@@ -311,10 +311,10 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
     )
 
 
-def under_way(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
-    """Which messages of a reliable stream were under way when the drain ended, shape (n,): what
-    came after it, and what is behind the last delivery of one that had not come to its end. Of a
-    silent one these are no more than its writer's history holds: nothing else is sent again."""
+def late(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
+    """Which messages were late, shape (n,): what came after the drain, and what is behind the last
+    delivery of a reliable stream that had not come to its end. Of a silent one these are no more
+    than its writer's history holds: nothing else is sent again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[found.corrupt_places] = True
     delivered = np.flatnonzero(writer.steady & (found.first >= 0))

@@ -18,7 +18,7 @@ from rmwbench.results.explain.explain_model import (
     Layer,
     TailAnswer,
 )
-from rmwbench.results.workload.lost_messages import slow_of
+from rmwbench.results.workload.lost_messages import slow, slow_of
 from rmwbench.words import numbers as fmt
 
 MOST = 3
@@ -115,7 +115,7 @@ def _chain(chain: ChainAnswer | None) -> Iterator[str]:
     for part in chain.parts:
         if part.lost:
             yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {chain.wanted}"
-    if text := slow_of(chain):
+    if text := slow(chain.under_way + chain.overdue, chain.wanted):
         yield text
 
 

@@ -95,14 +95,16 @@ class ChainPartAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainAnswer:
-    """`nodes`: the fewest and the most on one of the `ways`. `under_way`: slow, and neither arrived
-    nor lost. `parts` in their order, of all trials and ways together."""
+    """`nodes`: the fewest and the most on one of the `ways`. `under_way` and `overdue`: slow, and
+    neither arrived nor lost; the second over links of best effort, so that they are undelivered.
+    `parts` in their order, of all trials and ways together."""
 
     ways: int
     nodes: tuple[int, int]
     wanted: int
     arrived: int
     under_way: int
+    overdue: int
     parts: tuple[ChainPartAnswer, ...]
 
 

@@ -68,6 +68,7 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
         wanted=sum(chain.wanted for _, chain in chains),
         arrived=sum(chain.arrived for _, chain in chains),
         under_way=sum(chain.under_way for _, chain in chains),
+        overdue=sum(chain.overdue for _, chain in chains),
         parts=tuple(parts),
     )
 

@@ -8,7 +8,6 @@ from operator import add
 from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.bundle.evidence import SmallTables
-from rmwbench.results.explain.explain_model import ChainAnswer
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
@@ -61,6 +60,6 @@ def slow(under_way: int, wanted: int) -> str | None:
     )
 
 
-def slow_of(counted: Losses | ChainAnswer | None) -> str | None:
+def slow_of(counted: Losses | None) -> str | None:
     """The same of what counts them; None where nothing does."""
     return None if counted is None else slow(counted.under_way, counted.wanted)

@@ -5,7 +5,7 @@ The parts of a message's way follow each other without a gap: waiting at the sou
 publish call), then in turn the transport (publish call → taken) and the relay (taken → its own
 publish call). So their sum is the end-to-end latency, message by message. What never arrived is
 infinitely late, in the part that it did not leave and end to end; lost is of this only what was not
-under way there when the trial stopped waiting.
+late there, and undelivered what was not late on a reliable link.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,13 +56,15 @@ class ChainPart:
 @dataclass(frozen=True)
 class Chain:
     """One trial's chains. `paths` ways with `nodes` (fewest, most) on each; `wanted` messages, once
-    per path, of which `under_way` are neither `arrived` nor lost."""
+    per path. Of these `under_way` were late on a reliable link, so that whether they would have
+    arrived is not known, and `overdue` on one of best effort, so that they are undelivered."""
 
     paths: int
     nodes: tuple[int, int]
     wanted: int
     arrived: int
     under_way: int
+    overdue: int
     parts: tuple[ChainPart, ...]
     series: tuple[np.ndarray, np.ndarray] | None = None
     """The series of the first path, as `latency.Messages.series`."""
@@ -131,14 +133,16 @@ def measure_chains(
 @dataclass(frozen=True)
 class _Stretch:
     """A part of one path: `reached` of the source's messages, shape (n,), and what it took, +inf
-    where they did not leave it: lost, but for those `under_way`."""
+    where they did not leave it: lost, but for those that were `late`, over a `reliable` link or
+    not."""
 
     kind: str
     hop: int
     name: str
     reached: np.ndarray
     took_ns: np.ndarray
-    under_way: np.ndarray
+    late: np.ndarray
+    reliable: bool
 
     @property
     def passed(self) -> np.ndarray:
@@ -146,23 +150,28 @@ class _Stretch:
         return passed
 
     @property
+    def stayed(self) -> np.ndarray:
+        stayed: np.ndarray = self.reached & ~self.passed
+        return stayed
+
+    @property
     def lost(self) -> int:
-        return int(np.count_nonzero(self.reached & ~self.passed & ~self.under_way))
+        return int(np.count_nonzero(self.stayed & ~self.late))
 
 
 def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
     """The parts of a path in their order. A message that a relay's failed call left behind was lost
     in the relay; one that arrived in spite of the error was not."""
     there = trace.wanted
-    since, where = trace.intended_ns, nodes[trace.path[0].writer]
+    since, where, reliable = trace.intended_ns, nodes[trace.path[0].writer], True
     for number, (link, hop) in enumerate(zip(trace.path, trace.hops, strict=True)):
         kind = RELAY if number else SOURCE
         took = elapsed(hop.call_ns, since)
         took[~(hop.accepted | hop.arrived)] = np.inf
-        yield (before := _Stretch(kind, number, where, there, took, hop.stopped))
-        there = before.passed
+        yield (before := _Stretch(kind, number, where, there, took, hop.stopped, reliable))
+        there, reliable = before.passed, hop.reliable
         name, took = f"{where} → {nodes[link.reader]}", elapsed(hop.taken_ns, hop.call_ns)
-        yield (after := _Stretch(TRANSPORT, number + 1, name, there, took, hop.under_way))
+        yield (after := _Stretch(TRANSPORT, number + 1, name, there, took, hop.late, reliable))
         there = after.passed
         since, where = hop.taken_ns, nodes[link.reader]
 
@@ -207,34 +216,38 @@ def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
 def _counts(
     found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
 ) -> None:
-    missing = [
-        trace.wanted & ~trace.last.arrived & ~_under_way(trace, parts)
-        for trace, parts in zip(found, stretches, strict=True)
-    ]
-    accepted = [trace.first.accepted for trace in found]
-    wanted = [trace.wanted for trace in found]
-    sent = _total(map(np.logical_and, wanted, accepted))
-    under_way = [
-        _under_way(trace, parts) & trace.wanted
-        for trace, parts in zip(found, stretches, strict=True)
-    ]
+    wanted, arrived = (
+        _total(of)
+        for of in zip(*((t.wanted, t.wanted & t.last.arrived) for t in found), strict=True)
+    )
+    sent = _total(
+        # What arrived anywhere in spite of its call's error was sent.
+        t.wanted & np.any([t.first.accepted, *(hop.arrived for hop in t.hops)], axis=0)
+        for t in found
+    )
+    under_way, overdue = _late(found, stretches)
+    late = under_way + overdue
     out.fractions |= {
-        "end_to_end_undelivered": (_total(missing), _total(wanted)),
-        "end_to_end_loss": (_total(map(np.logical_and, missing, accepted)), sent),
-        "end_to_end_late_share": (_total(map(np.logical_and, under_way, accepted)), sent),
-        "end_to_end_never_sent_share": (_total(wanted) - sent, _total(wanted)),
+        "end_to_end_undelivered": (wanted - arrived - under_way, wanted),
+        "end_to_end_loss": (sent - arrived - late, sent),
+        "end_to_end_late_share": (late, sent),
+        "end_to_end_never_sent_share": (wanted - sent, wanted),
     }
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
         lost = sum(part.lost for parts in stretches for part in parts if part.kind == kind)
         out.values[name] = float(lost)
 
 
-def _under_way(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
-    """Which messages were under way in the part that they did not leave, shape (n,)."""
-    found: np.ndarray = ~trace.last.arrived & np.any(
-        [part.reached & ~part.passed & part.under_way for part in parts], axis=0
-    )
-    return found
+def _late(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> tuple[int, int]:
+    """How many messages were late in the part that they did not leave: over a reliable link, and
+    over one of best effort."""
+    under_way = overdue = 0
+    for trace, parts in zip(found, stretches, strict=True):
+        for part in parts:
+            late = int(np.count_nonzero(part.stayed & part.late & ~trace.last.arrived))
+            under_way += late if part.reliable else 0
+            overdue += 0 if part.reliable else late
+    return under_way, overdue
 
 
 def _total(found: Iterable[np.ndarray]) -> int:
@@ -275,7 +288,7 @@ def _chain(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) 
         (min(lengths), max(lengths)),
         _total(t.wanted for t in found),
         _total(t.wanted & t.last.arrived for t in found),
-        _total(map(_under_way, found, stretches)),
+        *_late(found, stretches),
         tuple(made),
     )
 

@@ -5,7 +5,7 @@ Every record of a relayed message names the message that caused it, so following
 relay's message to the place of its cause, and from there to the source's. Where a message became
 several (a relay that got a copy twice), the one that arrived first goes on. A link is a stream with
 a ledger of its own (`records/ledger.py`), so what it had not delivered yet when the trial stopped
-waiting is under way here too.
+waiting is late here too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,11 +20,18 @@ from rmwbench.analysis.metrics.latency import of_life, pace_of
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, Arrivals, is_steady, place_order, since_call_ns
+from rmwbench.analysis.records.ledger import (
+    ABSENT,
+    Arrivals,
+    Pace,
+    is_steady,
+    place_order,
+    since_call_ns,
+)
 from rmwbench.codes import FAILED
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
-UNDER_WAY = "under_way"
+LATE = "late"
 
 
 @dataclass(frozen=True)
@@ -61,10 +68,12 @@ class Hop:
     notified_ns: np.ndarray
     taken_ns: np.ndarray
     callback_ns: np.ndarray
-    under_way: np.ndarray
-    """For a reliable link: whether its ledger has the message as under way."""
+    late: np.ndarray
+    """Whether the link's ledger has the message as late."""
     stopped: np.ndarray
-    """Whether it came to the relay over a reliable link, but when the relay had stopped."""
+    """Whether it came to the relay when that had stopped."""
+    reliable: bool
+    """Whether the link is; what is late on one is under way."""
 
     @property
     def arrived(self) -> np.ndarray:
@@ -125,7 +134,7 @@ class Tracer:
         reliable: Mapping[int, int | None],
     ):
         """`reliable`: the endpoints that were granted reliable delivery → the depth of their
-        history, None where that is not known; of others nothing is under way."""
+        history, None where that is not known; on others nothing is under way."""
         self._columns, self._window, self._lives = columns, window, lives
         self._reliable = reliable
         self._sent = grouped(columns.sent("endpoint"))
@@ -159,19 +168,16 @@ class Tracer:
                 there & _at(writer.accepted, place, there, missing=False),
                 _at(writer.call_ns, place, there),
                 **{name: _at(arrivals[name], place, there) for name in STAMPS},
-                under_way=_at(arrivals[UNDER_WAY], place, there, missing=False),
+                late=_at(arrivals[LATE], place, there, missing=False),
                 stopped=~there & self._after_all(before, n),
+                reliable=self._is_reliable(link),
             )
             yield before
 
     def _after_all(self, before: Hop | None, n: int) -> np.ndarray:
-        """Whether each message came to a relay over a reliable link behind the window. Relays stop
-        a grace after its end, and record whatever they are given before."""
-        if (
-            before is None
-            or self._window is None
-            or not self._is_reliable(ChainLink(before.writer.endpoint, before.reader))
-        ):
+        """Whether each message came to a relay behind the window. Relays stop a grace after its
+        end, and record whatever they are given before."""
+        if before is None or self._window is None:
             return np.zeros(n, bool)
         came_ns = np.maximum(before.taken_ns, before.callback_ns)
         after: np.ndarray = before.arrived & (came_ns >= self._window.end_ns)
@@ -209,7 +215,7 @@ class Tracer:
         )
 
     def _arrived(self, link: ChainLink) -> dict[str, np.ndarray]:
-        """By place: the stamps of each message's first sound arrival, and which were under way."""
+        """By place: the stamps of each message's first sound arrival, and which were late."""
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
@@ -231,10 +237,12 @@ class Tracer:
             out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
             for name in STAMPS:
                 out[name][there] = self._columns.received(name)[rows[found.first[there]]]
-            out[UNDER_WAY] = np.zeros(len(sent), bool)
-            if self._is_reliable(link) and len(there) < len(sent):
-                pace = pace_of(out["taken_ns"], sent.intended_ns, life, self._window)
-                out[UNDER_WAY] = ledger.under_way(places, found, pace)
+            out[LATE] = np.zeros(len(sent), bool)
+            if len(there) < len(sent):
+                pace = Pace.ENDED
+                if self._is_reliable(link):
+                    pace = pace_of(out["taken_ns"], sent.intended_ns, life, self._window)
+                out[LATE] = ledger.late(places, found, pace)
             self._arrivals[link] = out
         return self._arrivals[link]
 

@@ -339,8 +339,8 @@ METRICS: tuple[Metric, ...] = (
         "loss along the chain",
         "fraction",
         "fraction",
-        "Of the messages that the source's publish call accepted, once per way: those that did not "
-        "reach the end, those under way apart.",
+        "Of the messages that the source's publish call accepted, once per way: those that "
+        "the next node never had or that a relay did not publish on. What was late is not lost.",
         fate=Fate.LOST,
         without_under_way=True,
         failed=1.0,
@@ -352,8 +352,8 @@ METRICS: tuple[Metric, ...] = (
         "late along the chain",
         "fraction",
         "fraction",
-        "Of the messages that the source's publish call accepted, once per way: those under way "
-        "when the trial stopped waiting.",
+        "Of the messages that the source's publish call accepted, once per way: those still under "
+        "way when the trial stopped waiting.",
         fate=Fate.LATE,
         use=LIMIT,
         absent=NOTHING_COUNTED,

@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, under_way
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, Pace, arranged, late
 from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 Row = Mapping[str, Any]
@@ -43,8 +43,8 @@ class StreamPair:
     of sequence numbers, of the steady state, due while both were there, and of those that pass the
     reader's content filter. `taken_ns` is ABSENT for what did not arrive sound and in time.
 
-    `sent`: the publish call was made and returned no error. `under_way`: it had not come when the
-    trial stopped waiting, and is not lost, as the ledger has it. `again_ns`: when further sound
+    `sent`: the publish call was made and returned no error. `late`: it had not come when the trial
+    stopped waiting, and is not lost, as the ledger has it. `again_ns`: when further sound
     copies came, shape (k,). `servers`: of a client, the nodes of its service.
     """
 
@@ -55,7 +55,7 @@ class StreamPair:
     call_ns: np.ndarray
     taken_ns: np.ndarray
     sent: np.ndarray
-    under_way: np.ndarray
+    late: np.ndarray
     again_ns: np.ndarray
     servers: tuple[str, ...] = ()
 
@@ -66,8 +66,8 @@ class StreamPair:
 
     @property
     def lost(self) -> np.ndarray:
-        """What was sent, did not arrive and is not under way any more."""
-        found: np.ndarray = self.sent & ~self.arrived & ~self.under_way
+        """What was sent, did not arrive and was not late."""
+        found: np.ndarray = self.sent & ~self.arrived & ~self.late
         return found
 
     @property
@@ -112,11 +112,12 @@ def pairs_of(
         both &= due < min(writer.end_ns, reader.end_ns)
         arrivals = Arrivals(seq[pair.rows], taken[pair.rows], flags[pair.rows])
         waiting = np.zeros(len(both), bool)
-        reliable = pair.writer.reliable and pair.reader.reliable
-        if reliable and (both & (pair.first < 0)).any():
-            pace = pace_of(pair.taken_ns, due, lives.get(pair.reader.endpoint), window)
+        if (both & (pair.first < 0)).any():
+            reliable = pair.writer.reliable and pair.reader.reliable
+            life = lives.get(pair.reader.endpoint)
+            pace = pace_of(pair.taken_ns, due, life, window) if reliable else Pace.ENDED
             places = replace(pair.places, steady=both)
-            waiting = under_way(places, arranged(places, arrivals), pace)
+            waiting = late(places, arranged(places, arrivals), pace)
         found.append(
             StreamPair(
                 pair.writer.topic,
