@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
+from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.topic_metrics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.records.readers import DiffersIn, Joins, Shared
@@ -848,10 +849,11 @@ class LevelStep:
 @dataclass(frozen=True, kw_only=True)
 class Levels:
     """An arm along a factor, in one topic or in the whole workload (None). `levels` in their order,
-    `comparisons` the workload at each;
-    `values`: metric -> its estimate at each; `steps`: each level against the one before it and
-    against the first. `others`: the levels of the other factors, which are the same; `changed`: the
-    node that alone differs where the levels are workloads."""
+    `comparisons` the workload at each; `values`: metric -> its estimate at each; `fates`: what
+    became of its messages at each, without any where unlike topics are together; `steps`: each
+    level against the one before it and against the first. `others`: the levels of the other
+    factors, which are the same; `changed`: the node that alone differs where the levels are
+    workloads."""
 
     factor: str
     workload: str
@@ -864,6 +866,7 @@ class Levels:
     primary_metric: str
     reliable: bool
     values: Mapping[str, tuple[Estimate, ...]]
+    fates: tuple[Fates, ...]
     steps: tuple[LevelStep, ...]
 
     def step(self, metric: str, level: Any, against: Any) -> StatementAnswer | None:

@@ -5,6 +5,8 @@ from math import inf
 
 import pytest
 
+from rmwbench.analysis.metrics.fates import Fates
+from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.bundle import Bundle
 from rmwbench.report.show import level_view
@@ -72,8 +74,9 @@ def estimate(value, unit="ns"):
     return {"unit": unit, "value": value, "low": value, "high": value, "count": 9, "trials": 5}
 
 
-def invented(levels, medians, shares, answers, factor="message"):
+def invented(levels, medians, fates, answers, factor="message"):
     """An arm at these levels; `answers`: (metric, level, against) -> its answer."""
+    fates = [Fates(trials=5, **one) for one in fates]
     found = typed(
         Levels,
         {
@@ -82,7 +85,7 @@ def invented(levels, medians, shares, answers, factor="message"):
             "primary_metric": PRIMARY,
             "values": {
                 PRIMARY: [estimate(value) for value in medians],
-                "undelivered": [estimate(share, "fraction") for share in shares],
+                "undelivered": [estimate(one.undelivered, "fraction") for one in fates],
             },
         },
     )
@@ -90,7 +93,7 @@ def invented(levels, medians, shares, answers, factor="message"):
         typed_step(metric, level, against, answer)
         for (metric, level, against), answer in answers.items()
     ]
-    return replace(found, steps=tuple(steps))
+    return replace(found, steps=tuple(steps), fates=tuple(fates))
 
 
 def typed_step(metric, level, against, answer):
@@ -98,24 +101,78 @@ def typed_step(metric, level, against, answer):
 
 
 SIZES = ("Bytes(400000)", "Bytes(600000)", "Bytes(2000000)")
+
+
+def lost(share):
+    return {"lost": share}
+
+
+def unsent(share):
+    return {"never_sent": share, "held_by": UnsentBy.CALL}
+
+
+def overdue(share):
+    return {"late": share, "overdue": share}
+
+
 MORE = StatementAnswer("worse", FractionChange(0.07, 0.02, 0.12, 5), "")
 
 
 def test_loss_begins_between_the_last_level_without_and_the_first_that_is_decided():
     answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
-    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), (0.0, 0.0, 0.07), answers))
+    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), ({}, {}, lost(0.07)), answers))
     assert "loss begins between 600 kB and 2 MB, and is 7 % at 2 MB" in text
 
 
 def test_an_undecided_loss_at_a_level_between_is_not_without_loss():
     answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
-    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), (0.0, 0.01, 0.07), answers))
+    fates = {}, lost(0.01), lost(0.07)
+    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), fates, answers))
     assert "loss begins between 400 kB and 2 MB" in text
 
 
-def test_less_loss_with_a_second_reader_is_told_in_points():
+@pytest.mark.parametrize(
+    ("one", "two", "told"),
+    [
+        (lost(0.68), lost(0.24), "at 2 readers {} is lost than at 1 reader."),
+        (
+            unsent(0.68),
+            unsent(0.24),
+            "at 2 readers {} is never sent than at 1 reader (its publish call was held).",
+        ),
+        (overdue(0.68), overdue(0.24), "at 2 readers {} is late than at 1 reader."),
+        (
+            unsent(0.5) | lost(0.36),
+            lost(0.24),
+            "at 2 readers (lost 24 %) {} is undelivered than at 1 reader (lost 36 %, never sent "
+            "50 %) (its publish call was held).",
+        ),
+    ],
+)
+def test_less_loss_with_a_second_reader_is_told_in_points_and_by_its_fate(one, two, told):
     less = StatementAnswer("better", FractionChange(-0.45, -0.6, -0.3, 5), "")
-    one = invented((1, 2), (inf, inf), (0.68, 0.24), {("undelivered", 2, 1): less}, "subscribers")
+    found = invented((1, 2), (inf, inf), (one, two), {("undelivered", 2, 1): less}, "subscribers")
+    assert said.sentence(found) == told.format("45 percentage points less [30.0–60.0]")
+
+
+@pytest.mark.parametrize(
+    ("fates", "told"),
+    [
+        (unsent(0.28), "it never sends 28 % of its messages (its publish call was held)"),
+        ({"failed": 2}, "it fails in 2 of 5 trials"),
+    ],
+)
+def test_what_was_never_sent_does_not_begin_to_be_lost(fates, told):
+    answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
+    one = invented(SIZES, (1e6, 2e6, inf), ({}, {}, fates), answers)
+    expected = f"what is not delivered begins between 600 kB and 2 MB: at 2 MB {told}."
+    assert said.sentence(one) == expected
+    details = [cell.detail for cell in level_view._cells(one)]
+    assert "lost" not in "".join(details) and Fates(trials=5, **fates).short() in details[2]
+
+
+def test_what_a_reliable_arm_has_under_way_is_not_delivered():
+    one = invented(SIZES, (1e6, 2e6, inf), ({}, {}, {"late": 0.6}), {})
     assert said.sentence(one) == (
-        "at 2 readers 45 percentage points less [30.0–60.0] does not arrive than at 1 reader."
+        "at 2 MB it has 60 % of its messages still under way when the trials end."
     )

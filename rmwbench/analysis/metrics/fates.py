@@ -102,8 +102,8 @@ class Fates:
         return (done * (self.trials - self.failed) + self.failed) / (self.trials or 1)
 
     @property
-    def main(self) -> Fate | None:
-        """What most of the undelivered is; late where nothing else is; None where all arrived."""
+    def shares(self) -> dict[Fate, float]:
+        """What is `undelivered` by its fate, those alone that there are."""
         done = 1 - (self.failed / self.trials if self.trials else 0.0)
         shares = {
             Fate.LOST: self.lost * (1 - self.never_sent) * done,
@@ -111,8 +111,15 @@ class Fates:
             Fate.NEVER_SENT: self.never_sent * done,
             Fate.FAILED: 1 - done,
         }
-        most = max(shares, key=lambda fate: shares[fate])
-        return most if shares[most] > 0 else Fate.LATE if self.late > 0 else None
+        return {fate: share for fate, share in shares.items() if share > 0}
+
+    @property
+    def main(self) -> Fate | None:
+        """What most of the undelivered is; late where nothing else is; None where all arrived."""
+        shares = self.shares
+        if not shares:
+            return Fate.LATE if self.late > 0 else None
+        return max(shares, key=lambda fate: shares[fate])
 
     @property
     def loses_only(self) -> bool:

@@ -3,8 +3,6 @@ with a line for each."""
 
 from collections.abc import Iterator, Sequence
 
-from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS
 from rmwbench.report.chart import style
 from rmwbench.report.view import (
@@ -90,26 +88,23 @@ def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
 
 def _cells(one: Levels) -> Iterator[TableCell]:
     """The primary metric, and below it its interval and what did not arrive."""
-    lost = one.values.get(judged_loss(one.primary_metric), ())
-    for place, entry in enumerate(one.values[one.primary_metric]):
+    for entry, fates in zip(one.values[one.primary_metric], one.fates, strict=True):
         shown = fmt.metric(entry)
-        share = lost[place].value if place < len(lost) else None
-        missing = f"{fmt.percent(share)} lost" if share else ""
         yield TableCell(
             "never" if shown.state == "never" else shown.text,
             "bad" if shown.state == "never" else "",
-            ", ".join(filter(None, (shown.interval, missing))),
+            ", ".join(filter(None, (shown.interval, fates.short()))),
             shown.basis,
         )
 
 
 def _meaning(ladders: Sequence[Levels]) -> str:
     what = title_of(ladders[0].primary_metric)
-    metric = GLOSSARY[judged_loss(ladders[0].primary_metric)].title
     return (
-        f"The {what} at each level, with what is {metric}. Each level is compared with the one before "
-        "it and with the first, within blocks; all these comparisons of the report share one error "
-        "of 5 %, and intervals in the sentences are those at which they were judged."
+        f"The {what} at each level, with what was lost, never sent or late. Each level is compared "
+        "with the one before it and with the first, within blocks; all these comparisons of the "
+        "report share one error of 5 %, and intervals in the sentences are those at which they were "
+        "judged."
     )
 
 

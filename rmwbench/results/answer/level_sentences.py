@@ -1,12 +1,14 @@
 """What a factor does to an arm, as a sentence: what is decided between neighbouring levels first,
-then where loss begins, then what it costs. Made from the verdicts of its steps and the values at
-its levels, and from nothing else.
+then what is not delivered, by its fate, then what it costs. Made from the verdicts of its steps and
+from the values and fates at its levels, and from nothing else.
 """
 
 from collections.abc import Sequence
 from math import inf
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.fates import HELD, Fates
+from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
@@ -18,6 +20,12 @@ from rmwbench.words.level_names import SIZE, level_name
 
 CPU = "cpu_per_message"
 PUBLISH = "publish_call_p50"
+IS = {
+    Fate.LOST: "is lost",
+    Fate.LATE: "is late",
+    Fate.NEVER_SENT: "is never sent",
+    Fate.FAILED: "is missing in failed trials",
+}
 MOST_STEPS = 3
 """So many steps are told one by one."""
 
@@ -114,31 +122,42 @@ def _ratio_of(answer: StatementAnswer | None) -> str:
 
 def _of_delivery(one: Levels) -> list[str]:
     metric = judged_loss(one.primary_metric)
-    shares = [entry.value for entry in one.values.get(metric, ())]
-    if not shares or any(share is None for share in shares):
+    counted = [entry.value for entry in one.values.get(metric, ())]
+    if not counted or any(share is None for share in counted):
         return []
-    known = [share or 0.0 for share in shares]
-    if not any(known):
-        return ["everything is delivered at each level" if len(known) > 2 else "all is delivered"]
-    if told := _where_loss_begins(one, known):
+    shares = [fates.undelivered for fates in one.fates]
+    if not any(shares):
+        if any(fates.late for fates in one.fates):
+            return [_most(one, [fates.late for fates in one.fates])]
+        return ["everything is delivered at each level" if len(shares) > 2 else "all is delivered"]
+    if told := _where_it_begins(one, shares):
         return [told]
     neighbours = dict(_answers(one, metric, neighbours=True))
     if told_apart := [
-        _of_loss(one, at, at - 1, answer)
+        _of_step(one, at, at - 1, answer)
         for at, answer in neighbours.items()
         if _is_decided(answer)
     ]:
         return told_apart[:MOST_STEPS]
-    most = max(range(len(known)), key=known.__getitem__)
-    return [
-        f"up to {fmt.percent(known[most])} does not arrive ({_at(one)} {names(one)[most]}), a "
-        "difference that is not decided"
-    ]
+    return [f"{_most(one, shares)}, and no difference in what is delivered is decided"]
 
 
-def _where_loss_begins(one: Levels, shares: Sequence[float]) -> str:
-    """`loss begins between 600 kB and 2 MB, to 19 % at 10 MB`; empty where the first level loses
-    already, none is decided to lose more than it, or levels have no order."""
+def _most(one: Levels, shares: Sequence[float]) -> str:
+    """`at 10 Hz it never sends 28 % of its messages (its publish call was held)`: at the level with
+    the largest share."""
+    most = max(range(len(shares)), key=shares.__getitem__)
+    return f"{_at(one)} {names(one)[most]} it {one.fates[most].verbs()}"
+
+
+def _only(fates: Sequence[Fates]) -> Fate | None:
+    """The fate of all that was not delivered there; None where there are several."""
+    kinds = {kind for one in fates for kind in one.shares}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _where_it_begins(one: Levels, shares: Sequence[float]) -> str:
+    """`loss begins between 600 kB and 2 MB, and is 19 % at 10 MB`; empty where not all is delivered
+    at the first level, none is decided to deliver less than it, or levels have no order."""
     if shares[0] > 0 or not is_ordered(one):
         return ""
     metric, called = judged_loss(one.primary_metric), names(one)
@@ -147,25 +166,32 @@ def _where_loss_begins(one: Levels, shares: Sequence[float]) -> str:
         if answer is None or answer.verdict != "worse":
             continue
         before = called[at - 1] if not any(shares[:at]) else called[0]
+        between = f"between {before} and {called[at]}"
+        if _only(one.fates) is not Fate.LOST:
+            return f"what is not delivered begins {between}: {_most(one, shares)}"
         most = max(range(len(shares)), key=shares.__getitem__)
-        return (
-            f"loss begins between {before} and {called[at]}, and is "
-            f"{fmt.percent(shares[most])} at {called[most]}"
-        )
+        return f"loss begins {between}, and is {fmt.percent(shares[most])} at {called[most]}"
     return ""
 
 
-def _of_loss(one: Levels, at: int, by: int, answer: StatementAnswer) -> str:
-    """`at 2 readers it loses 45 percentage points less [30–60] than at 1 reader`."""
+def _of_step(one: Levels, at: int, by: int, answer: StatementAnswer) -> str:
+    """`at 2 readers 45 percentage points less [30–60] is lost than at 1 reader`; where there are
+    several fates, with these at both levels."""
     change = answer.effect
-    word = "more" if answer.verdict == "worse" else "less"
-    here, there = names(one)[at], names(one)[by]
-    if not isinstance(change, FractionChange):
-        return f"{_at(one)} {here} {word} is lost than {_at(one)} {there}"
-    ends = sorted(abs(end) * 100 for end in (change.low, change.high))
-    between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
-    points = f"{fmt.points(change.value)} {word} {between}"
-    return f"{_at(one)} {here} {points} does not arrive than {_at(one)} {there}"
+    much = "more" if answer.verdict == "worse" else "less"
+    if isinstance(change, FractionChange):
+        ends = sorted(abs(end) * 100 for end in (change.low, change.high))
+        between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
+        much = f"{fmt.points(change.value)} {much} {between}"
+    only = _only([one.fates[at], one.fates[by]])
+    here, there = (
+        name if only else f"{name} ({fates.short() or 'all delivered'})"
+        for name, fates in ((names(one)[place], one.fates[place]) for place in (at, by))
+    )
+    what = IS[only] if only else "is undelivered"
+    held = {fates.held_by for fates in (one.fates[at], one.fates[by]) if fates.held_by}
+    why = f" ({' or '.join(sorted(HELD[cause] for cause in held))})" if held else ""
+    return f"{_at(one)} {here} {much} {what} than {_at(one)} {there}{why}"
 
 
 def _of_costs(one: Levels) -> list[str]:

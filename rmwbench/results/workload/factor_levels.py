@@ -173,5 +173,6 @@ def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
         primary_metric=part.primary,
         reliable=any(arm.is_reliable_in(part.topic) for arm in part.arms),
         values={name: part.estimates(name) for name in metrics},
+        fates=tuple(arm.fates_in(part.topic) for arm in part.arms) if part.answered() else (),
         steps=tuple(judged),
     )

@@ -12,10 +12,12 @@ from rmwbench.analysis.metrics.aggregate import (
     MeasuredTrial,
     aggregate,
     clock_bound,
+    counts_of,
     fraction_of,
     trial_value,
 )
 from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import (
     OF_TOPICS,
@@ -251,6 +253,13 @@ class ArmReport:
         if topic is None or not self.topics:
             return self.trials
         return [t.topics[topic] for t in self.trials if topic in t.topics]
+
+    def fates_in(self, topic: str | None) -> Fates:
+        """What became of the messages of its done trials, beside the trials that it lost."""
+        trials = self.trials_in(topic)
+        counted = sum((counts_of(self.primary, t) for t in trials), FateCounts())
+        failed = len(self.judged[None].failed - {t.block for t in trials})
+        return counted.fates(failed=failed, trials=len(trials) + failed)
 
     def is_reliable_in(self, topic: str | None) -> bool:
         return self.found.reliable.get(topic if self.topics else None, False)
