@@ -20,7 +20,7 @@ from rmwbench.suite.workload.workload import Beside, Workload
 
 NO_FACTORS = {
     *("name", "title", "description", "primary_metric", "against", "focus"),
-    *("nodes", "hosts", "background_hosts", "daemons_host", "overload"),
+    *("nodes", "hosts", "relays_host", "background_hosts", "daemons_host", "overload"),
     *("arrival", "qos", "graph", "bring_up", "timeline", "beside"),
 }
 """The keys of a workload that no single level overrides: its name, what it is compared by, lists, and

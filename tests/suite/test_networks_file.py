@@ -74,6 +74,42 @@ def test_hosts_that_a_suite_names_stay_and_its_own_network_comes_first():
     assert cells(suite)[0].links.spec("arm", "up").rate_bps == 7_000_000
 
 
+def test_a_chain_of_relays_crosses_the_network_once():
+    chain = "  - {name: chain, rate_hz: 10, message: Bytes(1000), relays: 2, subscribers: 2}\n"
+    suite = over(ROBOT + chain, "wifi")
+    assert [*hosts(suite, 2).values()] == ["robot", "robot", "robot", "base", "base"]
+    alone = (
+        ROBOT.partition("  - name: robot")[0]
+        + "  - {name: flow, rate_hz: 10, message: Bytes(64)}\n"
+    )
+    longer = cells(over(alone + "factors: {relays: [0, 3]}\n", "wifi"))
+    assert [[node.host for node in cell.workload.written_out] for cell in longer] == [
+        ["robot", "base"],
+        ["robot", "robot", "robot", "robot", "base"],
+    ]
+
+
+def test_a_host_that_one_node_says_leaves_the_others_where_they_would_be():
+    text = ROBOT.replace(
+        "      - {name: viewer,",
+        "      - {name: screen, host: robot, subscriptions: [{topic: image}]}\n"
+        "      - {name: viewer,",
+    )
+    assert hosts(over(text, "wifi")) == {
+        "camera": "robot",
+        "navigation": "robot",
+        "screen": "robot",
+        "viewer": "base",
+        "logger": "robot",
+    }
+
+
+def test_relays_have_a_host_that_there_is():
+    text = ROBOT.replace("{name: flow,", "{name: flow, relays: 1, hosts: [a, b], relays_host: c,")
+    with pytest.raises(UserError, match="unknown host `c`"):
+        over(text, None)
+
+
 def test_a_workload_may_name_a_shipped_network():
     text = ROBOT.replace("{name: flow,", "{name: flow, hosts: [robot, base], network: vpn,")
     suite = over(text, None)

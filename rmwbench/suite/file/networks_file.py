@@ -1,6 +1,7 @@
 """The shipped networks: a workload may name one as those of its own suite, and `--network NAME` puts
 one between the hosts of every workload. A workload of one host is dealt out to two, since a network
-lies between hosts: what only reads is at the base, everything else on the robot.
+lies between hosts: what only reads is at the base, everything else on the robot. So a chain of
+relays, which are one board, crosses it once.
 
 Done in the tree of the suite's file, as candidates are: everything behind knows networks only.
 """
@@ -18,6 +19,7 @@ from rmwbench.suite.file.tree import mapping_of, tree_of
 
 NETWORKS, NETWORK, HOST, HOSTS, NODES = "networks", "network", "host", "hosts", "nodes"
 ROBOT, BASE = "robot", "base"
+RELAYS, RELAYS_HOST = "relays", "relays_host"
 OPTION = "--network"
 SENDS = ("publishers", "services", "clients")
 """What a node has that does not only read."""
@@ -40,10 +42,10 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
     own = own if isinstance(own, CommentedMap) else CommentedMap()
     if everywhere is not None:
         _check(everywhere, tree, [*dict.fromkeys((*own, *shipped_networks()))])
-        workloads = tree.get("workloads")
+        workloads, chains = tree.get("workloads"), RELAYS in (tree.get("factors") or ())
         for index, one in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
             if isinstance(one, CommentedMap):
-                _put_over(one, index, everywhere)
+                _put_over(one, index, everywhere, chains=chains or RELAYS in one)
     lacking = {name for name in _named(tree) if name in shipped_networks() and name not in own}
     for name in sorted(lacking):
         _put(own, name, shipped_networks()[name])
@@ -73,7 +75,7 @@ def _named(tree: CommentedMap) -> Iterator[str]:
     yield from map(str, levels if isinstance(levels, CommentedSeq) else ())
 
 
-def _put_over(workload: CommentedMap, index: int, network: str) -> None:
+def _put_over(workload: CommentedMap, index: int, network: str, *, chains: bool) -> None:
     _put(workload, NETWORK, network)
     name = workload.get("title") or workload.get("name")
     _put(workload, "title", f"{name}, over {network}")
@@ -81,22 +83,26 @@ def _put_over(workload: CommentedMap, index: int, network: str) -> None:
     if not isinstance(nodes, CommentedSeq):
         if HOSTS not in workload:
             _put(workload, HOSTS, CommentedSeq([ROBOT, BASE]))
+            if chains:
+                _put(workload, RELAYS_HOST, ROBOT)
         return
     there = [node for node in nodes if isinstance(node, CommentedMap)]
-    if any(HOST in node for node in there):
-        return
+    if any(HOST in node and node[HOST] not in (ROBOT, BASE) for node in there):
+        return  # hosts of the suite's own
     sending = {_process(node) for node in there if any(node.get(key) for key in SENDS)}
-    only_read = {_process(node) for node in there} - sending
-    if not sending or not only_read:
+    placed = {_process(node): ROBOT if _process(node) in sending else BASE for node in there}
+    placed |= {_process(node): node[HOST] for node in there if HOST in node}
+    if len(set(placed.values())) < 2:
         raise Fault(
             f"which nodes of `{workload.get('name')}` are at the other end of {network}?",
             expected="a node that only reads, or nodes with a `host`",
-            actual="every process sends something",
+            actual=f"every process is on {next(iter(placed.values()), ROBOT)}",
             fix=f"write `host: {ROBOT}` or `host: {BASE}` into each node",
             at=("workloads", index, NODES),
         )
     for node in there:
-        _put(node, HOST, BASE if _process(node) in only_read else ROBOT)
+        if HOST not in node:
+            _put(node, HOST, placed[_process(node)])
 
 
 def _process(node: CommentedMap) -> Any:

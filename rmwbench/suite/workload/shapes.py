@@ -24,11 +24,17 @@ Hosts = Sequence[str]
 # one.
 @lru_cache(maxsize=256)
 def chain(
-    topic: str, subscribers: int, relays: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
+    topic: str,
+    subscribers: int,
+    relays: int,
+    processes: Placement,
+    hosts: Hosts = (LOCAL_HOST,),
+    relays_host: str | None = None,
 ) -> tuple[Node, ...]:
     """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the
-    relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n; without, the talker
-    on the first host and the listeners on the others in turn."""
+    relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n. Without, or where
+    all relays have a host of their own, the talker is on the first host and the listeners are on
+    the others in turn."""
     shared = SHARED if processes == "one" else None
     topics = [topic, *(f"{topic}_{hop}" for hop in range(1, relays + 1))]
     nodes = [_node("talker", shared, publishers=[{"topic": topic}])]
@@ -39,7 +45,12 @@ def chain(
         )
     for name in _numbered("listener", subscribers):
         nodes.append(_node(name, shared, subscriptions=[{"topic": topics[-1]}]))
-    return _dealt_out(nodes, hosts) if relays else _first_and_others(nodes, hosts)
+    if not relays:
+        return _first_and_others(nodes, hosts)
+    if relays_host is None:
+        return _dealt_out(nodes, hosts)
+    talker, *listeners = _first_and_others([nodes[0], *nodes[1 + relays :]], hosts)
+    return (talker, *_dealt_out(nodes[1 : 1 + relays], [relays_host]), *listeners)
 
 
 @lru_cache(maxsize=256)

@@ -54,7 +54,7 @@ RESOLVED = frozenset(
         *MESSAGES,
         *("qos", "touch", "nodes", "subscribers", "relays", "clients", "graph", "bring_up"),
         *("hosts", "processes", "schedule", "timeline", "network", "daemons_host", "overload"),
-        *("background", "background_hosts", "host_idle", "containers", "real_time"),
+        *("background", "background_hosts", "host_idle", "containers", "real_time", "relays_host"),
         "beside",
     }
 )
@@ -62,11 +62,12 @@ RESOLVED = frozenset(
 processes, conditions, network. Whatever any other key says stands with the workload itself, so that
 a new key is kept in the bundle, and as a factor makes cells differ, without another list."""
 
+_CHAIN = ("subscribers", "relays", "relays_host")
 EXCLUDES = {
-    "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts", "bring_up"),
-    "bring_up": ("subscribers", "relays", "processes", "clients", "graph", "hosts", *MESSAGES),
-    "graph": ("subscribers", "relays", "processes", "clients"),
-    "clients": ("subscribers", "relays", "message"),
+    "nodes": (*_CHAIN, "processes", "clients", "graph", "hosts", "bring_up"),
+    "bring_up": (*_CHAIN, "processes", "clients", "graph", "hosts", *MESSAGES),
+    "graph": (*_CHAIN, "processes", "clients"),
+    "clients": (*_CHAIN, "message"),
 }
 """What says where nodes are, and the keys that may then not be there: it says the same."""
 
@@ -113,9 +114,9 @@ class Workload(Strict):
     process that writes and the one that reads: whether it is obeyed is all that is then asked.
     `recorder` puts rosbag2's recorder beside the readers (both: rmwbench/beside).
 
-    `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs.
-    `network` is what lies between hosts, by name or written out; `daemons_host` where the
-    middleware's daemons run, the first host otherwise.
+    `hosts` deals the nodes of a shorthand out to hosts, but for relays that have a `relays_host`;
+    nodes that are written out say theirs. `network` is what lies between hosts, by name or written
+    out; `daemons_host` where the middleware's daemons run, the first host otherwise.
 
     With `focus` the latencies and losses are of these topics, services and readers (by their node's
     name) alone, and all others are load beside them. `against` names the workload that this one is
@@ -156,6 +157,7 @@ class Workload(Strict):
     daemons_end: Literal["all", "first", "daemons_host"] = "all"
     daemons_return_s: Span | None = None
     hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] | None = None
+    relays_host: NodeName | None = None
     network: NetworkOrName | None = None
     daemons_host: NodeName | None = None
     readers_freeze_s: Span | None = None
@@ -246,8 +248,9 @@ class Workload(Strict):
         for index, host in enumerate(self.background_hosts):
             if host not in known:
                 raise unknown("host", host, list(known), at=("background_hosts", index))
-        if self.daemons_host is not None and self.daemons_host not in known:
-            raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
+        for key in ("daemons_host", "relays_host"):
+            if (named := getattr(self, key)) is not None and named not in known:
+                raise unknown("host", named, list(known), at=(key,))
 
     def _check_chain(self) -> None:
         nodes = self.written_out
@@ -357,7 +360,8 @@ class Workload(Strict):
         placed = (self.processes or "per_node", self.hosts or ONE_HOST)
         if self.clients is not None:
             return calls(self.name, self.clients, *placed)
-        return chain(self.name, self.subscribers or 1, self.relays or 0, *placed)
+        length = (self.subscribers or 1, self.relays or 0)
+        return chain(self.name, *length, *placed, self.relays_host)
 
     @property
     def host_names(self) -> tuple[str, ...]:
