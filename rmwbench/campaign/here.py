@@ -9,7 +9,7 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.plan import preflight
-from rmwbench.campaign.plan.machine_limits import MachineLimits
+from rmwbench.campaign.plan.machine_limits import Kernel, Kernels, MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
@@ -19,6 +19,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, Hosts, check, host_kind
+from rmwbench.lab.machine import card as machine_card
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -83,6 +84,9 @@ class Lab(Protocol):
 
     def describe(self) -> dict[str, Any]:
         """The machine card."""
+
+    def kernels(self) -> Kernels:
+        """What the kernels that its trials run on grant."""
 
     def calibration(self) -> dict[str, Any]:
         """What campaign.json keeps of the newest calibration of the machine that trials run on;
@@ -149,6 +153,9 @@ class Here:
 
     def describe(self) -> dict[str, Any]:
         return machine.describe()
+
+    def kernels(self) -> Kernels:
+        return Kernels(Kernel(machine_card.sysctls()))
 
     def calibration(self) -> dict[str, Any]:
         return calibrations.for_campaign(machine.describe())

@@ -136,8 +136,8 @@ class Runner(Generic[S_co]):
         stopped_by = None
         with StopSignals() as signals:
             try:
-                cells, sysctls = self.source.plan.cells, self.machine.sysctls
-                self.source.begin(console, machine_limits.told(cells, self.workers, sysctls))
+                cells, kernels = self.source.plan.cells, self.lab.kernels()
+                self.source.begin(console, machine_limits.told(cells, self.workers, kernels))
                 self._loop(signals)
             except StopSignal as stopped:
                 stopped_by = stopped.name

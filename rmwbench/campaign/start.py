@@ -30,7 +30,6 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.host.hosts import OWN, VARIABLE
-from rmwbench.lab.machine import card as machine_card
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.find import unlike
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
@@ -76,7 +75,7 @@ def new_campaign(
     document |= lab.document()
     writer = BundleWriter.create(directory, document)
     card = MachineDocument.model_validate(document["machine"])
-    cells = cells_table(plan, workers, card.sysctls)
+    cells = cells_table(plan, workers, lab.kernels())
     writer.write_whole_campaign({"cells": cells, "machine": machine_table(card, None)})
     judge = _judge(request, plan, directory)
     source = BlockSource(document["campaign"], plan, Course(plan), writer, judge=judge)
@@ -123,8 +122,7 @@ def workers_of(
     """As `checked`, of a plan."""
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
-    sysctls = {} if lab.machine() is None else machine_card.sysctls()
-    file_faults.check(plan.cells, workers, plan.host, places, sysctls)
+    file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
     lacking = unsupported.described(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)
     if directory is not None:
@@ -164,7 +162,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
     request, text, choice, plan = _planned(bundle, lab.host())
     course = Course(plan, bundle.journal.lines)
     workers = preflight.find_and_check(plan, _places(request, text, plan, choice))
-    _check_same(bundle, plan, workers, lab.describe())
+    _check_same(bundle, plan, workers, lab)
     if course.next:
         preflight.check_disk(plan, directory, [*course.rest, *course.later])
         lab.check(plan, workers)
@@ -238,9 +236,7 @@ def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:
     return Places(shown(Path(request.suite_file)), text, plan.suite, request.shortened, choice)
 
 
-def _check_same(
-    bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]
-) -> None:
+def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: Lab) -> None:
     host = bundle.campaign.plan.host.kind or OWN
     if host != plan.host.name:
         raise UserError(
@@ -251,7 +247,7 @@ def _check_same(
             fix=f"{VARIABLE}={host} rmwbench resume {bundle.directory}, where that can be",
         )
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
-    table = cells_table(plan, workers, described["sysctls"])
+    table = cells_table(plan, workers, lab.kernels())
     now = {row["cell"]: json.loads(row["definition"]) for row in table.to_pylist()}
     for number in sorted(before.keys() | now.keys()):
         if before.get(number) != now.get(number):
@@ -263,7 +259,7 @@ def _check_same(
                 "campaign",
             )
     _check_same_workers(bundle, workers)
-    hardware, here = bundle.campaign.machine.hardware, described["hardware"]
+    hardware, here = bundle.campaign.machine.hardware, lab.describe()["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
         if not _alike(key, hardware.get(key), here[key]):
             raise UserError(

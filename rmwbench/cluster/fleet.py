@@ -15,6 +15,7 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.here import ResultsLost, TrialEnd
+from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
@@ -221,6 +222,10 @@ class Fleet:
                 "disturb each other"
             )
         return card | {"summary": summary, "warnings": warnings}
+
+    def kernels(self) -> Kernels:
+        """What one grants, all do: it is among the facts in which they are alike."""
+        return Kernels(Kernel(self.machines[0].card["machine"]["sysctls"]))
 
     def calibration(self) -> dict[str, Any]:
         """Of the one machine that all trials run on; a calibration says nothing of another machine,

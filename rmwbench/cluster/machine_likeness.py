@@ -1,8 +1,9 @@
 """Which machines are alike: those whose facts are all equal. Machines that differ are never in one
 comparison.
 
-Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB;
-everything else that changes what a message costs is taken as it is said.
+Bytes of memory differ a little between twins (what firmware keeps for itself), hence whole GiB, and
+without the buffers of TCP, whose largest follows them; everything else that changes what a message
+costs is taken as it is said.
 """
 
 import hashlib
@@ -10,12 +11,17 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmwbench.lab.machine.card import SYSCTLS
+
 Facts = dict[str, Any]
+OF_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
+SETTINGS = tuple(one for one in SYSCTLS if one.startswith("net.") and one not in OF_MEMORY)
+"""What the kernel grants sockets and datagrams."""
 
 
 def facts(card: Mapping[str, Any]) -> Facts:
     """Of a machine card (`rmwbench.lab.machine.describe`). What a machine does not say is None."""
-    hardware, kernel = card["hardware"], card["kernel"]
+    hardware, kernel, sysctls = card["hardware"], card["kernel"], card.get("sysctls", {})
     memory = hardware.get("memory_bytes")
     return {
         "architecture": hardware.get("architecture"),
@@ -28,6 +34,7 @@ def facts(card: Mapping[str, Any]) -> Facts:
         "virtualization": hardware.get("virtualization"),
         "memory_gib": None if memory is None else round(memory / (1 << 30)),
         "kernel": kernel.get("release"),
+        **{name: sysctls.get(name) for name in SETTINGS},
     }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.plan import Plan, duration_text
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster import machine_likeness
@@ -131,6 +132,16 @@ class PlacedFleet(Fleet):
             "summary": summary,
             "warnings": [*found["warnings"], *self._notes(self.machines)],
         }
+
+    def kernels(self) -> Kernels:
+        """Machines that are placed by name may be unlike; the first runs cells of one host."""
+        if not self.placing.hosts:
+            return super().kernels()
+        of_hosts = {
+            host: Kernel(machine.card["machine"]["sysctls"], machine.name)
+            for host, machine in zip(self.placing.hosts, self.machines, strict=True)
+        }
+        return Kernels(next(iter(of_hosts.values())), of_hosts)
 
     def document(self) -> dict[str, Any]:
         found = super().document()

@@ -239,12 +239,13 @@ class CommonArm:
 @dataclass(frozen=True, kw_only=True)
 class Ungranted:
     """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
-    is the sysctl that caps it."""
+    is the sysctl that caps it, `machine` whose it is where a trial runs on several."""
 
     side: Literal["receive", "send"]
     asked_bytes: int
     granted_bytes: int
     setting: str
+    machine: str | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -300,7 +301,12 @@ class WorkloadArm(CommonArm):
         """What a table calls it: an outdated middleware that the arm is named after has its series
         there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
         is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
-        got = ", ".join(quantity(one.granted_bytes, "bytes") for one in self.ungranted)
+        got = ", ".join(
+            dict.fromkeys(
+                quantity(one.granted_bytes, "bytes") + (f" on {one.machine}" if one.machine else "")
+                for one in self.ungranted
+            )
+        )
         granted = f" ({got} granted)" if got else ""
         if not (self.outdated and self.version):
             return self.arm + granted

@@ -4,12 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.machine_limits import UngrantedBuffer, asked_bytes, told, ungranted
+from rmwbench.campaign.plan.machine_limits import (
+    Kernel,
+    Kernels,
+    UngrantedBuffer,
+    asked_bytes,
+    of_cell,
+    told,
+    ungranted,
+)
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.placement import placed
 
 MIDDLEWARES = Path(__file__).parents[2] / "native" / "middlewares"
-SMALL = {"net.core.rmem_max": "212992"}
+SMALL = Kernel({"net.core.rmem_max": "212992"})
+LARGE = Kernel({"net.core.rmem_max": "16777216"})
 
 
 def profile(name: str) -> str:
@@ -40,9 +50,9 @@ def test_both_sides_count():
     """ROS 2's advice raises `rmem_max` alone."""
     raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
     text = "<sendBufferSize>4194304</sendBufferSize>"
-    (found,) = ungranted(text, raised)
+    (found,) = ungranted(text, Kernel(raised))
     assert found == UngrantedBuffer("send", 1 << 22, 212992, "net.core.wmem_max")
-    assert not ungranted(text, raised | {"net.core.wmem_max": "4194304"})
+    assert not ungranted(text, Kernel(raised | {"net.core.wmem_max": "4194304"}))
 
 
 PROFILE = """\
@@ -71,7 +81,33 @@ def test_before_it_runs_the_arm_is_told_with_the_one_command(tmp_path):
     (tmp_path / "mine.xml").write_text(PROFILE)
     found = cells(parse(SUITE, where="mine.yaml", directory=tmp_path))
     workers = {"cyclonedds": Carries()}
-    (line,) = told(found, workers, {"net.core.rmem_max": "4194304"})
+    (line,) = told(found, workers, Kernels(Kernel({"net.core.rmem_max": "4194304"})))
     assert line.startswith("mine: asks for a receive buffer of 16.8 MB, the kernel grants 4.19 MB")
     assert line.endswith("rmwbench doctor --fix --only 'receive buffer'")
-    assert told(found, workers, {"net.core.rmem_max": "16777216"}) == []
+    assert told(found, workers, Kernels(LARGE)) == []
+
+
+MACHINES = """\
+suite: mine
+title: t
+arms:
+  - {name: mine, middleware: cyclonedds, profile: ./mine.xml}
+  - {name: sender, middleware: cyclonedds, processes: {talker: {profile: ./mine.xml}}}
+workloads: [{name: w, message: Bytes(320), rate_hz: 100, hosts: [robot, base]}]
+"""
+
+
+def test_each_machine_that_an_arm_has_a_process_on_is_asked_and_named(tmp_path):
+    (tmp_path / "mine.xml").write_text(PROFILE)
+    both, sender = placed(cells(parse(MACHINES, where="mine.yaml", directory=tmp_path)), "--place")
+    robot, desk = Kernel(LARGE.sysctls, "rover"), Kernel(SMALL.sysctls, "desk")
+    kernels = Kernels(robot, {"robot": robot, "base": desk})
+    workers = {"cyclonedds": Carries()}
+    (found,) = of_cell(both, workers, kernels)
+    assert found.machine == "desk" and found.document()["machine"] == "desk"
+    assert "the kernel of desk grants 212992: sysctl -w" in found.text
+    assert of_cell(sender, workers, kernels) == ()  # its buffer is the talker's alone
+    turned = Kernels(desk, {"robot": desk, "base": robot})
+    assert [one.machine for one in of_cell(sender, workers, turned)] == ["desk"]
+    (line,) = told([both], workers, kernels)
+    assert "the kernel of desk grants 213 kB" in line and line.endswith("there, on desk")

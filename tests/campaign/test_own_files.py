@@ -3,13 +3,14 @@
 import pytest
 
 from rmwbench.campaign.plan.file_faults import FileFaultKind, faults, renaming_fix
+from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.profile import daemons, file_domain, file_flags, needed_daemons, setups
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 
-LIMITS = {"net.core.rmem_max": 4 << 20, "net.core.wmem_max": 4 << 20}
+LIMITS = Kernels(Kernel({"net.core.rmem_max": 4 << 20, "net.core.wmem_max": 4 << 20}))
 DAEMONS = {"zenoh": ["router"], "fastdds": ["server"], "cyclonedds": ["roudi"]}
 
 

@@ -263,7 +263,7 @@ def campaign(
     }
     writer = BundleWriter.create(directory, document)
     lab, workers = Lab(laws), {"synthetic": Worker()}
-    source = SearchSource(directory.name, space, plan, writer, workers, card.sysctls)
+    source = SearchSource(directory.name, space, plan, writer, workers, lab.kernels())
     return Runner(source, lab, workers, writer, card), lab
 
 

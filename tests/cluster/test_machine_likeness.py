@@ -24,6 +24,7 @@ def changed(document, name, value):
         ("hardware", "governor", "powersave"),
         ("hardware", "memory_bytes", 1 << 45),
         ("kernel", "release", "6.1.0-other"),
+        ("sysctls", "net.core.rmem_max", "1"),
     ],
 )
 def test_what_changes_the_cost_of_a_message_makes_another_machine(document, name, value):

@@ -210,6 +210,25 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
         fleet._all_there()
 
 
+def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
+    fleet.placing = parse("robot=a,base=b")
+    small = copy.deepcopy(remote("b"))
+    small.card["machine"]["sysctls"]["net.core.rmem_max"] = "1"
+    fleet._choose([remote("a"), small], None)
+    kernels = fleet.kernels()
+    assert {host: one.machine for host, one in kernels.of_hosts.items()} == {
+        "robot": "a",
+        "base": "b",
+    }
+    assert kernels.of_hosts["base"].sysctls["net.core.rmem_max"] == "1"
+    assert kernels.own.machine == "a"
+    assert "net.core.rmem_max 1 instead of" in fleet._notes(fleet.machines)[0]
+    fleet.placing = Placing()
+    fleet._choose([small, remote("a"), remote("c")], None)  # unlike, and so it is left out
+    assert [one.name for one in fleet.machines] == ["a", "c"]
+    assert not fleet.kernels().of_hosts
+
+
 def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
     def beside(network):
         text = SUITE.format(network="{links: {all: {both: {delay_ms: 5}}}}", more="")

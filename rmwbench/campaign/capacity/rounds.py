@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -41,6 +40,7 @@ from rmwbench.campaign.capacity.search_request import (
 from rmwbench.campaign.course import UNSUPPORTED, Batch
 from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan.machine_limits import Kernels
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
@@ -98,10 +98,10 @@ class SearchSource:
         plan: Plan,
         writer: BundleWriter,
         workers: Mapping[str, Worker],
-        sysctls: Mapping[str, Any],
+        kernels: Kernels,
     ):
         self.name, self.space, self.plan = name, space, plan
-        self._writer, self._workers, self._sysctls = writer, workers, sysctls
+        self._writer, self._workers, self._kernels = writer, workers, kernels
         self._console = Console(quiet=True)
         self.pursuits = [
             ArmRounds(one, ArmSearch(one.levels, one.nearest(space.start), whole=space.along.whole))
@@ -286,7 +286,7 @@ class SearchSource:
             cell = self.space.cells.cell(pursuit.contestant.arm, level, len(self._cells) + 1)
             self._cells[key] = cell
             plan = replace(self.plan, cells=tuple(self._cells.values()))
-            table = cells_table(plan, self._workers, self._sysctls)
+            table = cells_table(plan, self._workers, self._kernels)
             self._writer.write_whole_campaign({"cells": table})
         return self._cells[key]
 
@@ -337,7 +337,7 @@ def new_search(
     writer = BundleWriter.create(directory, document)
     card = MachineDocument.model_validate(document["machine"])
     writer.write_whole_campaign({"machine": machine_table(card, None)})
-    source = SearchSource(document["campaign"], space, plan, writer, workers, card.sysctls)
+    source = SearchSource(document["campaign"], space, plan, writer, workers, lab.kernels())
     return Runner(source, lab, workers, writer, card)
 
 

@@ -4,9 +4,8 @@ what mends it: hosts of ours cannot give everything that a file names."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-from rmwbench.campaign.plan.machine_limits import LIMITS
+from rmwbench.campaign.plan.machine_limits import LIMITS, Kernel, Kernels
 from rmwbench.campaign.plan.profile import (
     Workers,
     known_daemons,
@@ -64,11 +63,11 @@ def check(
     workers: Workers,
     kind: HostKind,
     places: Places,
-    sysctls: Mapping[str, Any],
+    kernels: Kernels,
 ) -> None:
     """Raises UserError for the first."""
     for cell in cells:
-        for fault in faults(cell, workers, kind, sysctls):
+        for fault in faults(cell, workers, kind, kernels):
             raise UserError(
                 f"arm `{cell.arm.name}`: profile {cell.sides[fault.process].profile.name}: "
                 f"{fault.what}",
@@ -77,16 +76,14 @@ def check(
             )
 
 
-def faults(
-    cell: Cell, workers: Workers, kind: HostKind, sysctls: Mapping[str, Any]
-) -> Iterator[FileFault]:
+def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> Iterator[FileFault]:
     own = {name: side for name, side in cell.sides.items() if side.profile.text is not None}
     for process, side in own.items():
         worker = workers[side.middleware]
         yield from _of_another(process, side)
         needs = needs_of(side)
         yield from _of_a_daemon(process, side, needs)
-        yield from _of_the_kernel(process, needs, sysctls)
+        yield from _of_the_kernel(process, needs, kernels.of(cell, process))
         if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
             continue  # what connects them is replaced, or is the machines' matter
         yield from _of_connecting(cell, process, side, needs, worker)
@@ -153,20 +150,19 @@ def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFau
             )
 
 
-def _of_the_kernel(
-    process: str, needs: FileNeeds, sysctls: Mapping[str, Any]
-) -> Iterator[FileFault]:
+def _of_the_kernel(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[FileFault]:
     """The kernel counts a buffer twice, its own bookkeeping beside the data, and middlewares compare
     that with their minimum."""
     asked = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
     for side, minimum in asked.items():
-        most = sysctls.get(LIMITS[side])
+        most = kernel.sysctls.get(LIMITS[side])
         if minimum is not None and most is not None and 2 * int(most) < minimum:
             yield FileFault(
                 FileFaultKind.KERNEL,
                 process,
-                f"it does not open with a {side} buffer below {minimum} bytes, and the kernel "
-                f"grants {2 * int(most)}",
+                f"it does not open with a {side} buffer below {minimum} bytes, and the kernel"
+                + (f" of {kernel.machine}" if kernel.machine else "")
+                + f" grants {2 * int(most)}",
                 f"sysctl -w {LIMITS[side]}={minimum}",
             )
 

@@ -13,7 +13,7 @@ like a shipped one.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from rmwbench.campaign.plan.preflight import memory_bytes
@@ -195,61 +195,105 @@ def asked_bytes(text: str, side: str = "receive") -> int | None:
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """The sysctls of a machine, which has a name where a trial runs on several."""
+
+    sysctls: Mapping[str, Any]
+    machine: str | None = None
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """`own`: of the machine that a trial runs on whole, or of each of the like ones that it may run
+    on. `of_hosts`: host → its machine's, where hosts are machines."""
+
+    own: Kernel
+    of_hosts: Mapping[str, Kernel] = field(default_factory=dict)
+
+    def of(self, cell: Cell, process: str) -> Kernel:
+        """That which a process of the cell runs on."""
+        if cell.real is None:
+            return self.own
+        host = next(one.host for one in cell.processes if one.name == process)
+        return self.of_hosts.get(host, self.own)
+
+    def under(self, cell: Cell, side: Side) -> list[Kernel]:
+        """Those that a side of the cell's arm has processes on, each once."""
+        found: dict[str | None, Kernel] = {}
+        for process, other in cell.sides.items():
+            if other.side_definition() == side.side_definition():
+                kernel = self.of(cell, process)
+                found.setdefault(kernel.machine, kernel)
+        return [*found.values()]
+
+
+@dataclass(frozen=True)
 class UngrantedBuffer:
     """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
-    is the sysctl that caps it."""
+    is the sysctl that caps it, `machine` whose it is where a trial runs on several."""
 
     side: str
     asked_bytes: int
     granted_bytes: int
     setting: str
+    machine: str | None = None
+
+    @property
+    def kernel(self) -> str:
+        return "the kernel" if self.machine is None else f"the kernel of {self.machine}"
 
     @property
     def text(self) -> str:
         return (
-            f"asks for a {self.side} buffer of {self.asked_bytes} bytes, the kernel grants "
+            f"asks for a {self.side} buffer of {self.asked_bytes} bytes, {self.kernel} grants "
             f"{self.granted_bytes}: sysctl -w {self.setting}={self.asked_bytes}"
         )
 
+    def document(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
-def ungranted(text: str, sysctls: Mapping[str, Any]) -> tuple[UngrantedBuffer, ...]:
+
+def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
     """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
     found = []
     for side, limit in LIMITS.items():
-        asked, most = asked_bytes(text, side), sysctls.get(limit)
+        asked, most = asked_bytes(text, side), kernel.sysctls.get(limit)
         if asked is not None and most is not None and int(most) < asked:
-            found.append(UngrantedBuffer(side, asked, int(most), limit))
+            found.append(UngrantedBuffer(side, asked, int(most), limit, kernel.machine))
     return tuple(found)
 
 
-def of_cell(
-    cell: Cell, workers: Workers, sysctls: Mapping[str, Any]
-) -> tuple[UngrantedBuffer, ...]:
+def of_cell(cell: Cell, workers: Workers, kernels: Kernels) -> tuple[UngrantedBuffer, ...]:
     """Of all sides of its arm; nothing is known of one without a worker."""
     found = [
         one
         for side in distinct_sides(cell)
         if (worker := workers.get(side.middleware)) is not None
-        for one in of_side(side, worker, sysctls)
+        for one in of_side(cell, side, worker, kernels)
     ]
     return tuple(dict.fromkeys(found))
 
 
-def of_side(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> tuple[UngrantedBuffer, ...]:
-    return ungranted(resolved_profile(side, worker)["text"], sysctls)
+def of_side(
+    cell: Cell, side: Side, worker: Worker, kernels: Kernels
+) -> tuple[UngrantedBuffer, ...]:
+    """By every machine that this side has a process on."""
+    text = resolved_profile(side, worker)["text"]
+    return tuple(one for kernel in kernels.under(cell, side) for one in ungranted(text, kernel))
 
 
-def told(cells: Iterable[Cell], workers: Workers, sysctls: Mapping[str, Any]) -> list[str]:
+def told(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
     """A line for each wish, with its arms and the one command that grants it, for whoever is about
     to run them."""
     arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
-        for one in of_cell(cell, workers, sysctls):
+        for one in of_cell(cell, workers, kernels):
             arms.setdefault(one, []).append(cell.arm.name)
     return [
         f"{', '.join(dict.fromkeys(names))}: asks for a {one.side} buffer of "
-        f"{quantity(one.asked_bytes, 'bytes')}, the kernel grants "
+        f"{quantity(one.asked_bytes, 'bytes')}, {one.kernel} grants "
         f"{quantity(one.granted_bytes, 'bytes')}. It runs, and is so named; no headline compares "
         f"it until it is granted: rmwbench doctor --fix --only '{one.side} buffer'"
+        + (f" there, on {one.machine}" if one.machine else "")
         for one, names in arms.items()
     ]

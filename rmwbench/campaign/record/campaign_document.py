@@ -9,7 +9,6 @@ import hashlib
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -21,7 +20,7 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
-from rmwbench.campaign.plan.machine_limits import of_cell, of_side
+from rmwbench.campaign.plan.machine_limits import Kernels, of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
@@ -63,17 +62,17 @@ def campaign_document(
     }
 
 
-def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str, Any]) -> pa.Table:
+def cells_table(plan: Plan, workers: Mapping[str, Worker], kernels: Kernels) -> pa.Table:
     """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares
     has all of them in its columns, joined by ` + `, and the oldest release date where all are known.
-    `sysctls` are those of the machine that it runs on."""
+    `kernels` are those that it runs on."""
     shared = plan.host.shared
-    rows = [_cell_row(cell, workers, sysctls, shared=shared) for cell in plan.cells]
+    rows = [_cell_row(cell, workers, kernels, shared=shared) for cell in plan.cells]
     return table_from_rows("cells", rows)
 
 
 def _cell_row(
-    cell: Cell, workers: Mapping[str, Worker], sysctls: Mapping[str, Any], *, shared: bool
+    cell: Cell, workers: Mapping[str, Worker], kernels: Kernels, *, shared: bool
 ) -> dict[str, Any]:
     sides = distinct_sides(cell)
     definition = cell.definition()
@@ -86,9 +85,9 @@ def _cell_row(
             definition["arm"]["processes"][key]["profile"] = resolved_profile(
                 side, workers[side.middleware]
             )
-    if wishes := of_cell(cell, workers, sysctls):
-        definition["ungranted"] = [asdict(one) for one in wishes]
-    definition["flags"] = _flags(cell, workers, sysctls, shared=shared)
+    if wishes := of_cell(cell, workers, kernels):
+        definition["ungranted"] = [one.document() for one in wishes]
+    definition["flags"] = _flags(cell, workers, kernels, shared=shared)
     described = [workers[side.middleware].description or {} for side in sides]
     return {
         "cell": cell.number,
@@ -105,12 +104,14 @@ def _cell_row(
 
 
 def _flags(
-    cell: Cell, workers: Mapping[str, Worker], sysctls: Mapping[str, Any], *, shared: bool
+    cell: Cell, workers: Mapping[str, Worker], kernels: Kernels, *, shared: bool
 ) -> list[str]:
     """What every trial of a cell is shown with, each once: of its sides' profiles, then its own."""
     own = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
     found = [(side, forced(side, worker)) for side, worker in own]
-    found += [(side, one.text) for side, worker in own for one in of_side(side, worker, sysctls)]
+    found += [
+        (side, one.text) for side, worker in own for one in of_side(cell, side, worker, kernels)
+    ]
     found += [(side, text) for side, _ in own for text in file_flags(side)]
     found += [(side, flag(side, worker)) for side, worker in own if shared]
     flags = [f"{side.profile.name}*: {text}" for side, text in found if text]

@@ -75,7 +75,6 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
     from rmwbench.lab.host.hosts import NAMESPACES
-    from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
 
@@ -97,7 +96,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     if cluster is None:
         host = Here().host()
         workers, lacking = checked(planner, request, text, Here())
-        wishes = machine_limits.told(cells, workers, card.sysctls())
+        wishes = machine_limits.told(cells, workers, Here().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})
