@@ -106,7 +106,7 @@ class Bundle:
     def unsupported(self) -> dict[int, str]:
         """Cells that were not run because their middleware cannot do what they ask for, with the
         reason."""
-        planned = {one.cell: one.reason for one in self.campaign.plan.unsupported}
+        planned = {line.cell: line.reason for line in self.campaign.plan.unsupported}
         return planned | {
             line.cell: line.reason
             for line in self.journal.lines
@@ -148,11 +148,11 @@ class Bundle:
         if name in WHOLE_CAMPAIGN:
             return [self._path(name, 0)] if name in self.journal.whole_campaign else []
         merged = merge.covered(self.journal, self.directory, name)
-        held = set().union(*(trials for _, trials in merged))
+        merged_trials = set().union(*(trials for _, trials in merged))
         return [path for path, _ in merged] + [
             self._path(name, n)
             for n, line in sorted(self.journal.trials.items())
-            if name in line.tables and n not in held
+            if name in line.tables and n not in merged_trials
         ]
 
     def tables(self) -> list[str]:
@@ -165,11 +165,11 @@ class Bundle:
         """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal
         names no file."""
         schema = self._schema(name)
-        wanted = schema if columns is None else pa.schema([schema.field(c) for c in columns])
+        selected = schema if columns is None else pa.schema([schema.field(c) for c in columns])
         if packed := self._packed(name, trial):
             return self._rows_of(packed, trial, columns)
         parts = [self._read(path, columns) for path in self._selected(name, trial)]
-        return pa.concat_tables(parts) if parts else wanted.empty_table()
+        return pa.concat_tables(parts) if parts else selected.empty_table()
 
     def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
         """The same as dictionaries, for the small tables."""
@@ -196,36 +196,36 @@ class Bundle:
         NaN in floating ones. A column that is constant by the file's statistics is one value
         repeated by stride 0, read-only: it costs nothing.
         """
-        wanted = [
+        fields = [
             f
             for f in TABLES[name]
             if f.type != pa.string() and (columns is None or f.name in columns)
         ]
         if packed := self._packed(name, trial):
-            return _arrays(wanted, self._rows_of(packed, trial, [f.name for f in wanted]))
+            return _arrays(fields, self._rows_of(packed, trial, [f.name for f in fields]))
         paths = self._selected(name, trial)
         if not paths:
-            return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
+            return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in fields}
         file = self._open(paths[0])
         rows = file.metadata.num_rows
         # of a bundle before these were added
-        if any(f.name not in file.schema_arrow.names for f in wanted):
-            return _arrays(wanted, self._read(paths[0], [f.name for f in wanted]))
-        constant = {f.name: v for f in wanted if (v := _constant(file, f)) is not None}
+        if any(f.name not in file.schema_arrow.names for f in fields):
+            return _arrays(fields, self._read(paths[0], [f.name for f in fields]))
+        constant = {f.name: v for f in fields if (v := _constant(file, f)) is not None}
         out = {
             f.name: np.empty(rows, f.type.to_pandas_dtype())
-            for f in wanted
+            for f in fields
             if f.name not in constant
         }
         repeated = {n: np.broadcast_to(v, rows) for n, v in constant.items()}
-        wanted = [f for f in wanted if f.name in out]
-        if not wanted:
+        fields = [f for f in fields if f.name in out]
+        if not fields:
             return repeated
         position = 0
         try:
             for group in range(file.num_row_groups):
-                part = file.read_row_group(group, columns=[f.name for f in wanted])
-                for f in wanted:
+                part = file.read_row_group(group, columns=[f.name for f in fields])
+                for f in fields:
                     out[f.name] = _fill(out[f.name], position, part.column(f.name))
                 position += part.num_rows
         except UNREADABLE as error:
@@ -235,8 +235,8 @@ class Bundle:
     def lots(self, name: str) -> "list[Lots]":
         """The merged files of a table, for reading trial after trial."""
         return [
-            Lots(self._open(path), path, held)
-            for path, held in merge.covered(self.journal, self.directory, name)
+            Lots(self._open(path), path, trials)
+            for path, trials in merge.covered(self.journal, self.directory, name)
         ]
 
     def file(self, sha256: str) -> bytes:
@@ -283,12 +283,12 @@ class Bundle:
         """Files that a step writes and that no line of the journal names: what a power cut left of
         it. By name and place they are ours; what anybody else put into the directory is not among
         them."""
-        named = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
+        journal_files = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
         steps = [
             path
             for name in TABLES
             for path in _files_in(self.directory, "tables", name)
-            if _STEP_FILE.fullmatch(path.name) and path not in named
+            if _STEP_FILE.fullmatch(path.name) and path not in journal_files
         ]
         stored = [
             path
@@ -327,9 +327,9 @@ class Bundle:
 
     def _rows_of(self, path: Path, trial: int | None, columns: Sequence[str] | None) -> pa.Table:
         """One trial's rows of a file of many trials."""
-        wanted = TABLES[path.parent.name].names if columns is None else list(columns)
-        table = self._read(path, [*wanted, *(() if "trial" in wanted else ("trial",))])
-        return table.filter(pc.equal(table.column("trial"), trial)).select(wanted)
+        names = TABLES[path.parent.name].names if columns is None else list(columns)
+        table = self._read(path, [*names, *(() if "trial" in names else ("trial",))])
+        return table.filter(pc.equal(table.column("trial"), trial)).select(names)
 
     def _selected(self, name: str, trial: int | None) -> list[Path]:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
@@ -366,13 +366,13 @@ class Bundle:
                     actual=", ".join(actual.names),
                 )
             for f in expected:
-                found = actual.field(f.name).type if f.name in actual.names else f.type
-                if found != f.type:
+                actual_type = actual.field(f.name).type if f.name in actual.names else f.type
+                if actual_type != f.type:
                     raise UserError(
                         f"column {f.name} of a table is of another type",
                         where=str(path),
                         expected=str(f.type),
-                        actual=str(found),
+                        actual=str(actual_type),
                         fix="restore the campaign from a copy",
                     )
             if len(self._files) > 64:
@@ -446,18 +446,18 @@ def _trial_line(line: TrialEnded) -> TrialLine:
 def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
     """Trial -> after how many blocks its campaign had been judged before it ran: by looks, or at
     its end where it has none."""
-    found: dict[int, int] = {}
+    judged_blocks: dict[int, int] = {}
     looked = blocks = judged = 0
     for line in lines:
         match line:
             case TrialEnded():
-                found[line.trial] = judged
+                judged_blocks[line.trial] = judged
                 blocks = max(blocks, line.block + 1)
             case LookTaken():
                 looked = judged = max(judged, line.blocks)
             case CampaignFinished() if not looked:
                 judged = blocks
-    return found
+    return judged_blocks
 
 
 def _with_its_block(trial: TrialLine, by: TrialEnded | CampaignResumed | None) -> TrialLine:
@@ -521,10 +521,10 @@ class Lots:
             nulls = pa.chunked_array([pa.nulls(part.num_rows, f.type)])
             column = part.column(f.name) if f.name in stored else nulls
             self._columns[f.name] = _fill(out, 0, column)
-        found, begins = np.unique(self._columns["trial"], return_index=True)
+        numbers, begins = np.unique(self._columns["trial"], return_index=True)
         ends = [*begins[1:].tolist(), part.num_rows]
         self._rows = {
-            n: slice(b, e) for n, b, e in zip(found.tolist(), begins.tolist(), ends, strict=True)
+            n: slice(b, e) for n, b, e in zip(numbers.tolist(), begins.tolist(), ends, strict=True)
         }
         self._group = group
 
@@ -565,7 +565,7 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
     if file.metadata.num_rows < 1000 or not pa.types.is_integer(field.type):
         return None
     index = file.schema_arrow.get_field_index(field.name)
-    seen = set()
+    extremes = set()
     for group in range(file.num_row_groups):
         statistics = file.metadata.row_group(group).column(index).statistics
         if (
@@ -575,16 +575,16 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
             or statistics.null_count
         ):
             return None
-        seen |= {statistics.min, statistics.max}
-        if len(seen) > 1:
+        extremes |= {statistics.min, statistics.max}
+        if len(extremes) > 1:
             return None
-    return np.dtype(field.type.to_pandas_dtype()).type(seen.pop())
+    return np.dtype(field.type.to_pandas_dtype()).type(extremes.pop())
 
 
-def _arrays(wanted: Sequence[pa.Field], table: pa.Table) -> dict[str, np.ndarray]:
+def _arrays(fields: Sequence[pa.Field], table: pa.Table) -> dict[str, np.ndarray]:
     return {
         f.name: _fill(np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
-        for f in wanted
+        for f in fields
     }
 
 

@@ -36,26 +36,26 @@ class Stored(BaseModel):
 
     def document(self) -> dict[str, Any]:
         """The object as it stands in the file."""
-        named = {
+        fields = {
             name: _plain(getattr(self, name))
             for name, field in type(self).model_fields.items()
             if name in self.ALWAYS
             or getattr(self, name) != field.get_default(call_default_factory=True)
         }
-        return named | (self.model_extra or {})
+        return fields | (self.model_extra or {})
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Stored):
         return value.document()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 def first_problem(error: ValidationError) -> ValueError:
     """Names the first field that is not of its type."""
     first = error.errors(include_url=False, include_context=False)[0]
-    place = ".".join(map(str, first["loc"]))
-    return ValueError(f"{place}: {first['msg']}" if place else first["msg"])
+    location = ".".join(map(str, first["loc"]))
+    return ValueError(f"{location}: {first['msg']}" if location else first["msg"])
 
 
 class SuiteDocument(Stored):

@@ -78,8 +78,8 @@ class Records:
         self._bundle, self._trial = bundle, trial
         self._small: dict[str, dict[str, np.ndarray] | None] = {
             table: lots.columns(trial)
-            for table, found in merged.items()
-            for lots in found
+            for table, table_lots in merged.items()
+            for lots in table_lots
             if trial in lots.trials
         }
 

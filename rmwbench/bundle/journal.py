@@ -82,11 +82,11 @@ class TablesWritten(Line):
     tables: Many[str]
 
 
-def _check_range(found: tuple[int, int]) -> tuple[int, int]:
-    low, high = found
+def _check_range(bounds: tuple[int, int]) -> tuple[int, int]:
+    low, high = bounds
     if high < low or high - low > MOST_IN_A_RANGE:
         raise ValueError("not a valid range of trials")
-    return found
+    return bounds
 
 
 Range = Annotated[tuple[Number, Number], Field(strict=False), AfterValidator(_check_range)]

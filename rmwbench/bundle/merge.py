@@ -41,14 +41,14 @@ def is_merged(path: Path) -> bool:
 
 def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, set[int]]]:
     """The merged files of a table that exist, each with the trials whose rows it holds."""
-    found = []
+    files = []
     for line in journal.merged:
         path = path_of(directory, table, line.merge)
         if table in line.tables and (line.only or path.exists()):
-            found.append(
+            files.append(
                 (path, {n for low, high in line.tables[table] for n in range(low, high + 1)})
             )
-    return found
+    return files
 
 
 def packed(journal: Journal, directory: Path, table: str, trial: int) -> Path | None:
@@ -67,7 +67,12 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
     for table in TABLES:
         if table in WHOLE_CAMPAIGN:
             continue
-        done = set().union(*(held for _, held in covered(bundle.journal, bundle.directory, table)))
+        done = set().union(
+            *(
+                merged_trials
+                for _, merged_trials in covered(bundle.journal, bundle.directory, table)
+            )
+        )
         trials = [
             line.trial
             for line in bundle.trials()
@@ -102,13 +107,13 @@ def write(
     path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: Any
 ) -> Ranges:
     """One row group per lot; returns which trials the file holds."""
-    held: list[int] = []
+    written_trials: list[int] = []
     with pq.ParquetWriter(path, schema, **options) as writer:
         for trials, table in lots:
             if table.num_rows:
                 writer.write_table(table, row_group_size=table.num_rows)
-            held += trials
-    return ranges(held)
+            written_trials += trials
+    return ranges(written_trials)
 
 
 def ranges(numbers: Iterable[int]) -> Ranges:

@@ -12,17 +12,17 @@ CAMPAIGNS = Path("campaigns")
 
 def newest_campaign(under: Path = CAMPAIGNS) -> Path:
     """The campaign below `under` that was created last. Raises UserError where there is none."""
-    found: list[tuple[str, str, Path]] = []
+    campaigns: list[tuple[str, str, Path]] = []
     for path in under.glob("*/campaign.json"):
         try:
             created = str(parse_json(read_input(path)).get("created_utc", ""))
         except (OSError, ValueError, AttributeError):
             continue
-        found.append((created, path.parent.name, path.parent))
-    if not found:
+        campaigns.append((created, path.parent.name, path.parent))
+    if not campaigns:
         raise UserError(
             "no campaign yet",
             where=str(under),
             fix="run one (`rmwbench run quick`), or name a campaign's directory",
         )
-    return max(found)[2]
+    return max(campaigns)[2]

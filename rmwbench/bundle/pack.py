@@ -97,8 +97,8 @@ class PackedWriter:
 
     def _remove_made(self) -> None:
         with suppress(OSError):  # someone else put something there meanwhile
-            for made in self._made:
-                made.rmdir()
+            for made_directory in self._made:
+                made_directory.rmdir()
 
     def _unlock(self) -> None:
         if self._lock is not None:
@@ -108,11 +108,11 @@ class PackedWriter:
     def _remove_left_over(self) -> None:
         """Removes what a killed import left here. FileExistsError where its writer still lives."""
         try:
-            left = os.open(self._partial, os.O_RDONLY | os.O_DIRECTORY)
+            lock_fd = os.open(self._partial, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             return
         try:
-            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if any(self._partial.iterdir()) and not (self._partial / "tables").is_dir():
                 raise UserError(
                     "this directory is in the way, and no import left it",
@@ -123,7 +123,7 @@ class PackedWriter:
         except BlockingIOError:
             raise FileExistsError(self._partial) from None
         finally:
-            os.close(left)
+            os.close(lock_fd)
 
     @property
     def trials(self) -> int:
@@ -157,21 +157,23 @@ class PackedWriter:
             self._write(name)
 
     def finish(
-        self, campaign: Mapping[str, Any], whole: Mapping[str, list[dict[str, Any]]]
+        self, campaign: Mapping[str, Any], campaign_tables: Mapping[str, list[dict[str, Any]]]
     ) -> None:
         """Writes what is of the whole campaign, flushes everything and gives the directory its
         name."""
-        for name, rows in whole.items():
+        for name, rows in campaign_tables.items():
             assert name in WHOLE_CAMPAIGN, name
             self._writer(name, "000000").write_table(table_from_rows(name, rows))
         for name in list(self._pending):
             self._write(name)
         for writer in self._writers.values():
             writer.close()
-        lines: list[Line] = [TablesWritten(tables=tuple(whole)), *self._lines]
+        lines: list[Line] = [TablesWritten(tables=tuple(campaign_tables)), *self._lines]
         if self._held:
-            held = {name: tuple(merge.ranges(trials)) for name, trials in self._held.items()}
-            lines.append(TablesMerged(merge=0, only=True, tables=held))
+            ranges_of_table = {
+                name: tuple(merge.ranges(trials)) for name, trials in self._held.items()
+            }
+            lines.append(TablesMerged(merge=0, only=True, tables=ranges_of_table))
         lines.append(CampaignFinished())
         (self._partial / journal.NAME).write_bytes(
             _text("".join(json.dumps(x.document(), ensure_ascii=False) + "\n" for x in lines))

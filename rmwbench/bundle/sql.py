@@ -55,12 +55,12 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
 def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
     """What to select of a table, and how its files come together: a bundle may lack columns that
     were added later, or a resumed one have them in some files only."""
-    schema, there = TABLES[name], bundle.column_names(name)
-    found = [
-        f'"{f.name}"' if f.name in there else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
+    schema, column_names = TABLES[name], bundle.column_names(name)
+    expressions = [
+        f'"{f.name}"' if f.name in column_names else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
         for f in schema
     ]
-    return ", ".join(found), ", union_by_name = true" if name in ADDED else ""
+    return ", ".join(expressions), ", union_by_name = true" if name in ADDED else ""
 
 
 _SQL_TYPES = {
@@ -82,8 +82,8 @@ class QueryResult:
 
 def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(column names, all rows) of one SQL statement, as `ask`."""
-    found = ask(bundle, sql)
-    return found.columns, found.rows
+    result = ask(bundle, sql)
+    return result.columns, result.rows
 
 
 def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
@@ -124,24 +124,24 @@ def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | No
 def _interruptible(
     connection: duckdb.DuckDBPyConnection, ask: Callable[[], QueryResult]
 ) -> QueryResult:
-    """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it
+    """The result of `ask`, which runs in another thread, since DuckDB looks at no signal while it
     works."""
-    found: Future[QueryResult] = Future()
+    future: Future[QueryResult] = Future()
 
     def work() -> None:
         try:
-            found.set_result(ask())
+            future.set_result(ask())
         except BaseException as error:
-            found.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=work, daemon=True).start()
     try:
-        return found.result()
+        return future.result()
     except KeyboardInterrupt:
         connection.interrupt()
-        wait([found], timeout=PATIENCE_S)
+        wait([future], timeout=PATIENCE_S)
         # ending the interpreter under it would abort; and nothing of a query is to be saved
-        if not found.done():
+        if not future.done():
             os._exit(130)
         raise
 

@@ -43,20 +43,20 @@ def _refuse_used(directory: Path) -> None:
         raise UserError(
             "not a directory", where=str(directory), fix="choose another place for the campaign"
         )
-    there = sorted(p.name for p in directory.iterdir() if p.name != LOCK)
-    if "campaign.json" in there:
+    names = sorted(p.name for p in directory.iterdir() if p.name != LOCK)
+    if "campaign.json" in names:
         raise UserError(
             "this directory holds a campaign already",
             where=str(directory),
             expected="a new or empty directory",
             fix=f"finish it with `rmwbench resume {directory}`, or choose another directory",
         )
-    if there:
+    if names:
         raise UserError(
             "the directory is not empty",
             where=str(directory),
             expected="a new or empty directory",
-            actual=", ".join(there[:3]) + (" …" if len(there) > 3 else ""),
+            actual=", ".join(names[:3]) + (" …" if len(names) > 3 else ""),
             fix="choose another directory",
         )
 
@@ -107,8 +107,8 @@ class BundleWriter:
         """As `reopen`, but leftovers stay: for a caller that may still decide not to continue."""
         from rmwbench.bundle.bundle_reader import Bundle
 
-        place = Bundle(directory).directory  # refuses what is none, before a lock is put there
-        return cls(place, _take_lock(place))
+        path = Bundle(directory).directory  # refuses what is none, before a lock is put there
+        return cls(path, _take_lock(path))
 
     def remove_leftovers(self) -> None:
         from rmwbench.bundle.bundle_reader import Bundle
@@ -163,16 +163,16 @@ class BundleWriter:
 
         bundle = Bundle(self.directory)
         number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)
-        held = {}
+        ranges_of_table = {}
         for name, trials in merge.candidates(bundle).items():
             path = merge.path_of(self.directory, name, number)
             with durable_file(path) as partial:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
                 ranges = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
-                held[name] = tuple(ranges)
-        if held:
-            self.append(TablesMerged(merge=number, tables=held))
-        return list(held)
+                ranges_of_table[name] = tuple(ranges)
+        if ranges_of_table:
+            self.append(TablesMerged(merge=number, tables=ranges_of_table))
+        return list(ranges_of_table)
 
     def finish_trial(
         self, ended: TrialEnded, tables: Mapping[str, pa.Table | Mapping[str, Any]]

@@ -82,7 +82,7 @@ class BlockSource:
             console,
             self.course,
             None if resumed else self._left_s,
-            held=self.hold is not None,
+            controlled=self.hold is not None,
         )
         announce(self._progress, self.plan, ungranted)
         self._started_s = time.monotonic()
@@ -189,7 +189,7 @@ class BlockSource:
         dropped = hold.drop(blocks, elapsed_s, next_s)
         for why in dict.fromkeys(dropped.cells.values()):
             if cells := sorted(
-                cell for cell, other in dropped.cells.items() if other == why and cell in next_s
+                cell for cell, reason in dropped.cells.items() if reason == why and cell in next_s
             ):
                 self._writer.append(CellsDropped(blocks=blocks, cells=tuple(cells), why=why))
         self.course.drop(dropped.cells)

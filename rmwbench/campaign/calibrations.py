@@ -33,34 +33,34 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
     gigabytes."""
     hardware = machine["hardware"]
     memory = hardware.get("memory_bytes")
-    what = [
+    identity = [
         hardware.get("architecture"),
         hardware.get("cpu_model"),
         hardware.get("cores_online"),
         hardware.get("cores_usable"),
         None if memory is None else round(memory / 1e9),
     ]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
 
 
 def hardware(machine: Mapping[str, Any]) -> Hardware:
     """What a calibration says of its machine."""
-    known = machine["hardware"]
+    facts = machine["hardware"]
     return Hardware(
         fingerprint=fingerprint(machine),
         summary=machine["summary"],
-        cpu_model=known["cpu_model"],
-        cores_usable=known["cores_usable"],
-        memory_bytes=known["memory_bytes"],
+        cpu_model=facts["cpu_model"],
+        cores_usable=facts["cores_usable"],
+        memory_bytes=facts["memory_bytes"],
     )
 
 
 def save(document: Mapping[str, Any]) -> Path:
     """Writes the calibration; there is a whole file or none."""
-    place = directory()
-    place.mkdir(parents=True, exist_ok=True)
+    folder = directory()
+    folder.mkdir(parents=True, exist_ok=True)
     stamp = document["created_utc"].replace("-", "").replace(":", "")
-    path = place / f"{document['machine']['fingerprint']}-{stamp}.json"
+    path = folder / f"{document['machine']['fingerprint']}-{stamp}.json"
     write(document, path)
     return path
 
@@ -77,10 +77,10 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
     of another version, is passed over, and so is a missing home: they must not keep a campaign from
     running."""
     try:
-        place = directory()
+        folder = directory()
     except UserError:
         return None
-    for path in sorted(place.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
+    for path in sorted(folder.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
         try:
             document = parse_json(read_input(path))
         except (OSError, ValueError):

@@ -98,10 +98,10 @@ class Course:
         for line in journal:
             match line:
                 case TrialEnded():
-                    place = line.cell, line.block
-                    key = keys[line.trial] = self._key_at(*place)
-                    ran[place] = line.trial
-                    counts.setdefault(key, set()).add(place)
+                    cell_in_block = line.cell, line.block
+                    key = keys[line.trial] = self._key_at(*cell_in_block)
+                    ran[cell_in_block] = line.trial
+                    counts.setdefault(key, set()).add(cell_in_block)
                     if line.again is not None:
                         counts[key].clear()
                         self._repeats[key] += line.again
@@ -124,13 +124,13 @@ class Course:
         self._here: dict[BlockKey, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
         for trial in plan.trials:
-            place, key = (trial.cell, trial.block), self._key(trial)
+            cell_in_block, key = (trial.cell, trial.block), self._key(trial)
             if trial.cell in unable:
                 continue
-            if place in counts.get(key, ()):
-                self._here.setdefault(key, []).append(replace(trial, trial=ran[place]))
-            elif place in ran:
-                self._rest += self._anew([replace(trial, trial=ran[place])])
+            if cell_in_block in counts.get(key, ()):
+                self._here.setdefault(key, []).append(replace(trial, trial=ran[cell_in_block]))
+            elif cell_in_block in ran:
+                self._rest += self._anew([replace(trial, trial=ran[cell_in_block])])
             else:
                 self._rest.append(trial)
         self.resumed = bool(ran or unable)
@@ -200,14 +200,14 @@ class Course:
         key = self._key(trial)
         return [
             *self._here.get(key, ()),
-            *(other for other in self._rest if self._key(other) == key),
+            *(trial_left for trial_left in self._rest if self._key(trial_left) == key),
         ]
 
     def needs(self, trial: Trial) -> bool:
         """Whether the comparison of `trial` cannot lose another block: with fewer than the suite's
         minimum of blocks it would decide nothing."""
-        left = self.plan.blocks - self._left_out[self._key(trial).comparison]
-        return left <= self.plan.suite.blocks.minimum
+        blocks_left = self.plan.blocks - self._left_out[self._key(trial).comparison]
+        return blocks_left <= self.plan.suite.blocks.minimum
 
     def ended(self, trial: Trial, status: str, cause: str | None, may_repeat: bool) -> Trial | None:
         """Takes note that `trial`, the next one, has run, and gives the one after it. One that is
@@ -223,7 +223,7 @@ class Course:
         if status == UNSUPPORTED:
             self.drop({trial.cell})
         elif status == "void" and cause == "machine":
-            ran, left = (
+            ran, not_run = (
                 [*self._here.pop(key, ()), trial],
                 [t for t in self._rest if self._key(t) == key],
             )
@@ -233,8 +233,10 @@ class Course:
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
                 self._repeats[key] += 1
-                whole = [*self._anew(ran), *left]
-                self._later.append(whole) if put_off else self._rest.extendleft(reversed(whole))
+                again_in_block = [*self._anew(ran), *not_run]
+                self._later.append(again_in_block) if put_off else self._rest.extendleft(
+                    reversed(again_in_block)
+                )
             else:
                 self._left_out[key.comparison] += 1
         else:
@@ -245,10 +247,10 @@ class Course:
 
     def lacks(self, least: int) -> bool:
         """Whether a comparison has fewer than `least` of its blocks, and others could still run."""
-        left = {self._key(trial) for trial in (*self._rest, *self.later)}
+        block_keys = {self._key(trial) for trial in (*self._rest, *self.later)}
         return any(
             self.plan.blocks - count < least
-            for count in Counter(key.comparison for key in left).values()
+            for count in Counter(key.comparison for key in block_keys).values()
         )
 
     def give_up(self) -> None:
@@ -268,8 +270,8 @@ class Course:
     def drop(self, cells: Collection[int]) -> None:
         """Takes note that these cells are not run any more."""
         self._rest = deque(trial for trial in self._rest if trial.cell not in cells)
-        left = ([trial for trial in trials if trial.cell not in cells] for trials in self._later)
-        self._later = deque(trials for trials in left if trials)
+        put_off = ([trial for trial in trials if trial.cell not in cells] for trials in self._later)
+        self._later = deque(trials for trials in put_off if trials)
         self._begin_late()
 
     def _put_off(self) -> None:

@@ -28,17 +28,17 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
                 where=str(directory),
                 fix="wait for it, or stop it with Ctrl-C",
             )
-    found = [f"{path}, which no journal line names" for path in files]
-    found += [f"{path}, a bag that was being recorded" for path in bags]
-    found += [
+    leftovers = [f"{path}, which no journal line names" for path in files]
+    leftovers += [f"{path}, a bag that was being recorded" for path in bags]
+    leftovers += [
         f"the journal's open end for {line.resource.get('kind', 'a resource')}"
         for line in open_ends
     ]
-    if found and not dry_run:
+    if leftovers and not dry_run:
         # Of a process in another container only the lock tells that it runs.
         with BundleWriter.reopen(directory) as writer:  # removes the unnamed files
             for path in bags:
                 shutil.rmtree(path, ignore_errors=True)
             for line in open_ends:
                 writer.append(ResourceRemoved(resource=line.resource))
-    return found
+    return leftovers

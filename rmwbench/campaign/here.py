@@ -175,11 +175,11 @@ class Here:
         order, workers = self._next
         try:
             with signals.interruptible():
-                found = run_trial(order, workers, self._hosts)
+                result = run_trial(order, workers, self._hosts)
         finally:
             self._close_hosts()
         self._next = None
-        return [TrialEnd("", order, found.status, found.reason, found.cause, found)]
+        return [TrialEnd("", order, result.status, result.reason, result.cause, result)]
 
     def running(self) -> list[Order]:
         return [self._next[0]] if self._next else []

@@ -58,7 +58,7 @@ class Look:
     def minutes_to_decide(self) -> float | None:
         """Of a campaign that would decide all that is open; None where nothing is, or where none
         would."""
-        minutes = [found.minutes for found in self.open if found.minutes is not None]
+        minutes = [comparison.minutes for comparison in self.open if comparison.minutes is not None]
         return max(minutes) if minutes and len(minutes) == len(self.open) else None
 
     def line(self, plan: Plan, stop: str | None) -> LookTaken:
@@ -72,12 +72,12 @@ class Look:
             of=self.of,
             open=tuple(
                 OpenComparisonLine(
-                    comparison=one.comparison,
-                    arm=one.arm,
-                    reason=one.reason,
-                    minutes=_rounded(one.minutes),
+                    comparison=comparison.comparison,
+                    arm=comparison.arm,
+                    reason=comparison.reason,
+                    minutes=_rounded(comparison.minutes),
                 )
-                for one in self.open
+                for comparison in self.open
             ),
             minutes_to_decide=_rounded(self.minutes_to_decide),
             verdicts={key: dict(words) for key, words in self.verdicts.items()},
@@ -126,18 +126,23 @@ def seen(
     """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic)
     matters and is open. An arm without any data is not waited for: what failed in every block will
     fail in the next."""
-    wanted = plan.suite.blocks.decide
-    matter = {c.key for c in plan.comparisons if not wanted or c.workload in wanted}
+    deciding_workloads = plan.suite.blocks.decide
+    matter = {
+        c.key
+        for c in plan.comparisons
+        if not deciding_workloads or c.workload in deciding_workloads
+    }
     units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
-    judged = [(unit, arm, found) for unit in units for arm, found in verdicts[unit].items()]
+    judged = [(unit, arm, verdict) for unit in units for arm, verdict in verdicts[unit].items()]
     judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
     still = tuple(
-        UndecidedComparison(key, arm, found.reason, found.minutes_to_decide)
-        for key, arm, found in judged
-        if found.verdict == "undecided"
+        UndecidedComparison(key, arm, verdict.reason, verdict.minutes_to_decide)
+        for key, arm, verdict in judged
+        if verdict.verdict == "undecided"
     )
     words = {
-        key: {arm: found.verdict for arm, found in arms.items()} for key, arms in verdicts.items()
+        key: {arm: verdict.verdict for arm, verdict in arms.items()}
+        for key, arms in verdicts.items()
     }
     return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns, leaving)
 

@@ -39,12 +39,12 @@ class Progress:
         course: Course,
         limit_s: Callable[[], float] | None = None,
         *,
-        held: bool = False,
+        controlled: bool = False,
     ):
-        """`limit_s`: what the campaign may still take, beyond its minimum of blocks; where it is
-        `held`, somebody else says so, and may end it after any block."""
+        """`limit_s`: what the campaign may still take, beyond its minimum of blocks. `controlled`:
+        another program decides that, and may end the campaign after any block."""
         self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
-        self._held = held
+        self._held = controlled
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._mean_surplus_s = 0.0
@@ -62,8 +62,8 @@ class Progress:
         following = self._course.next
         self._tell(trial, status, reason, self._course.spoilt)
         if self._course.begins_block and not self._console.is_terminal:
-            left = f", {self._left()}" if following and not self._course.look_due else ""
-            self.say(f"block {trial.block + 1} of {self._most()} done{left}")
+            remaining = f", {self._left()}" if following and not self._course.look_due else ""
+            self.say(f"block {trial.block + 1} of {self._most()} done{remaining}")
 
     def _count(self, trial: Trial, status: str, took_s: float) -> None:
         self._took_s.setdefault(trial.cell, []).append(took_s)
@@ -79,9 +79,9 @@ class Progress:
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
             cell = self._plan.cell(trial.cell)
-            said = NOT_SUPPORTED if status == UNSUPPORTED else status
+            outcome = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
-                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {said}: "
+                f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {outcome}: "
                 f"{escape(reason)}" + _of_its_block(spoilt)
             )
 
@@ -94,17 +94,19 @@ class Progress:
         text = f"look after block {look.blocks}: "
         if look.open:
             text += f"{look.decided} of {look.of} decided"
-            named = [f"{found.comparison}: {found.arm}" for found in look.open[:NAMED]]
-            more = len(look.open) - len(named)
-            text += f"; open: {escape(', '.join(named))}" + f" and {more} more" * bool(more)
+            examples = [
+                f"{comparison.comparison}: {comparison.arm}" for comparison in look.open[:NAMED]
+            ]
+            more = len(look.open) - len(examples)
+            text += f"; open: {escape(', '.join(examples))}" + f" and {more} more" * bool(more)
             minutes = look.minutes_to_decide
             if minutes is not None and minutes <= LONGEST_MINUTES:
                 text += f"; a campaign of about {_rounded(minutes * 60)} would decide"
         else:
             spared = self._plan.blocks - look.blocks if stop == "decided" else 0
-            others = f"; the other {spared} of at most {self._plan.blocks} blocks are"
+            others_not_run = f"; the other {spared} of at most {self._plan.blocks} blocks are"
             text += f"all {look.of} decided" if look.of else "no two arms can be compared so far"
-            text += f"{others} not {'needed' if look.of else 'run'}" if spared else ""
+            text += f"{others_not_run} not {'needed' if look.of else 'run'}" if spared else ""
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:
@@ -114,15 +116,19 @@ class Progress:
 
     def expected_s(self, block: int) -> dict[int, float]:
         """Cell → what its trials of that block are expected to take."""
-        found: dict[int, float] = {}
+        expected_s: dict[int, float] = {}
         for trial in self._course.rest:
             if trial.block == block:
-                found[trial.cell] = found.get(trial.cell, 0.0) + self._expected_s(trial)
-        return found
+                expected_s[trial.cell] = expected_s.get(trial.cell, 0.0) + self._expected_s(trial)
+        return expected_s
 
     def _expected_s(self, trial: Trial) -> float:
-        seen = self._took_s.get(trial.cell)
-        return sum(seen) / len(seen) if seen else max(0.0, trial.estimated_s + self._mean_surplus_s)
+        durations_s = self._took_s.get(trial.cell)
+        return (
+            sum(durations_s) / len(durations_s)
+            if durations_s
+            else max(0.0, trial.estimated_s + self._mean_surplus_s)
+        )
 
     def close(self) -> None:
         self._clear()
@@ -153,7 +159,7 @@ class Progress:
         open_end = self._plan.sequential or self._held
         return f"at most {self._plan.blocks}" if open_end else str(self._plan.blocks)
 
-    def _draw(self, trial: Trial, what: str) -> None:
+    def _draw(self, trial: Trial, activity: str) -> None:
         if not self._console.is_terminal:
             return
         bad = "".join(
@@ -163,8 +169,8 @@ class Progress:
         )
         planned = f"trial {trial.trial}/{len(self._plan.trials)}"
         number = f"trial {trial.repeats} again" if trial.repeats else planned
-        where = f"block {trial.block + 1}/{self._plan.blocks}, {number}"
-        text = f"{where}{bad}, {self._left()}  {what}"
+        position = f"block {trial.block + 1}/{self._plan.blocks}, {number}"
+        text = f"{position}{bad}, {self._left()}  {activity}"
         width = max(20, self._console.width - 1)
         self._console.file.write(
             "\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…")

@@ -91,7 +91,7 @@ def _within_budget(
     if has is None:
         if machine_s is None:
             machine_s = lab.machine_time_s(
-                lambda given: planner.plan(replace(request, budget_s=given)), request.budget_s
+                lambda budget_s: planner.plan(replace(request, budget_s=budget_s)), request.budget_s
             )
         request = replace(request, budget_s=machine_s)
         if request.comparisons is None:
@@ -194,11 +194,11 @@ def resumed_course(
     was stopped in runs again as a whole."""
     resumed = CampaignResumed(voids=course.cut)
     course = Course(plan, [*lines, resumed])
-    left = {
+    remaining = {
         "trials_left": len(course.rest) + len(course.later),
         "kernel": machine.describe()["kernel"]["release"],
     }
-    writer.append(resumed.model_copy(update=left))
+    writer.append(resumed.model_copy(update=remaining))
     return course
 
 
@@ -224,7 +224,7 @@ def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan
             "this campaign cannot be resumed: it was not made by `rmwbench run`",
             where=str(bundle.directory),
         )
-    lacking = {one.cell: one.reason for one in stored.plan.unsupported}
+    lacking = {cell.cell: cell.reason for cell in stored.plan.unsupported}
     choice = Choice(written=request.written, network=request.network)
     plan = Planner(text, request.suite_file, choice).plan(
         request, lacking, looks=stored.plan.blocks.looks, host=host
@@ -274,7 +274,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
 def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
     """Version and build: whatever a worker says of itself now, it must have said when the campaign
     began."""
-    before = {one.middleware: one for one in bundle.campaign.middlewares}
+    before = {described.middleware: described for described in bundle.campaign.middlewares}
     for name, worker in workers.items():
         now = DescribedMiddleware.model_validate({"middleware": name, **(worker.description or {})})
         then = before.get(name) or DescribedMiddleware(middleware=name)
@@ -286,11 +286,11 @@ def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
                 actual=str(now.version),
                 fix="build the old version again, or start a new campaign",
             )
-        if found := unlike(then.document(), now.document()):
+        if difference := unlike(then.document(), now.document()):
             raise UserError(
                 f"{name} is another build than when this campaign began",
                 where=str(bundle.directory),
-                actual=found,
+                actual=difference,
                 fix="build it as it was, or start a new campaign",
             )
 

@@ -116,7 +116,7 @@ def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> 
     utf8 = (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
     text = json.dumps(document, ensure_ascii=not utf8, allow_nan=False, default=default)
     # JSON escapes the control codes of ASCII only; a terminal obeys those behind it, too.
-    print(re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text))
+    print(re.sub(r"[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def stdout_console(*, soft_wrap: bool = False) -> "Console":
@@ -175,17 +175,21 @@ def _printing(kind: "type[Console]") -> "type[Console]":
             """Before it is wrapped: a line break may stand in a call afterwards."""
             if command() == NAME or not isinstance(renderable, str | Text):
                 return renderable
-            given = options or self.options
+            options_in_force = options or self.options
             text: Text = (
-                self.render_str(renderable, markup=given.markup, highlight=bool(given.highlight))
+                self.render_str(
+                    renderable,
+                    markup=options_in_force.markup,
+                    highlight=bool(options_in_force.highlight),
+                )
                 if isinstance(renderable, str)
                 else renderable
             )
-            made, done = text.blank_copy(), 0
+            replaced, done = text.blank_copy(), 0
             for begin, end in calls(text.plain):
-                made.append(text[done:begin]).append(command())
+                replaced.append(text[done:begin]).append(command())
                 done = end
-            return made.append(text[done:]) if done else renderable
+            return replaced.append(text[done:]) if done else renderable
 
     return Printing
 

@@ -19,15 +19,15 @@ def limits(bundle: "Bundle") -> bool:
     return bundle.campaign.plan.outcomes is not None
 
 
-def exit_code(shown: "SuiteAnswer") -> int:
+def exit_code(answer: "SuiteAnswer") -> int:
     """0 where every condition meets the limits or there are none, 1 where one does not, 2 where that
     could not be told."""
-    if shown.outcomes is None:
+    if answer.outcomes is None:
         return 0
-    found = shown.outcomes.conditions
-    if any(map(_is_missed, found)):
+    conditions = answer.outcomes.conditions
+    if any(map(_is_missed, conditions)):
         return 1
-    return 0 if found and all(one.outcome == REACHED for one in found) else 2
+    return 0 if conditions and all(condition.outcome == REACHED for condition in conditions) else 2
 
 
 def own_failed(bundle: "Bundle") -> bool:
@@ -38,7 +38,11 @@ def own_failed(bundle: "Bundle") -> bool:
     statuses: dict[str, set[str]] = {}
     for trial in bundle.trials():
         statuses.setdefault(arms[trial.cell], set()).add(trial.status)
-    failed = {arm for arm, found in statuses.items() if "failed" in found and "done" not in found}
+    failed = {
+        arm
+        for arm, arm_statuses in statuses.items()
+        if "failed" in arm_statuses and "done" not in arm_statuses
+    }
     return bool(failed) and not failed <= _shipped(bundle)
 
 
@@ -48,10 +52,10 @@ def _shipped(bundle: "Bundle") -> set[str]:
     from rmwbench.suite.file.places import read, suites_directory
 
     suite = Path((bundle.campaign.request or {}).get("suite_file") or "")
-    found = set(shipped_candidates().known)
+    names = set(shipped_candidates().known)
     if suite.is_relative_to(suites_directory()):
-        found |= {arm["name"] for arm in plain(read(suite), where=str(suite))["arms"]}
-    return found
+        names |= {arm["name"] for arm in plain(read(suite), where=str(suite))["arms"]}
+    return names
 
 
 def _is_missed(condition: "LevelsOutcome") -> bool:

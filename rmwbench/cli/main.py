@@ -65,8 +65,8 @@ Exit codes: 0 yes, 1 no, 2 could not tell.
 """
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(version_asked: bool) -> None:
+    if version_asked:
         from importlib.metadata import version
 
         typer.echo(f"rmwbench {version('rmwbench')}")
@@ -77,8 +77,8 @@ class _Verbs(PlainGroup):
     SECTIONS: ClassVar = {"Commands": NEEDED, "More": MORE}
 
 
-def _app(asked: str) -> typer.Typer:
-    """Has only the verb that is `asked` for, or all verbs where that is not one of them."""
+def _app(verb_asked: str) -> typer.Typer:
+    """An app of the verb `verb_asked` alone, or of all verbs where that is not one of them."""
     app = typer.Typer(
         name="rmwbench",
         cls=_Verbs,
@@ -103,7 +103,7 @@ def _app(asked: str) -> typer.Typer:
         ] = False,
     ) -> None: ...
 
-    for verb in (asked,) if asked in VERBS else VERBS:
+    for verb in (verb_asked,) if verb_asked in VERBS else VERBS:
         import_module(f"{__package__}.{MODULES.get(verb, f'verbs.{verb}')}").register(app)
     return app
 
@@ -146,9 +146,9 @@ def main(arguments: list[str] | None = None) -> None:
         )
     except Exception as error:
         if isinstance(error, OSError) and error.errno in REFUSED:
-            where = f"{error.filename}: " if error.filename else ""
+            place = f"{error.filename}: " if error.filename else ""
             _fail(
-                f"{where}{error.strerror}\n  do: make room or give access there, or use another "
+                f"{place}{error.strerror}\n  do: make room or give access there, or use another "
                 "place"
             )
         from rmwbench.cli.crash_report import crash_message

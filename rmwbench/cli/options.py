@@ -25,12 +25,12 @@ UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 def taking(kind: type[Options], verb: Callable[[Options], None]) -> Callable[..., None]:
     """The verb as typer wants it: its parameters are the fields of `kind`, a dataclass."""
 
-    def command(**given: Any) -> None:
-        verb(kind(**given))
+    def command(**values: Any) -> None:
+        verb(kind(**values))
 
-    made: Any = command
-    made.__name__, made.__doc__ = verb.__name__, verb.__doc__
-    made.__signature__ = inspect.signature(kind, eval_str=True)
+    as_typer_wants: Any = command
+    as_typer_wants.__name__, as_typer_wants.__doc__ = verb.__name__, verb.__doc__
+    as_typer_wants.__signature__ = inspect.signature(kind, eval_str=True)
     return command
 
 
@@ -154,8 +154,8 @@ class ArmOptions:
 
     @property
     def choice(self) -> "Choice":
-        found = choice(self.candidates, self.added, self.without)
-        return replace(found, profiles=tuple(self.profiles or ()), network=self.network)
+        arms_choice = choice(self.candidates, self.added, self.without)
+        return replace(arms_choice, profiles=tuple(self.profiles or ()), network=self.network)
 
     def compared(self, suite: str) -> "Choice":
         """What the command line says of the suite's arms; where neither says any, what is here, and
@@ -165,7 +165,7 @@ class ArmOptions:
         from rmwbench.suite.file.places import find, read
 
         path = find(suite)
-        arms = default_arms(path, read(path), self.choice, named=bool(self.arm))
+        arms = default_arms(path, read(path), self.choice, names_arm=bool(self.arm))
         if arms.note:
             stderr_console().print(arms.note, style="dim", markup=False)
         return arms.choice

@@ -119,13 +119,13 @@ def _answer(directory: Path, no_report: bool) -> int:
     from rmwbench.report.show.suite_view import view
     from rmwbench.results.suite_document import summarise
 
-    shown = summarise(bundle)
+    answer = summarise(bundle)
     if no_report:
         say(directory)
-        return exit_code(shown)
-    beside = evaluated(shown)
-    print_view(view(shown, beside))
+        return exit_code(answer)
+    beside = evaluated(answer)
+    print_view(view(answer, beside))
     path = directory / "report.html"
-    write_html(shown, path, beside)
+    write_html(answer, path, beside)
     say(f"report: {path}")
-    return nothing or exit_code(shown)
+    return nothing or exit_code(answer)

@@ -39,8 +39,8 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
         ENV: "\n".join(_environment(arm, native, worker)) + "\n",
         SYSCTL: "\n".join(_kernel(text, native)) + "\n",
     }
-    others = [one.name for one in directory.iterdir()] if directory.is_dir() else []
-    if strange := [one for one in others if one not in files]:
+    existing = [path.name for path in directory.iterdir()] if directory.is_dir() else []
+    if strange := [file_name for file_name in existing if file_name not in files]:
         raise UserError(
             "this directory holds something else",
             where=str(directory),
@@ -61,18 +61,18 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
 def _arm(middleware: str, name: str, worker: Worker) -> Arm:
     """The profile of that name, or the candidate."""
     if worker.has_profile(name):
-        said: dict[str, object] = {"name": name, "middleware": middleware, "profile": name}
-        return Arm.model_validate(said)
-    known = {
-        one.name: dict(one.arm)
-        for one in known_candidates().known.values()
-        if one.arm.get("middleware") == middleware
+        definition: dict[str, object] = {"name": name, "middleware": middleware, "profile": name}
+        return Arm.model_validate(definition)
+    arms = {
+        candidate.name: dict(candidate.arm)
+        for candidate in known_candidates().known.values()
+        if candidate.arm.get("middleware") == middleware
     }
-    if name not in known:
-        profiles = [one["name"] for one in (worker.description or {}).get("profiles", [])]
-        names = [*profiles, *known]
+    if name not in arms:
+        profiles = [profile["name"] for profile in (worker.description or {}).get("profiles", [])]
+        names = [*profiles, *arms]
         raise not_one_of(f"{middleware} has no profile and no candidate `{name}`", name, names)
-    return Arm.model_validate(known[name])
+    return Arm.model_validate(arms[name])
 
 
 def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
@@ -90,8 +90,8 @@ def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
                 expected="a profile that names where it listens and connects itself",
                 fix="take untouched, tuned, rmw_zenoh or router",
             )
-    elif arm.modes and (found := in_force(arm, worker)) is not None:
-        text = found
+    elif arm.modes and (configuration := in_force(arm, worker)) is not None:
+        text = configuration
     if not text.strip() and form == "xml":
         text = {"fastdds": _EMPTY_FASTDDS}.get(family(arm.middleware) or "", "<CycloneDDS/>\n")
     return f"{arm.profile.name}.{form}", text if text.endswith("\n") else text + "\n"
@@ -112,8 +112,8 @@ def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
     if rmw:
         yield "# The RMW that was measured."
         yield f"export RMW_IMPLEMENTATION={rmw}"
-    told = described.get("build", {}).get("profile_variable")
-    variable, uri, why = _variable(arm.middleware, told, old=version.startswith("2."))
+    worker_variable = described.get("build", {}).get("profile_variable")
+    variable, uri, why = _variable(arm.middleware, worker_variable, old=version.startswith("2."))
     yield f"# {why}"
     if variable is None:
         yield f'# install -D "$here/{native}" ~/.config/iceoryx2/iceoryx2.toml'
@@ -140,18 +140,20 @@ _DAEMONS = {
 }
 
 
-def _variable(middleware: str, told: str | None, *, old: bool) -> tuple[str | None, str, str]:
-    """The variable, what stands before the path, and the reason. `told`: by the worker of an RMW;
-    `old`: of a library whose variable was renamed since."""
+def _variable(
+    middleware: str, worker_variable: str | None, *, old: bool
+) -> tuple[str | None, str, str]:
+    """The variable, what stands before the path, and the reason. `worker_variable`: the
+    name that the worker of an RMW gives; `old`: of a library whose variable was renamed since."""
     kind = family(middleware)
     if kind == "cyclonedds":
         return "CYCLONEDDS_URI", "file://", "Cyclone DDS reads its file from here."
     if kind in ("fastdds", "fastrtps"):
         name = f"{'FASTRTPS' if old else 'FASTDDS'}_DEFAULT_PROFILES_FILE"
-        return told or name, "", "This version of Fast DDS reads its file from here."
+        return worker_variable or name, "", "This version of Fast DDS reads its file from here."
     if kind == "zenoh":
-        who = "rmw_zenoh" if told else "Zenoh's Config::from_env"
-        return told or "ZENOH_CONFIG", "", f"{who} reads its file from here."
+        reader = "rmw_zenoh" if worker_variable else "Zenoh's Config::from_env"
+        return worker_variable or "ZENOH_CONFIG", "", f"{reader} reads its file from here."
     if kind == "iceoryx2":
         return None, "", "iceoryx2 has no variable for it; it reads the file of its user:"
     raise UserError(
@@ -164,13 +166,13 @@ def _variable(middleware: str, told: str | None, *, old: bool) -> tuple[str | No
 def _kernel(text: str, native: str) -> Iterator[str]:
     """sysctl.d(5): comments have lines of their own."""
     yield f"# sysctl -p {SYSCTL}, or as /etc/sysctl.d/60-rmwbench.conf for good."
-    asked = {side: asked_bytes(text, side) for side in LIMITS}
-    for side, size in asked.items():
+    buffer_bytes = {side: asked_bytes(text, side) for side in LIMITS}
+    for side, size in buffer_bytes.items():
         if size is None:
             continue
         if side == "receive":
             yield f"# Measured: {IMAGES_LOST}."
         yield f"# {native} asks for a {side} buffer of {size} bytes; the kernel grants no more than:"
         yield f"{LIMITS[side]}={size}"
-    if not any(asked.values()):
+    if not any(buffer_bytes.values()):
         yield f"# {native} asks nothing of the kernel."

@@ -73,7 +73,7 @@ class Arm(Side):
 
     @model_validator(mode="after")
     def _each_process_once(self) -> "Arm":
-        seen: dict[str, str] = {}
+        key_of: dict[str, str] = {}
         for key in self.processes:
             for name in key.split(EITHER):
                 if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
@@ -83,21 +83,21 @@ class Arm(Side):
                         actual=key,
                         at=("processes", key),
                     )
-                if name in seen:
+                if name in key_of:
                     raise Fault(
                         f"process `{name}` is overridden twice",
                         expected="each process once",
-                        actual=f"`{seen[name]}` and `{key}`",
+                        actual=f"`{key_of[name]}` and `{key}`",
                         at=("processes", key),
                     )
-                seen[name] = key
+                key_of[name] = key
         return self
 
     @property
     def middlewares(self) -> tuple[str, ...]:
         """All that any of its processes may run."""
-        others = (override.middleware for override in self.processes.values())
-        return tuple(dict.fromkeys([self.middleware, *filter(None, others)]))
+        overrides = (override.middleware for override in self.processes.values())
+        return tuple(dict.fromkeys([self.middleware, *filter(None, overrides)]))
 
     @property
     def is_floor(self) -> bool:
@@ -129,13 +129,13 @@ class Arm(Side):
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
-        said = self.model_dump(
+        more = self.model_dump(
             mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always}
         )
-        others = {
+        processes = {
             key: override.over(self).side_definition() for key, override in self.processes.items()
         }
-        return always | said | ({"processes": others} if others else {})
+        return always | more | ({"processes": processes} if processes else {})
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:
@@ -144,4 +144,4 @@ def left_out_lines(absent: Mapping[str, str]) -> list[str]:
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)
-    return [as_typed(f"{', '.join(found)}: {reason}") for reason, found in arms.items()]
+    return [as_typed(f"{', '.join(names)}: {reason}") for reason, names in arms.items()]

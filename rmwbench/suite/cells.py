@@ -107,11 +107,13 @@ class Cell:
         grouped: dict[str, list[Node]] = {}
         for node in self.workload.written_out:
             grouped.setdefault(node.process_name, []).append(node)
-        found = []
+        processes = []
         for name, nodes in grouped.items():
             joins = [node.joins_s for node in nodes if node.joins_s is not None]
             opens_s = min(joins) if len(joins) == len(nodes) else None
-            found.append(Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s))
+            processes.append(
+                Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s)
+            )
         for name, nodes in grouped.items():
             back = {
                 node.name: node.restarts_s
@@ -119,10 +121,10 @@ class Cell:
                 if node.killed_s is not None and node.restarts_s
             }
             if back:
-                found.append(
+                processes.append(
                     Process(name + SUCCESSOR, nodes[0].host, tuple(back), min(back.values()), name)
                 )
-        return tuple(found)
+        return tuple(processes)
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -188,21 +190,21 @@ class Cell:
     def changes(self) -> tuple[Change, ...]:
         """Who joins and leaves within the steady state, in the order of time; of one instant, who
         leaves first."""
-        found: dict[tuple[float, int, str, str, bool], list[int]] = {}
+        endpoints_by_change: dict[tuple[float, int, str, str, bool], list[int]] = {}
         for e in self.endpoints:
             for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
                 if at_s is not None:
                     killed = e.life.killed and not joins
-                    found.setdefault((at_s, joins, e.process, e.node, killed), []).append(
-                        e.endpoint
-                    )
+                    endpoints_by_change.setdefault(
+                        (at_s, joins, e.process, e.node, killed), []
+                    ).append(e.endpoint)
         for node in self.workload.written_out:
             if node.is_empty and node.joins_s is not None:
-                found[node.joins_s, 1, node.process_name, node.name, False] = []
+                endpoints_by_change[node.joins_s, 1, node.process_name, node.name, False] = []
         return tuple(
             Change(at_s, bool(joins), process, node, tuple(numbers), killed)
             for (at_s, joins, process, node, killed), numbers in sorted(
-                found.items(), key=lambda item: item[0][:2]
+                endpoints_by_change.items(), key=lambda item: item[0][:2]
             )
         )
 
@@ -210,12 +212,12 @@ class Cell:
     def conditions(self) -> dict[str, str]:
         """What else the machine does (the arm's own word, else its workload's), in what containers
         processes are, and how they are scheduled, where that is not as usual."""
-        found = {
+        conditions = {
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
         }
         unusual = {"containers": self.workload.containers, "real_time": self.workload.real_time}
-        return found | {name: level for name, level in unusual.items() if level != "none"}
+        return conditions | {name: level for name, level in unusual.items() if level != "none"}
 
     @cached_property
     def sharing(self) -> frozenset[int]:
@@ -248,8 +250,8 @@ class Cell:
             for e in self.endpoints
             if e.reads and (not focus or e.topic in focus or e.node in focus)
         ]
-        whole = [e for e in readers if e.life.whole]
-        return min((e.steady_messages for e in whole or readers), default=0)
+        whole_life = [e for e in readers if e.life.whole]
+        return min((e.steady_messages for e in whole_life or readers), default=0)
 
     @property
     def saturating(self) -> bool:
@@ -298,13 +300,13 @@ class Cell:
         start, or those with the endpoints in `only`, and the node that is `joining` also without
         any. `schedule_seed` is the trial's, shared by the arms of a block."""
         self._check_process(process)
-        nodes = next(found.nodes for found in self.processes if found.name == process)
+        nodes = next(p.nodes for p in self.processes if p.name == process)
         chosen = [
             e
             for e in self.endpoints
             if (e.life.begin_s is None if only is None else e.endpoint in only)
         ]
-        made = [
+        wire_nodes = [
             {
                 "name": node,
                 "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node],
@@ -313,13 +315,13 @@ class Cell:
         ]
         # A node whose endpoints all come later comes with them; one without any from the start, or
         # when it joins.
-        there = {
+        empty_nodes = {
             node.name
             for node in self.workload.written_out
             if node.is_empty and node.joins_s is None
         }
-        now = there if only is None else {joining}
-        return [node for node in made if node["endpoints"] or node["name"] in now]
+        now = empty_nodes if only is None else {joining}
+        return [node for node in wire_nodes if node["endpoints"] or node["name"] in now]
 
     def definition(self) -> dict[str, Any]:
         """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
@@ -357,23 +359,23 @@ class Cell:
     def _more(self) -> dict[str, Any]:
         """What most cells do not have: their definitions stay what they were before there was
         any."""
-        found: dict[str, Any] = {}
+        definition: dict[str, Any] = {}
         if self.schedule == "own":  # all were shared before there was a choice
-            found["schedule"] = self.schedule
+            definition["schedule"] = self.schedule
         if sampling := self.sampling.definition():
-            found["sampling"] = sampling
+            definition["sampling"] = sampling
         for stored in beside.each("cell", "definition", self):
-            found |= stored
+            definition |= stored
         if self.workload.background_hosts:
-            found["background_hosts"] = list(self.workload.background_hosts)
+            definition["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
-            found |= {"network": self.links.definition(), "daemons_host": self.daemons_host}
+            definition |= {"network": self.links.definition(), "daemons_host": self.daemons_host}
         if self.real is not None:
-            found |= {"network": self.real.definition(), "daemons_host": self.daemons_host}
-        return found
+            definition |= {"network": self.real.definition(), "daemons_host": self.daemons_host}
+        return definition
 
     def _check_process(self, process: str) -> None:
-        if process not in {found.name for found in self.processes}:
+        if process not in {p.name for p in self.processes}:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
@@ -412,31 +414,31 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
             at=("factors",) if suite.factors else ("arms",),
         )
     applied = _Applied(suite)
-    found = [
+    cells = [
         cell
-        for place, workload in enumerate(suite.workloads)
+        for index, workload in enumerate(suite.workloads)
         for levels in combinations(suite.factors)
-        for cell in applied.cells(place, workload, levels)
+        for cell in applied.cells(index, workload, levels)
     ]
-    if not found:
+    if not cells:
         raise Fault(
             "the exclusions leave nothing to run",
             expected="at least one cell",
             actual="none",
             at=("exclude",),
         )
-    _check_one_backend(found)
-    _check_networks_vary(suite, found)
-    _check_factors_matter(suite, found)
-    _check_overrides_matter(suite, found)
-    return tuple(found)
+    _check_one_backend(cells)
+    _check_networks_vary(suite, cells)
+    _check_factors_matter(suite, cells)
+    _check_overrides_matter(suite, cells)
+    return tuple(cells)
 
 
-def _check_one_backend(found: Sequence[Cell]) -> None:
+def _check_one_backend(cells: Sequence[Cell]) -> None:
     check_one_backend(
         [
             (cell.workload.name, cell.workload.against, cell.links.network.backend)
-            for cell in found
+            for cell in cells
             if cell.links
         ]
     )
@@ -477,8 +479,9 @@ class _Applied:
         self._graphs: dict[int, tuple[Endpoint, ...]] = {}
         self._numbers = itertools.count(1)
 
-    def cells(self, place: int, workload: Workload, levels: Levels) -> list[Cell]:
-        """Those of the arms that are not excluded here; `place` is the workload's in the file."""
+    def cells(self, index: int, workload: Workload, levels: Levels) -> list[Cell]:
+        """The cells of the arms that are not excluded here; `index` is the workload's place in the
+        file."""
         suite, timeline = self.suite, workload.timeline.over(self.suite.timeline)
         excluded = _excluded(suite, workload, levels)
         arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
@@ -487,10 +490,10 @@ class _Applied:
             return []
         changed = self.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
         if (graph := self._graphs.get(id(changed))) is None:
-            with inside("workloads", place):
+            with inside("workloads", index):
                 graph = self._graphs[id(changed)] = endpoints(changed, timeline)
-        links = _links(self, place, workload, changed, levels)
-        found = [
+        links = _links(self, index, workload, changed, levels)
+        cells = [
             Cell(
                 next(self._numbers),
                 suite.suite,
@@ -504,10 +507,10 @@ class _Applied:
             )
             for arm in arms
         ]
-        _check_primary_metric(found[-1], place)
-        _check_drain(found[-1], place)
-        _check_threads(found[-1], place)
-        return found
+        _check_primary_metric(cells[-1], index)
+        _check_drain(cells[-1], index)
+        _check_threads(cells[-1], index)
+        return cells
 
     def at(self, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
         """The workload or arm with the levels applied; what is wrong with the result is reported at
@@ -544,14 +547,14 @@ class _Applied:
 
 
 def _links(
-    applied: _Applied, place: int, workload: Workload, changed: Workload, levels: Levels
+    applied: _Applied, index: int, workload: Workload, changed: Workload, levels: Levels
 ) -> Links | None:
     """The network at these levels. A fault of a named network is reported where it is written."""
     timeline = workload.timeline.over(applied.suite.timeline)
     try:
         links = resolved(applied.suite.networks, changed.network, changed.host_names, timeline)
     except Fault as fault:
-        inside: tuple[str | int, ...] = ("workloads", place)
+        inside: tuple[str | int, ...] = ("workloads", index)
         if isinstance(changed.network, str) and fault.at[:1] == ("network",):
             inside, fault.at = ("networks", changed.network), fault.at[1:]
             fault.what += f" (workload `{workload.name}`)"
@@ -565,7 +568,7 @@ def _links(
     return replace(links, network=network)
 
 
-def _check_primary_metric(cell: Cell, place: int) -> None:
+def _check_primary_metric(cell: Cell, index: int) -> None:
     primary = GLOSSARY[cell.workload.primary_metric]
     if cell.saturating or not primary.is_percentile_of_messages:
         return
@@ -584,11 +587,11 @@ def _check_primary_metric(cell: Cell, place: int) -> None:
         expected=f"at least {needed} messages in the steady state (rule: n·(1−q) ≥ 10)",
         actual=f"{cell.steady_messages} in {cell.timeline.steady_s:g} s",
         fix=longer + "choose a lower percentile",
-        at=("workloads", place, "primary_metric"),
+        at=("workloads", index, "primary_metric"),
     )
 
 
-def _check_drain(cell: Cell, place: int) -> None:
+def _check_drain(cell: Cell, index: int) -> None:
     """A reliable writer's history may hold this much when the schedule ends. A drain that cannot
     hold it would cut off what is only slow."""
     window_ns = cell.timeline.end_ns
@@ -597,30 +600,30 @@ def _check_drain(cell: Cell, place: int) -> None:
         reliable = qos["reliability"] == "reliable" and qos["history"] == "keep_last"
         if endpoint.kind != "publisher" or not isinstance(arrival, Periodic) or not reliable:
             continue
-        kept = min(qos["depth"], arrival.count(0, window_ns))
+        held_messages = min(qos["depth"], arrival.count(0, window_ns))
         # so old is the oldest when the newest is sent
-        needed_s = (kept - 1) * arrival.period_ns / 1e9
+        needed_s = (held_messages - 1) * arrival.period_ns / 1e9
         if needed_s > cell.timeline.drain_most_s:
             raise Fault(
                 f"the drain of workload `{cell.workload.name}` is shorter than a reliable history "
                 f"of topic `{endpoint.topic}` may take",
-                expected=f"at least {needed_s:.3g} s, for {kept} messages at "
+                expected=f"at least {needed_s:.3g} s, for {held_messages} messages at "
                 f"{1e9 / arrival.period_ns:.3g} Hz",
                 actual=f"{cell.timeline.drain_most_s:g} s",
                 fix=f"set `drain_s: {needed_s:.3g}` in its timeline, or a smaller depth",
-                at=("workloads", place),
+                at=("workloads", index),
             )
 
 
-def _check_threads(cell: Cell, place: int) -> None:
+def _check_threads(cell: Cell, index: int) -> None:
     if cell.workload.schedule != "shared":
-        with inside("workloads", place):
+        with inside("workloads", index):
             check_threads(cell.senders)
 
 
-def _check_networks_vary(suite: Suite, found: Sequence[Cell]) -> None:
+def _check_networks_vary(suite: Suite, cells: Sequence[Cell]) -> None:
     name = next((name for name in suite.factors if name in NETWORK_FACTORS), None)
-    bare = next((cell for cell in found if cell.links is None), None)
+    bare = next((cell for cell in cells if cell.links is None), None)
     if name is not None and bare is not None:
         raise Fault(
             f"factor `{name}` changes nothing in workload `{bare.workload.name}`, which has no "
@@ -632,22 +635,22 @@ def _check_networks_vary(suite: Suite, found: Sequence[Cell]) -> None:
         )
 
 
-def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
+def _check_factors_matter(suite: Suite, cells: Sequence[Cell]) -> None:
     """A factor that leaves a cell as it was would be reported as `makes no difference`, which would
     be a lie."""
-    seen: dict[tuple[str, ...], Cell] = {}
+    cell_of_content: dict[tuple[str, ...], Cell] = {}
     graphs: dict[int, str] = {}
     """What does not depend on the arm, once per workload: cells at the same levels share it."""
     texts: dict[int, str] = {}
 
-    def written(part: object) -> str:
+    def text_of(part: object) -> str:
         """Many cells share an arm, a timeline and a network: each is written out once. All live
         with the cells."""
         if (text := texts.get(id(part))) is None:
             text = texts[id(part)] = repr(part)
         return text
 
-    for cell in found:
+    for cell in cells:
         graph = graphs.get(id(cell.workload))
         if graph is None:
             wires = [endpoint.wire(suite.arms[0], 0) for endpoint in cell.endpoints]
@@ -659,13 +662,13 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
         content = (
             cell.workload.name,
-            written(cell.arm),
-            written(cell.timeline),
+            text_of(cell.arm),
+            text_of(cell.timeline),
             repr((cell.conditions, cell.schedule)),
-            written(cell.links and cell.links.network),
+            text_of(cell.links and cell.links.network),
             graph,
         )
-        twin = seen.setdefault(content, cell)
+        twin = cell_of_content.setdefault(content, cell)
         if twin is cell:
             continue
         name = next(name for name in cell.factors if cell.factors[name] != twin.factors[name])
@@ -680,11 +683,11 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         )
 
 
-def _check_overrides_matter(suite: Suite, found: Sequence[Cell]) -> None:
+def _check_overrides_matter(suite: Suite, cells: Sequence[Cell]) -> None:
     """An override that falls on no process would leave a pair of middlewares talking to itself,
     under two names."""
     for index, arm in enumerate(suite.arms):
-        mine = [cell for cell in found if cell.arm.name == arm.name]
+        mine = [cell for cell in cells if cell.arm.name == arm.name]
         for key in arm.processes:
             processes = dict.fromkeys(
                 p.name for cell in mine for p in cell.processes if p.follows is None

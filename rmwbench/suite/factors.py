@@ -60,18 +60,18 @@ Levels = dict[str, Level]
 
 def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
-    known = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *PART_FACTORS]
-    known += NETWORK_FACTORS
+    factors = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *PART_FACTORS]
+    factors += NETWORK_FACTORS
     if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
         raise Fault(
             "unknown factor `payload`",
             expected="`message`, with levels such as Bytes(4096)",
             at=(name,),
         )
-    if name not in known and not (
+    if name not in factors and not (
         name.startswith(OPTION_PREFIX) and len(name) > len(OPTION_PREFIX)
     ):
-        raise unknown("factor", name, [*known, OPTION_PREFIX + "NAME"], at=(name,))
+        raise unknown("factor", name, [*factors, OPTION_PREFIX + "NAME"], at=(name,))
 
 
 def combinations(factors: dict[str, tuple[Level, ...]]) -> list[Levels]:
@@ -100,8 +100,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
     part, _, name = factor.partition(".")
-    if factor in PART_FACTORS and (asked := workload.said().get(part)) is not None:
-        return _with(workload, {part: _with(asked, {name: level})})
+    if factor in PART_FACTORS and (settings := workload.said().get(part)) is not None:
+        return _with(workload, {part: _with(settings, {name: level})})
     return workload
 
 
@@ -122,20 +122,22 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
         return _with(arm, {"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
     if factor in MODE_FACTORS:
         mode = {factor.removeprefix(MODE_PREFIX): level}
-        others = {  # one vocabulary for all middlewares, so a level is for every side
+        processes = {  # one vocabulary for all middlewares, so a level is for every side
             key: side if side.modes is None else _with(side, {"modes": side.modes | mode})
             for key, side in arm.processes.items()
         }
-        return _with(arm, {"modes": arm.modes | mode} | ({"processes": others} if others else {}))
+        return _with(
+            arm, {"modes": arm.modes | mode} | ({"processes": processes} if processes else {})
+        )
     return arm
 
 
 def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
-    asked = qos.said() | {factor: level}
+    settings = qos.said() | {factor: level}
     if factor == "history" and level == "keep_all":
         # the level replaces the whole history, of which the depth was a part
-        asked.pop("depth", None)
-    return Qos.model_validate(asked)
+        settings.pop("depth", None)
+    return Qos.model_validate(settings)
 
 
 def _with(model: M, changes: dict[str, Any]) -> M:

@@ -44,7 +44,7 @@ def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, .
 def not_one_of(
     what: str, name: str, known: Collection[str], *, at: tuple[str | int, ...] = ()
 ) -> Fault:
-    """The same in other words."""
+    """A Fault for a name that is none of `known`, with a message of the caller's own."""
     expected, fix = "one of " + ", ".join(known), did_you_mean(name, known)
     return Fault(what, expected=expected, actual=name, fix=fix, at=at)
 
@@ -60,7 +60,7 @@ def inside(*at: str | int) -> Iterator[None]:
 
 
 def one_of(kind: str, known: Collection[str]) -> AfterValidator:
-    """For a name that is among `known`."""
+    """A validator that refuses a name that is not among `known`."""
 
     def check(name: str) -> str:
         if name not in known:
@@ -71,7 +71,7 @@ def one_of(kind: str, known: Collection[str]) -> AfterValidator:
 
 
 def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator:
-    """For a number from `low` to `high`; `what` is said of any other."""
+    """A validator that refuses a number outside of `low` to `high` with the message `what`."""
 
     def check(value: float) -> float:
         if not low <= value <= high:
@@ -116,8 +116,8 @@ def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str]
     for key in data:
         if key not in known:
             fault = unknown("key", key, known, at=(key,))
-            if place := model.ELSEWHERE.get(key):
-                fault.fix = f"it belongs elsewhere: {place}"
+            if right_place := model.ELSEWHERE.get(key):
+                fault.fix = f"it belongs elsewhere: {right_place}"
             raise fault
 
 
@@ -125,7 +125,7 @@ def _check_scalar(value: Any) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool) or (
         isinstance(value, float) and not math.isfinite(value)
     ):
-        shown = (
+        shape = (
             "nothing"
             if value is None
             else value
@@ -133,7 +133,7 @@ def _check_scalar(value: Any) -> str | int | float | bool:
             else f"a {type(value).__name__}"
         )
         raise Fault(
-            "this is not a single value", expected="a text, a number, true or false", actual=shown
+            "this is not a single value", expected="a text, a number, true or false", actual=shape
         )
     return value
 

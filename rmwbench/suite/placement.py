@@ -35,15 +35,15 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
         if cell.links:
             _check(cell, cell.links, where)
             _check_against(cell, cell.links, networks, where)
-    found = tuple(_placed(cell) for cell in cells)
-    if not any(cell.real for cell in found):
+    placed_cells = tuple(_placed(cell) for cell in cells)
+    if not any(cell.real for cell in placed_cells):
         raise UserError(
             "no workload of this suite is over several hosts",
             where=where,
             expected="nodes with `host:`, or `hosts: [robot, base]`",
             fix=f"run it without {where}: each trial then runs whole on one machine",
         )
-    return found
+    return placed_cells
 
 
 def _check_factors(cells: tuple[Cell, ...], where: str) -> None:
@@ -54,14 +54,14 @@ def _check_factors(cells: tuple[Cell, ...], where: str) -> None:
             for name, level in cell.factors.items():
                 if name.split(".")[0] == NETWORK_FACTOR:
                     levels.setdefault((cell.suite, name), set()).add(level_text(level))
-    for (suite, name), found in levels.items():
-        if len(found) > 1:
+    for (suite, name), network_levels in levels.items():
+        if len(network_levels) > 1:
             raise UserError(
                 f"factor `{name}` compares emulated networks, and between machines there is the "
                 "real one",
                 where=where,
-                actual=f"suite {suite} with the levels {', '.join(sorted(found))}",
-                fix=f"choose one: --at {name}={min(found)}; or run it emulated, without --place "
+                actual=f"suite {suite} with the levels {', '.join(sorted(network_levels))}",
+                fix=f"choose one: --at {name}={min(network_levels)}; or run it emulated, without --place "
                 "and --gang",
             )
 
@@ -84,10 +84,10 @@ def _check(cell: Cell, links: Links, where: str) -> None:
             actual=traffic[0].words,
             fix=FIX,
         )
-    for name, what in cell.conditions.items():
-        if what not in ("idle", "as_found"):
+    for name, condition in cell.conditions.items():
+        if condition not in ("idle", "as_found"):
             raise UserError(
-                f"`{name}: {what}` is made on one machine only, and this trial runs on several",
+                f"`{name}: {condition}` is made on one machine only, and this trial runs on several",
                 where=where,
                 actual=f"suite {cell.suite}, workload {cell.workload.name}, arm {cell.arm.name}",
                 fix=FIX,
@@ -99,8 +99,8 @@ def _check_against(
 ) -> None:
     """`networks`: (suite, workload) → what is emulated there."""
     against = cell.workload.against
-    other = None if against is None else networks.get((cell.suite, against))
-    if other is not None and other != links.network:
+    other_network = None if against is None else networks.get((cell.suite, against))
+    if other_network is not None and other_network != links.network:
         raise UserError(
             f"workloads `{cell.workload.name}` and `{against}` are put beside each other and "
             "differ in their emulated network, which between machines is one and the same",

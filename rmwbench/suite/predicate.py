@@ -106,9 +106,9 @@ class Predicate(Strict):
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All that it takes."""
-        found = (self.metric, self.times_metric, self.right_metric)
-        return tuple(dict.fromkeys(name for name in found if name))
+        """The metrics that it takes."""
+        metrics = (self.metric, self.times_metric, self.right_metric)
+        return tuple(dict.fromkeys(name for name in metrics if name))
 
     @property
     def topics(self) -> tuple[str | None, str | None]:
@@ -118,11 +118,14 @@ class Predicate(Strict):
     @property
     def asked(self) -> tuple[tuple[str, str | None], ...]:
         """(metric, topic) of all that it takes."""
-        left, right = self.topics
-        found = [(self.metric, left), (self.times_metric, left)]
+        left_topic, right_topic = self.topics
+        pairs = [(self.metric, left_topic), (self.times_metric, left_topic)]
         if self.right is not None:
-            found += [(self.right_metric or self.metric, right), (self.times_metric, right)]
-        return tuple(dict.fromkeys((name, topic) for name, topic in found if name))
+            pairs += [
+                (self.right_metric or self.metric, right_topic),
+                (self.times_metric, right_topic),
+            ]
+        return tuple(dict.fromkeys((name, topic) for name, topic in pairs if name))
 
     @model_validator(mode="after")
     def _complete(self) -> "Predicate":

@@ -85,8 +85,8 @@ machine's matter too, so it is known where the name without it is."""
 
 def bare(middleware: str) -> str:
     """`fastdds` of `fastdds-2.9`, and of any other name itself."""
-    found = SERIES.fullmatch(middleware)
-    return found[1] if found else middleware
+    match = SERIES.fullmatch(middleware)
+    return match[1] if match else middleware
 
 
 class Profile(Strict):
@@ -164,14 +164,14 @@ class Side(Strict):
     def side_definition(self) -> dict[str, Any]:
         """`modes` and `daemon` only where there are some: a cell's definition is compared with that
         of older campaigns."""
-        found = {
+        definition = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),
             "options": dict(self.options),
         }
-        found |= {"modes": dict(self.modes)} if self.modes else {}
+        definition |= {"modes": dict(self.modes)} if self.modes else {}
         daemon = self.daemon
-        return found | ({"daemon": daemon.profile.definition()} if daemon is not None else {})
+        return definition | ({"daemon": daemon.profile.definition()} if daemon is not None else {})
 
 
 class Override(Strict):

@@ -51,20 +51,20 @@ class Blocks(Strict):
 
     @model_validator(mode="after")
     def _one_design(self) -> "Blocks":
-        both = (
+        designs = (
             "`planned: 6` runs six blocks whatever they show; `maximum: 20` stops as soon as "
             "everything is decided"
         )
         if self.planned is None and self.maximum is None:
             raise Fault(
-                "how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=both
+                "how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=designs
             )
         if self.planned is not None and self.maximum is not None:
             raise Fault(
                 "a fixed and a sequential number of blocks contradict each other",
                 expected="`planned` or `maximum`, not both",
                 actual=f"planned {self.planned} and maximum {self.maximum}",
-                fix=both,
+                fix=designs,
                 at=("planned",),
             )
         name = "maximum" if self.sequential else "planned"
@@ -170,7 +170,9 @@ class Suite(Strict):
                     at=(name,),
                 )
             for index, level in enumerate(levels):
-                if any(level == other and type(level) is type(other) for other in levels[:index]):
+                if any(
+                    level == earlier and type(level) is type(earlier) for earlier in levels[:index]
+                ):
                     raise Fault(
                         f"factor `{name}` has the level `{level}` twice",
                         expected="each level once",
@@ -241,10 +243,10 @@ class Suite(Strict):
         nodes = [node for workload in self.workloads for node in workload.written_out]
         topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
         readers = dict.fromkeys(node.name for node in nodes if node.subscriptions)
-        both = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
+        pairs = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
         for name in limits.topics:
             begins = name.removesuffix("*")
-            known = [*topics, *readers, *both]
+            known = [*topics, *readers, *pairs]
             if name not in known and not any(t.startswith(begins) for t in known if "*" in name):
                 listed = [*dict.fromkeys([*topics, *readers])]
                 raise unknown("topic or reader", name, listed, at=("outcomes", "topics", name))
@@ -269,7 +271,7 @@ class Suite(Strict):
                     raise unknown(
                         f"level of `{axis}`",
                         level,
-                        [str(known) for known in axes[axis]],
+                        [str(axis_level) for axis_level in axes[axis]],
                         at=("exclude", index, axis),
                     )
 

@@ -229,10 +229,10 @@ def arms(text, choice):
 
 def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_path, monkeypatch):
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, named=False)
+    found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, names_arm=False)
     assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.note
-    assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, named=True) == found
-    added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), named=False)
+    assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, names_arm=True) == found
+    added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), names_arm=False)
     assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))
 
 
@@ -240,10 +240,10 @@ def test_quick_compares_the_rmws_where_one_is_ready(monkeypatch):
     path = suites_directory() / "quick.yaml"
     text = path.read_text()
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    without = default_arms(path, text, NO_CHOICE, named=False)
+    without = default_arms(path, text, NO_CHOICE, names_arm=False)
     assert without.choice == NO_CHOICE and "setup.sh" in without.note
     monkeypatch.setattr("rmwbench.campaign.plan.default_arms._lacking", lambda: None)
-    sourced = default_arms(path, text, NO_CHOICE, named=False)
+    sourced = default_arms(path, text, NO_CHOICE, names_arm=False)
     assert sourced.choice == Choice(candidates=("ros2",))
     assert "--candidates quick" in sourced.note
     names = arms(text, sourced.choice)
@@ -254,8 +254,8 @@ def test_quick_compares_the_rmws_where_one_is_ready(monkeypatch):
 def test_whoever_names_arms_of_quick_gets_these(monkeypatch, asked):
     monkeypatch.setattr("rmwbench.campaign.plan.default_arms._lacking", lambda: None)
     path = suites_directory() / "quick.yaml"
-    assert default_arms(path, path.read_text(), asked, named=False).choice == asked
-    assert default_arms(path, path.read_text(), NO_CHOICE, named=True).choice == NO_CHOICE
+    assert default_arms(path, path.read_text(), asked, names_arm=False).choice == asked
+    assert default_arms(path, path.read_text(), NO_CHOICE, names_arm=True).choice == NO_CHOICE
 
 
 def test_the_last_answer_again(tmp_path, monkeypatch):

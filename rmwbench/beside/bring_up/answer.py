@@ -37,10 +37,10 @@ TEXT = (
 )
 
 
-def of_campaign(_bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+def of_campaign(_bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
     """The field of the answer."""
-    titles = {workload.name: workload.title for workload in found.workloads}
-    return {"bring_up": brought_up(found.arms, titles)}
+    titles = {workload.name: workload.title for workload in campaign.workloads}
+    return {"bring_up": brought_up(campaign.arms, titles)}
 
 
 def of_workload(arms: Sequence[ArmReport]) -> dict[str, Any]:
@@ -60,13 +60,13 @@ def brought_up(
     """None where nothing is brought up. `arms`: comparison → its arms; `titles` are those of the
     comparisons."""
     rows = []
-    for name, found in arms.items():
-        asked = [arm for arm in found if arm.definition.get("bring_up")]
-        if not asked:
+    for name, reports in arms.items():
+        managing = [arm for arm in reports if arm.definition.get("bring_up")]
+        if not managing:
             continue
-        managed = asked[0].definition["bring_up"]
-        window_s = steady_s(asked)
-        times_s = _times_s(asked, window_s)
+        managed = managing[0].definition["bring_up"]
+        window_s = steady_s(managing)
+        times_s = _times_s(managing, window_s)
         rows.append(
             BringUpRow(
                 workload=name,
@@ -74,7 +74,7 @@ def brought_up(
                 nodes=len(managed["nodes"]),
                 service_timeout_s=managed["service_timeout_s"],
                 window_s=window_s,
-                arms=tuple(_arm(arm, times_s) for arm in asked),
+                arms=tuple(_arm(arm, times_s) for arm in managing),
             )
         )
     return answer.BringUpAnswer(text=TEXT, rows=tuple(rows)) if rows else None
@@ -89,34 +89,34 @@ def steady_s(arms: Sequence[ArmReport]) -> float | None:
 
 
 def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
-    found = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
-    stopped = sum((Counter(one.stopped) for one in found), Counter[str]())
+    brought = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
+    stopped = sum((Counter(trial_counts.stopped) for trial_counts in brought), Counter[str]())
     return BringUpArm(
         arm=arm.name,
         middleware=arm.cell["middleware"],
         version=arm.cell["version"],
         cell=arm.cell["cell"],
         not_supported=arm.not_supported,
-        trials=len(found),
+        trials=len(brought),
         blocks=len({trial.block for trial in arm.trials if trial.bring_up is not None}),
-        complete=sum(one.whole for one in found),
+        complete=sum(trial_counts.whole for trial_counts in brought),
         stopped=tuple(
             StoppedNodes(place=place, text=PLACES[place], nodes=stopped[place])
             for place in PLACES
             if stopped[place]
         ),
-        nodes_of_all_trials=sum(one.nodes for one in found),
+        nodes_of_all_trials=sum(trial_counts.nodes for trial_counts in brought),
         up=tuple(
-            ActiveAfter(after_s=after_s, nodes=round(active_after(found, after_s), 3))
+            ActiveAfter(after_s=after_s, nodes=round(active_after(brought, after_s), 3))
             for after_s in times_s
-            if found
+            if brought
         ),
     )
 
 
-def active_after(found: Sequence[TrialBringUp], after_s: float) -> float:
+def active_after(trials: Sequence[TrialBringUp], after_s: float) -> float:
     """Nodes that are active so long after the launch, the mean over trials."""
-    return sum(ns <= after_s * 1e9 for one in found for ns in one.up_ns) / len(found)
+    return sum(ns <= after_s * 1e9 for trial in trials for ns in trial.up_ns) / len(trials)
 
 
 def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
@@ -134,15 +134,15 @@ def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
     """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
     trials; a point for each node that becomes active, the first at 0. None where nothing is brought
     up."""
-    found = [trial.bring_up for trial in trials if trial.bring_up is not None]
-    if not found:
+    brought = [trial.bring_up for trial in trials if trial.bring_up is not None]
+    if not brought:
         return None
-    times_s = np.sort(np.array([ns for one in found for ns in one.up_ns], float)) / 1e9
-    active = np.arange(1, len(times_s) + 1) / len(found)
-    kept = np.unique(np.linspace(0, len(times_s) - 1, min(len(times_s), MOST_POINTS)).astype(int))
+    times_s = np.sort(np.array([ns for trial in brought for ns in trial.up_ns], float)) / 1e9
+    active = np.arange(1, len(times_s) + 1) / len(brought)
+    points = np.unique(np.linspace(0, len(times_s) - 1, min(len(times_s), MOST_POINTS)).astype(int))
     return Up(
         arm=arm,
-        nodes=found[0].nodes,
-        time_s=(0.0, *(round(float(times_s[i]), 4) for i in kept)),
-        active=(0.0, *(round(float(active[i]), 3) for i in kept)),
+        nodes=brought[0].nodes,
+        time_s=(0.0, *(round(float(times_s[i]), 4) for i in points)),
+        active=(0.0, *(round(float(active[i]), 3) for i in points)),
     )

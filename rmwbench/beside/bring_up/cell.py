@@ -12,12 +12,16 @@ def managed_of(cell: Cell) -> Managed | None:
 
 
 def definition(cell: Cell) -> dict[str, Any]:
-    found = managed_of(cell)
-    return {} if found is None else {"bring_up": found.definition()}
+    managed_nodes = managed_of(cell)
+    return {} if managed_nodes is None else {"bring_up": managed_nodes.definition()}
 
 
 def may_be_absent(cell: Cell) -> set[str]:
     """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a
     failure of it."""
-    found = managed_of(cell)
-    return set() if found is None else {one.name for one in cell.processes} - {found.process}
+    managed_nodes = managed_of(cell)
+    return (
+        set()
+        if managed_nodes is None
+        else {process.name for process in cell.processes} - {managed_nodes.process}
+    )

@@ -16,7 +16,7 @@ KEY = KIND = None
 METRIC = "bring_up_time"
 
 
-def check(asked: None, workload: Any) -> None:
+def check(value: None, workload: Any) -> None:
     """Raises Fault, counted from the workload."""
     with inside("nodes"):
         check_lifecycle(workload.written_out)
@@ -53,7 +53,7 @@ def managed(nodes: Sequence[Node]) -> Managed | None:
     """What these nodes bring up; None where no node is a manager."""
     for node in nodes:
         if node.manages is not None:
-            names = tuple(other.name for other in nodes if other.lifecycle is not None)
+            names = tuple(each_node.name for each_node in nodes if each_node.lifecycle is not None)
             return Managed(node.name, node.process_name, names, node.manages.service_timeout_s)
     return None
 
@@ -118,7 +118,7 @@ def _check_manager(manager: Node, nodes: Sequence[Node]) -> None:
 
 
 def _check_node(node: Node, index: int) -> None:
-    what = "manages" if node.manages is not None else "lifecycle"
+    key_of_node = "manages" if node.manages is not None else "lifecycle"
     if node.manages is not None and node.lifecycle is not None:
         raise Fault(
             f"node `{node.name}` cannot be its own manager",
@@ -128,16 +128,16 @@ def _check_node(node: Node, index: int) -> None:
         )
     if not node.is_empty:
         raise Fault(
-            f"node `{node.name}` has `{what}` and endpoints",
+            f"node `{node.name}` has `{key_of_node}` and endpoints",
             expected="one of them: its services are the lifecycle's own",
-            actual=f"`{what}` beside {', '.join(node.topics)}",
+            actual=f"`{key_of_node}` beside {', '.join(node.topics)}",
             fix="put the endpoints into a node beside it",
-            at=(index, what),
+            at=(index, key_of_node),
         )
     for key in ("leaves_s", "killed_s", "restarts_s"):
         if getattr(node, key) is not None:
             raise Fault(
-                f"node `{node.name}` has `{what}` and stays until the end",
+                f"node `{node.name}` has `{key_of_node}` and stays until the end",
                 expected=f"no `{key}`",
                 actual=f"{getattr(node, key):g}",
                 at=(index, key),

@@ -33,15 +33,15 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
     managed = managed_of(cell)
     if managed is None:
         return {}
-    found: dict[str, str | int] = {}
+    worker_options: dict[str, str | int] = {}
     here = [node for node in cell.workload.written_out if node.process_name == process]
     times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
     if times:
-        found["lifecycle_nodes"] = " ".join(
-            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}"
-            for name, one in times.items()
+        worker_options["lifecycle_nodes"] = " ".join(
+            f"{name}:{round(1e3 * transitions.configure_s)}:{round(1e3 * transitions.activate_s)}"
+            for name, transitions in times.items()
         )
     if process == managed.process:
-        found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
-        found["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
-    return found
+        worker_options |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
+        worker_options["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
+    return worker_options

@@ -48,8 +48,8 @@ def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
     cache_lost: dict[str, int] = {}
     # A bag that is split prints its cache's account once more, which then counts on from the one
     # before.
-    for found in _CACHE.finditer(text):
-        cache_lost |= {topic: int(count) for topic, count in _OF_TOPIC.findall(found[1])}
+    for match in _CACHE.finditer(text):
+        cache_lost |= {topic: int(count) for topic, count in _OF_TOPIC.findall(match[1])}
     transport = _TRANSPORT.search(text)
     counts = version[:2] == TRANSPORT_SINCE[:2] and version >= TRANSPORT_SINCE
     return RecorderLog(
@@ -83,11 +83,11 @@ class Recording:
     def problems(self) -> Iterator[str]:
         """What is wrong with the bag or with rosbag2's own account of it."""
         if not self.in_order:
-            how = (
+            ending = (
                 "was killed" if self.exit_code is None else f"ended with exit code {self.exit_code}"
             )
             yield (
-                f"the recorder {how}: where messages were lost behind its subscriptions is not "
+                f"the recorder {ending}: where messages were lost behind its subscriptions is not "
                 "known"
             )
         if self.kept.damaged:

@@ -68,20 +68,22 @@ def judged(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -
         return RecorderAnswer(
             NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
         )
-    contradiction = next((one.contradiction for one in trials if one.contradiction), "")
-    lossy = sum(one.lost > 0 for one in trials)
-    places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
+    contradiction = next((fates.contradiction for fates in trials if fates.contradiction), "")
+    lossy = sum(fates.lost > 0 for fates in trials)
+    places = tuple(name for name in PLACES[1:] if all(getattr(fates, name) for fates in trials))
     if lossy not in (0, len(trials)):
-        said = f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
-        return RecorderAnswer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
+        disagreement = (
+            f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
+        )
+        return RecorderAnswer(NO_DATA, _and(f"trials disagree: {disagreement}", contradiction))
     answer = LOSES if lossy else KEPT_ALL
-    where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
-    if few := undecided(f"{answer}{where}", len(trials)):
+    lossy_places = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
+    if few := undecided(f"{answer}{lossy_places}", len(trials)):
         return RecorderAnswer(NO_DATA, _and(few, contradiction))
     elsewhere = [
         f"{NAMES[name]} in {some} of {len(trials)} trials"
         for name in PLACES[1:]
-        if 0 < (some := sum(bool(getattr(one, name)) for one in trials)) < len(trials)
+        if 0 < (some := sum(bool(getattr(fates, name)) for fates in trials)) < len(trials)
     ]
     return RecorderAnswer(answer, _and(", ".join(elsewhere), contradiction), places)
 
@@ -103,9 +105,9 @@ def of_trial(
     )
 
 
-def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
     """The field of the answer."""
-    return {"recordings": recordings(bundle, found.measured, found.small)}
+    return {"recordings": recordings(bundle, campaign.measured, campaign.small)}
 
 
 def recordings(
@@ -116,13 +118,17 @@ def recordings(
     arms: dict[str, list[RecordingsArm]] = {}
     for cell in bundle.rows("cells"):
         definition = loads(cell["definition"])
-        asked = definition.get("recorder")
-        if not asked or cell["cell"] not in measured:
+        recorder = definition.get("recorder")
+        if not recorder or cell["cell"] not in measured:
             continue
         comparison = definition["comparison"]
-        cases.setdefault(comparison, {"title": definition["workload"]["title"], **asked})
+        cases.setdefault(comparison, {"title": definition["workload"]["title"], **recorder})
         lines = measured.get(cell["cell"], ())
-        found = [one for t in lines if (one := of_trial(bundle, t.trial, asked["topics"], small))]
+        trials = [
+            recording
+            for t in lines
+            if (recording := of_trial(bundle, t.trial, recorder["topics"], small))
+        ]
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = RecorderAnswer(NOT_SUPPORTED, reason)
         else:
@@ -131,8 +137,8 @@ def recordings(
                 for line in bundle.trials()
                 if line.cell == cell["cell"] and line.status in ("failed", "void")
             ]
-            answer = judged([one.all for one in found], missed)
-        arms.setdefault(comparison, []).append(_arm(cell, answer, found, definition["timeline"]))
+            answer = judged([recording.all for recording in trials], missed)
+        arms.setdefault(comparison, []).append(_arm(cell, answer, trials, definition["timeline"]))
     rows = tuple(
         RecordingsRow(
             workload=name,
@@ -151,13 +157,13 @@ def recordings(
 def _arm(
     cell: Mapping[str, Any],
     answer: RecorderAnswer,
-    found: Sequence[Recorded],
+    trials: Sequence[Recorded],
     timeline: Mapping[str, float],
 ) -> RecordingsArm:
     """Counts of all trials together; of costs their mean, None where a trial has none."""
     steady_s = timeline["steady_s"]
     span_s = steady_s + timeline["warmup_s"]
-    transport = [one.transport for one in found]
+    transport = [recording.transport for recording in trials]
     return RecordingsArm(
         arm=cell["arm"],
         middleware=cell["middleware"],
@@ -166,17 +172,17 @@ def _arm(
         answer=answer.answer,
         reason=answer.reason,
         places=answer.places,
-        trials=len(found),
-        **(_counts(total([one.all for one in found])) if found else {}),
-        transport=sum(cast("list[int]", transport)) if found and None not in transport else None,
-        bag_bytes=_mean([one.bag_bytes for one in found]),
-        written_bytes_per_s=_mean([one.bag_bytes for one in found], span_s),
-        stop_s=_mean([one.stop_ns for one in found], 1e9),
-        cpu_cores=_mean([one.cpu_ns for one in found], 1e9 * steady_s),
-        peak_rss_bytes=_mean([one.peak_rss_bytes for one in found]),
+        trials=len(trials),
+        **(_counts(total([recording.all for recording in trials])) if trials else {}),
+        transport=sum(cast("list[int]", transport)) if trials and None not in transport else None,
+        bag_bytes=_mean([recording.bag_bytes for recording in trials]),
+        written_bytes_per_s=_mean([recording.bag_bytes for recording in trials], span_s),
+        stop_s=_mean([recording.stop_ns for recording in trials], 1e9),
+        cpu_cores=_mean([recording.cpu_ns for recording in trials], 1e9 * steady_s),
+        peak_rss_bytes=_mean([recording.peak_rss_bytes for recording in trials]),
         topics=tuple(
             RecordedTopic(topic=str(parts[0].topic), **_counts(total(parts)))
-            for parts in zip(*(one.topics for one in found), strict=True)
+            for parts in zip(*(recording.topics for recording in trials), strict=True)
         ),
     )
 

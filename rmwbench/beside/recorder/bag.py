@@ -48,12 +48,12 @@ class Metadata:
 def read(directory: Path, nonce: int) -> Kept:
     """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file
     counts."""
-    kept = Kept()
+    contents = Kept()
     for path in sorted(directory.glob("*" + SUFFIX), key=_number):
-        kept.files += 1
-        kept.file_bytes += path.stat().st_size
-        _read_file(path, nonce, kept)
-    return kept
+        contents.files += 1
+        contents.file_bytes += path.stat().st_size
+        _read_file(path, nonce, contents)
+    return contents
 
 
 def _number(path: Path) -> tuple[int, str]:
@@ -61,7 +61,7 @@ def _number(path: Path) -> tuple[int, str]:
     return (int(tail) if tail.isdigit() else 0), path.name
 
 
-def _read_file(path: Path, nonce: int, kept: Kept) -> None:
+def _read_file(path: Path, nonce: int, contents: Kept) -> None:
     from mcap.exceptions import McapError
     from mcap.records import Channel, Message
     from mcap.stream_reader import StreamReader
@@ -75,24 +75,24 @@ def _read_file(path: Path, nonce: int, kept: Kept) -> None:
                 if isinstance(record, Channel):
                     topics[record.id] = record.topic
                 elif isinstance(record, Message):
-                    kept.in_bag[topics.get(record.channel_id, "")] += 1
-                    _count(record.data, nonce, kept)
+                    contents.in_bag[topics.get(record.channel_id, "")] += 1
+                    _count(record.data, nonce, contents)
         except (McapError, struct.error, EOFError, ValueError) as error:
-            kept.damaged = kept.damaged or f"{path.name}: {type(error).__name__}: {error}".rstrip(
-                ": "
+            contents.damaged = (
+                contents.damaged or f"{path.name}: {type(error).__name__}: {error}".rstrip(": ")
             )
 
 
-def _count(data: bytes, nonce: int, kept: Kept) -> None:
-    found = identity(data, nonce)
-    if found is None:
-        kept.foreign += 1
+def _count(data: bytes, nonce: int, contents: Kept) -> None:
+    message_identity = identity(data, nonce)
+    if message_identity is None:
+        contents.foreign += 1
         return
-    writer, seq, phase = found
+    writer, seq, phase = message_identity
     if phase == PROBE:
-        kept.probes[writer] += 1
+        contents.probes[writer] += 1
     else:
-        kept.messages.setdefault(writer, []).append(seq)
+        contents.messages.setdefault(writer, []).append(seq)
 
 
 def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
@@ -125,8 +125,8 @@ def metadata(directory: Path, cached: bool) -> Metadata | None:
         document = YAML(typ="safe", pure=True).load((directory / METADATA).read_text())
         info: dict[str, Any] = document["rosbag2_bagfile_information"]
         topics = info["topics_with_message_count"]
-        handed = {one["topic_metadata"]["name"]: int(one["message_count"]) for one in topics}
-        reached = sum(int(one["message_count"]) for one in info["files"])
+        handed = {entry["topic_metadata"]["name"]: int(entry["message_count"]) for entry in topics}
+        reached = sum(int(file["message_count"]) for file in info["files"])
     except (OSError, YAMLError, KeyError, TypeError, ValueError, AttributeError):
         return None
     return Metadata(handed, reached if cached else None)

@@ -12,17 +12,21 @@ BAG_MARGIN = 1.05
 
 def recorder_of(cell: Cell) -> Recorder | None:
     """As the workload asks for it; None where it has none."""
-    found: Recorder | None = getattr(cell.workload.beside, KEY)
-    return found
+    recorder: Recorder | None = getattr(cell.workload.beside, KEY)
+    return recorder
 
 
 def recorded(cell: Cell) -> tuple[Endpoint, ...]:
     """The publishers whose messages are to be kept; none without a recorder."""
-    asked = recorder_of(cell)
-    if asked is None:
+    recorder = recorder_of(cell)
+    if recorder is None:
         return ()
     published = (endpoint for endpoint in cell.endpoints if endpoint.kind == "publisher")
-    return tuple(one for one in published if not asked.topics or one.topic in asked.topics)
+    return tuple(
+        publisher
+        for publisher in published
+        if not recorder.topics or publisher.topic in recorder.topics
+    )
 
 
 def recorded_topics(cell: Cell) -> tuple[str, ...]:
@@ -40,13 +44,13 @@ def bag_bytes(cell: Cell) -> int:
 
 
 def host_of(cell: Cell) -> str:
-    asked = recorder_of(cell)
-    return (asked and asked.host) or cell.hosts[0]
+    recorder = recorder_of(cell)
+    return (recorder and recorder.host) or cell.hosts[0]
 
 
 def definition(cell: Cell) -> dict[str, Any]:
-    asked = recorder_of(cell)
-    if asked is None:
+    recorder = recorder_of(cell)
+    if recorder is None:
         return {}
     topics = list(recorded_topics(cell))
-    return {KEY: {**asked.model_dump(mode="json"), "host": host_of(cell), "topics": topics}}
+    return {KEY: {**recorder.model_dump(mode="json"), "host": host_of(cell), "topics": topics}}

@@ -37,13 +37,13 @@ class Recorder(Strict):
 KIND = Recorder | None
 
 
-def check(asked: Recorder | None, workload: Any) -> None:
+def check(recorder: Recorder | None, workload: Any) -> None:
     """Raises Fault where it cannot be put beside the nodes of this workload."""
-    if asked is None:
+    if recorder is None:
         return
     nodes, hosts = workload.written_out, workload.host_names
-    if asked.host is not None and asked.host not in hosts:
-        raise unknown("host", asked.host, list(hosts), at=("recorder", "host"))
+    if recorder.host is not None and recorder.host not in hosts:
+        raise unknown("host", recorder.host, list(hosts), at=("recorder", "host"))
     if any(node.process_name == NAME for node in nodes):
         raise Fault(
             f"a process of the workload is called `{NAME}`, as rosbag2's is",
@@ -52,7 +52,7 @@ def check(asked: Recorder | None, workload: Any) -> None:
             at=("recorder",),
         )
     published = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
-    for index, topic in enumerate(asked.topics):
+    for index, topic in enumerate(recorder.topics):
         if topic not in published:
             raise unknown(
                 "published topic", topic, list(published), at=("recorder", "topics", index)
@@ -61,20 +61,20 @@ def check(asked: Recorder | None, workload: Any) -> None:
         raise Fault(
             "nothing is published for the recorder", expected="a publisher", at=("recorder",)
         )
-    if asked.keep and asked.place != "disk":
+    if recorder.keep and recorder.place != "disk":
         raise Fault(
             "a bag in memory ends with its host and cannot be kept",
             expected="`place: disk` beside `keep: true`",
-            actual=f"place: {asked.place}",
+            actual=f"place: {recorder.place}",
             at=("recorder", "keep"),
         )
     for name in ("containers", "ros_variables"):
-        other = getattr(workload, name, None) or getattr(workload.beside, name, None)
-        if other not in (None, "none"):
+        contradicting = getattr(workload, name, None) or getattr(workload.beside, name, None)
+        if contradicting not in (None, "none"):
             raise Fault(
                 f"`recorder` and `{name}` contradict each other: the recorder has what a "
                 "process of its host has",
                 expected="one of them",
-                actual=f"both, {name}: {other}",
+                actual=f"both, {name}: {contradicting}",
                 at=("recorder",),
             )

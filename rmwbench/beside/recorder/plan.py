@@ -27,13 +27,13 @@ def missing(cell: Cell, _workers: Workers, kind: HostKind) -> str | None:
 def disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
     """The most that bags of these trials, or of all, take in the campaign's directory at a time:
     those that are kept, and the largest that is deleted once it has been read."""
-    kept, deleted = 0, 0
+    kept_bytes, deleted = 0, 0
     for trial in plan.trials if trials is None else trials:
-        asked = recorder_of(cell := plan.cell(trial.cell))
-        if asked is not None and asked.place == "disk":
-            kept += bag_bytes(cell) if asked.keep else 0
-            deleted = max(deleted, 0 if asked.keep else bag_bytes(cell))
-    return kept + deleted
+        recorder = recorder_of(cell := plan.cell(trial.cell))
+        if recorder is not None and recorder.place == "disk":
+            kept_bytes += bag_bytes(cell) if recorder.keep else 0
+            deleted = max(deleted, 0 if recorder.keep else bag_bytes(cell))
+    return kept_bytes + deleted
 
 
 def check_memory(plan: Plan) -> None:
@@ -58,10 +58,10 @@ def lines(plan: Plan) -> Iterator[str]:
     cells = [cell for cell in plan.cells if recorder_of(cell) is not None]
     if not cells:
         return
-    written = sum(bag_bytes(plan.cell(trial.cell)) for trial in plan.trials)
+    written_bytes = sum(bag_bytes(plan.cell(trial.cell)) for trial in plan.trials)
     in_memory = max(map(bag_bytes, _in_memory(plan)), default=0)
     yield (
-        f"Bags: recorders write up to {written / MIB:.0f} MiB in all, "
+        f"Bags: recorders write up to {written_bytes / MIB:.0f} MiB in all, "
         f"{max(map(bag_bytes, cells)) / MIB:.0f} MiB in a trial; at a time at most "
         f"{in_memory / MIB:.0f} MiB in memory and "
         f"{disk_bytes(plan) / MIB:.0f} MiB in the campaign's directory."
@@ -70,5 +70,7 @@ def lines(plan: Plan) -> Iterator[str]:
 
 def _in_memory(plan: Plan) -> list[Cell]:
     """The cells whose bags are written to memory."""
-    asked = ((cell, recorder_of(cell)) for cell in plan.cells)
-    return [cell for cell, one in asked if one is not None and one.place == "tmpfs"]
+    recorders = ((cell, recorder_of(cell)) for cell in plan.cells)
+    return [
+        cell for cell, recorder in recorders if recorder is not None and recorder.place == "tmpfs"
+    ]

@@ -111,15 +111,15 @@ def variables(configuration: str) -> dict[str, str]:
 
 def parameters(cell: Cell, bag: str) -> list[str]:
     """The words that say what the recorder records, where, and how much it keeps in its cache."""
-    asked = recorder_of(cell)
-    assert asked is not None
+    recorder = recorder_of(cell)
+    assert recorder is not None
     topics = ", ".join(f'"/{topic}"' for topic in recorded_topics(cell))
     values = {
         "record.topics": f"[{topics}]",
         "record.disable_keyboard_controls": "true",
         "storage.uri": bag,
-        "storage.storage_id": asked.storage,
-        "storage.max_cache_size": str(asked.cache_mib << 20),
+        "storage.storage_id": recorder.storage,
+        "storage.max_cache_size": str(recorder.cache_mib << 20),
     }
     words = ["--ros-args", "-r", f"__node:={NODE}"]
     for name, value in values.items():
@@ -163,24 +163,24 @@ class RecorderProcess:
     def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a
         worker ends."""
-        wanted = {f"/{topic}" for topic in recorded_topics(self._cell)}
+        topics = {f"/{topic}" for topic in recorded_topics(self._cell)}
         deadline = time.monotonic() + timeout_s
-        while absent := wanted - self.said.subscribed:
+        while absent := topics - self.said.subscribed:
             if (self.program and self.program.ended) or time.monotonic() > deadline:
                 raise RecorderBroken(self._complaint(absent, timeout_s))
             self._crew.turn(TURN_S)
 
     def _complaint(self, topics: set[str], timeout_s: float) -> str:
         last = self._text.strip().splitlines()[-1:]
-        how = f"it has not subscribed to {', '.join(sorted(topics))} within {timeout_s:g} s"
+        problem = f"it has not subscribed to {', '.join(sorted(topics))} within {timeout_s:g} s"
         if self.program and self.program.ended:
             status = self.program.wait_status
-            how = (
+            problem = (
                 "it cannot be executed"
                 if status is None
                 else f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
             )
-        return f"recorder: {how}" + (f"; it said: {last[0][:300]}" if last else "")
+        return f"recorder: {problem}" + (f"; it said: {last[0][:300]}" if last else "")
 
     def stop(self, timeout_s: float) -> None:
         """SIGINT, and SIGKILL for one that still writes after that time. Raises as Crew.turn
@@ -222,8 +222,8 @@ class RecorderProcess:
 
     def logs(self) -> dict[str, bytes]:
         """File → what it printed, where it printed anything."""
-        found = {f"{NAME}.stdout": self._log(1), f"{NAME}.stderr": self._log(2)}
-        return {name: text for name, text in found.items() if text}
+        printed = {f"{NAME}.stdout": self._log(1), f"{NAME}.stderr": self._log(2)}
+        return {name: text for name, text in printed.items() if text}
 
     def _log(self, number: int) -> bytes:
         return os.pread(self._logs[number], os.fstat(self._logs[number]).st_size, 0)

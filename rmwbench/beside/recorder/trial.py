@@ -63,14 +63,16 @@ class Running:
         process, cell = self.process, outcome.order.cell
         if process.program is None:
             return
-        asked = recorder_of(cell)
+        recorder = recorder_of(cell)
         with step(outcome, "recorder_stop"):
             process.stop(STOP_S + STOP_S_PER_GIB * recorded_bytes(cell) / 2**30)
         with step(outcome, "bag"):
             try:
                 directory = process.bag()
-                kept = bag.read(directory, outcome.order.nonce)
-                metadata = bag.metadata(directory, cached=asked is not None and asked.cache_mib > 0)
+                contents = bag.read(directory, outcome.order.nonce)
+                metadata = bag.metadata(
+                    directory, cached=recorder is not None and recorder.cache_mib > 0
+                )
             except OSError as error:
                 note(outcome, NAME, "problem", text=f"bag: it cannot be read: {error}")
                 return
@@ -78,7 +80,7 @@ class Running:
         recording = Recording(
             version=process.version,
             recorded=recorded(cell),
-            kept=kept,
+            kept=contents,
             metadata=metadata,
             said=process.said,
             stopped_s=process.stopped_s,
@@ -87,7 +89,9 @@ class Running:
             else os.waitstatus_to_exitcode(status),
         )
         outcome.beside.left.append(recording)
-        note(outcome, NAME, "recorder", value=kept.file_bytes, text=f"rosbag2 {process.version}")
+        note(
+            outcome, NAME, "recorder", value=contents.file_bytes, text=f"rosbag2 {process.version}"
+        )
         for problem in recording.problems():
             note(outcome, NAME, "problem", text=problem)
 
@@ -97,11 +101,11 @@ def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
     """The trial's recorder, not started yet; None where its cell has none. What it printed is kept,
     whatever happens. Raises RecorderBroken where there is no room for its bag."""
     cell = outcome.order.cell
-    asked = recorder_of(cell)
-    if asked is None:
+    recorder = recorder_of(cell)
+    if recorder is None:
         yield None
         return
-    directory = _make_directory(outcome.order) if asked.place == "disk" else None
+    directory = _make_directory(outcome.order) if recorder.place == "disk" else None
     process = RecorderProcess(crew, cell, directory)
     try:
         yield Running(process)
@@ -138,14 +142,14 @@ def bag_directory(campaign: Path, trial: int) -> Path:
 def tidy(order: Order) -> None:
     """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the
     name under which it is kept."""
-    asked = recorder_of(order.cell)
-    if asked is None or asked.place != "disk" or order.directory is None:
+    recorder = recorder_of(order.cell)
+    if recorder is None or recorder.place != "disk" or order.directory is None:
         return
-    kept = bag_directory(order.directory, order.trial)
-    partial = kept.with_suffix(PARTIAL)
-    if asked.keep and (partial / IN_DIRECTORY).is_dir():
-        shutil.rmtree(kept, ignore_errors=True)
-        (partial / IN_DIRECTORY).rename(kept)
+    final = bag_directory(order.directory, order.trial)
+    partial = final.with_suffix(PARTIAL)
+    if recorder.keep and (partial / IN_DIRECTORY).is_dir():
+        shutil.rmtree(final, ignore_errors=True)
+        (partial / IN_DIRECTORY).rename(final)
     shutil.rmtree(partial, ignore_errors=True)
 
 
@@ -153,29 +157,31 @@ def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[st
     """That of the first process on the recorder's host, which its worker has told when it opened,
     with what finds the message types that came with that worker."""
     cell = outcome.order.cell
-    beside = next((one for one in cell.processes if one.host == host_of(cell)), None)
+    beside = next((process for process in cell.processes if process.host == host_of(cell)), None)
     if beside is None:
         raise RecorderBroken(f"recorder: no process of the workload is on its host {host_of(cell)}")
     worker = workers[cell.sides[beside.name].middleware]
     prefix = f"{beside.name}.configuration."
-    told = next((text for name, text in outcome.files.items() if name.startswith(prefix)), b"")
-    found = {
+    configuration = next(
+        (text for name, text in outcome.files.items() if name.startswith(prefix)), b""
+    )
+    environment = {
         **worker.environment,
         **address_environment(cell, beside.host),
-        **variables(told.decode(errors="replace")),
+        **variables(configuration.decode(errors="replace")),
     }
-    found["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
-    found["ROS_LOG_DIR"] = f"{crew.hosts[host_of(cell)].directory}/rosbag2-log"
-    return found | _with_messages(found, worker)
+    environment["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
+    environment["ROS_LOG_DIR"] = f"{crew.hosts[host_of(cell)].directory}/rosbag2-log"
+    return environment | _with_messages(environment, worker)
 
 
-def _with_messages(found: dict[str, str], worker: Worker) -> dict[str, str]:
+def _with_messages(environment: dict[str, str], worker: Worker) -> dict[str, str]:
     """The variables by which the packages that are installed beside the worker are found."""
     prefix = worker.executable.parent.parent.parent
     if not (prefix / "share" / "ament_index").is_dir():
         return {}
     added = {"AMENT_PREFIX_PATH": prefix, "LD_LIBRARY_PATH": prefix / "lib"}
     return {
-        name: os.pathsep.join(filter(None, (str(path), found.get(name))))
+        name: os.pathsep.join(filter(None, (str(path), environment.get(name))))
         for name, path in added.items()
     }

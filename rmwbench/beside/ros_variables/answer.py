@@ -179,9 +179,9 @@ def _missed(counts: CaseCounts) -> str:
     return f"no trial is done: {why_none(counts.missed)}" if counts.missed else "no trial was run"
 
 
-def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
     """The field of the answer."""
-    return {"ros_variables": answered(bundle, found.measured, found.small)}
+    return {"ros_variables": answered(bundle, campaign.measured, campaign.small)}
 
 
 def answered(
@@ -189,40 +189,42 @@ def answered(
 ) -> RosVariables | None:
     """None where no cell has any."""
     chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
-    found = [(row, loads(row["definition"])) for row in chosen]
-    found = [(row, definition) for row, definition in found if definition.get("ros_variables")]
-    if not found:
+    cells = [(row, loads(row["definition"])) for row in chosen]
+    cells = [(row, definition) for row, definition in cells if definition.get("ros_variables")]
+    if not cells:
         return None
     lines = bundle.trials()
     counts = {
-        row["cell"]: _case_counts(bundle, row["cell"], measured, lines, small) for row, _ in found
+        row["cell"]: _case_counts(bundle, row["cell"], measured, lines, small) for row, _ in cells
     }
     controls = {
         (definition["ros_variables"]["case"], _place(row, definition)): counts[row["cell"]]
-        for row, definition in found
+        for row, definition in cells
         if definition["ros_variables"]["case"] in (CONTROL, LOANS)
     }
     cases: dict[tuple[str, str], dict[str, Any]] = {}
     arms: dict[tuple[str, str], list[RosVariablesArm]] = {}
-    for row, definition in found:
-        asked = definition["ros_variables"]
-        key = definition["comparison"], asked["case"]
+    for row, definition in cells:
+        case_definition = definition["ros_variables"]
+        key = definition["comparison"], case_definition["case"]
         cases.setdefault(
             key,
-            {"workload": key[0], "title": definition["workload"]["title"], **asked},
+            {"workload": key[0], "title": definition["workload"]["title"], **case_definition},
         )
-        one = counts[row["cell"]]
+        case_counts = counts[row["cell"]]
         if reason := bundle.unsupported.get(row["cell"]):
             answer = VariablesAnswer(NOT_SUPPORTED, reason)
-        elif asked["case"] == CONTROL:
-            answer = of_control(one)
+        elif case_definition["case"] == CONTROL:
+            answer = of_control(case_counts)
         else:
-            control = LOANS if asked["expected"] == NOT_LENT else CONTROL
+            control = LOANS if case_definition["expected"] == NOT_LENT else CONTROL
             answer = judged(
-                asked["expected"], one, controls.get((control, _place(row, definition)))
+                case_definition["expected"],
+                case_counts,
+                controls.get((control, _place(row, definition))),
             )
-            answer = _of_enough_trials(answer, one)
-        arms.setdefault(key, []).append(_arm(row, answer, one))
+            answer = _of_enough_trials(answer, case_counts)
+        arms.setdefault(key, []).append(_arm(row, answer, case_counts))
     rows = _only_what_differs(
         [RosVariablesRow(**case, arms=tuple(arms[key])) for key, case in cases.items()]
     )
@@ -330,22 +332,22 @@ def _summary(rows: Sequence[RosVariablesRow]) -> str:
             if row.case != CONTROL:
                 counts.setdefault(arm.arm, Counter())[arm.answer] += 1
     order = (OBEYED, NOT_OBEYED, NO_DATA, NOT_SUPPORTED)
-    said = {
-        arm: ", ".join(f"{found[name]} {name}" for name in order if found[name])
-        for arm, found in counts.items()
+    sentences = {
+        arm: ", ".join(f"{arm_counts[name]} {name}" for name in order if arm_counts[name])
+        for arm, arm_counts in counts.items()
     }
-    return " ".join(f"{arm}: {text}." for arm, text in said.items())
+    return " ".join(f"{arm}: {text}." for arm, text in sentences.items())
 
 
-def notes(found: RosVariables) -> list[str]:
+def notes(variables: RosVariables) -> list[str]:
     """`one_host [ros_variables=off], rclcpp/zenoh: no data: REASON` of each arm with a reason, the
     same ones once."""
-    said: dict[tuple[str, str, str], list[str]] = {}
-    for row in found.rows:
+    workloads_of: dict[tuple[str, str, str], list[str]] = {}
+    for row in variables.rows:
         for arm in row.arms:
             if arm.reason:
-                said.setdefault((arm.arm, arm.answer, arm.reason), []).append(row.workload)
+                workloads_of.setdefault((arm.arm, arm.answer, arm.reason), []).append(row.workload)
     return [
-        f"{arm}, {answer} in {', '.join(where)}: {reason}"
-        for (arm, answer, reason), where in said.items()
+        f"{arm}, {answer} in {', '.join(workloads)}: {reason}"
+        for (arm, answer, reason), workloads in workloads_of.items()
     ]

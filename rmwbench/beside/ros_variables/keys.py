@@ -153,12 +153,12 @@ RosVariables = Annotated[str, one_of("ros_variables", CASES)]
 KIND = RosVariables | None
 
 
-def check(asked: str | None, workload: Any) -> None:
+def check(level: str | None, workload: Any) -> None:
     """Raises Fault unless each process of the workload either only publishes or only subscribes:
     otherwise its trial cannot show whether a variable is obeyed."""
-    if asked is None:
+    if level is None:
         return
-    check_hosts(asked, len(workload.host_names))
+    check_hosts(level, len(workload.host_names))
     endpoints: dict[str, set[str]] = {}
     for node in workload.written_out:
         of_process = endpoints.setdefault(node.process_name, set())

@@ -36,8 +36,8 @@ def missing(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
 
 
 def options(cell: Cell, process: str) -> dict[str, str | int]:
-    said = said_variables(cell, process)
-    return {KEY: said} if said else {}
+    assignments = said_variables(cell, process)
+    return {KEY: assignments} if assignments else {}
 
 
 def said_variables(cell: Cell, process: str) -> str | None:
@@ -45,7 +45,7 @@ def said_variables(cell: Cell, process: str) -> str | None:
     none; None where the cell asks nothing of them."""
     if case_of(cell) is None:
         return None
-    hosts = {one.name: one.host for one in cell.processes}
+    hosts = {p.name: p.host for p in cell.processes}
     peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
     listed = ";".join(dict.fromkeys(peers))
     return " ".join(

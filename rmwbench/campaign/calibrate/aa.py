@@ -40,10 +40,10 @@ class EqualArms:
     def floor(self) -> model.PairFloor | None:
         """This arm's own floor at this message size; it decides nothing and warns of nothing but
         itself."""
-        found = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
-        if found is None:
+        floor = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
+        if floor is None:
             return None
-        value, low, high = (round(number, 4) for number in found)
+        value, low, high = (round(number, 4) for number in floor)
         return model.PairFloor(value=value, low=low, high=high)
 
     def shown(self) -> model.Pair:
@@ -63,20 +63,20 @@ class EqualArms:
 
 def judge(document: Mapping[str, Any], workloads: Sequence[GridWorkload]) -> list[EqualArms]:
     """The verdicts that the show document has on each pair."""
-    shown = {found["workload"]: found for found in document["workloads"]}
-    return [_pair(workload, shown.get(workload.name)) for workload in workloads]
+    shown_workloads = {workload["workload"]: workload for workload in document["workloads"]}
+    return [_pair(workload, shown_workloads.get(workload.name)) for workload in workloads]
 
 
-def _pair(workload: GridWorkload, found: Mapping[str, Any] | None) -> EqualArms:
+def _pair(workload: GridWorkload, shown_workload: Mapping[str, Any] | None) -> EqualArms:
     size, _, middleware = workload.name.partition("_")
-    arms = {arm["arm"]: arm for arm in (found or {}).get("arms", [])}
+    arms = {arm["arm"]: arm for arm in (shown_workload or {}).get("arms", [])}
     sides = [arms[arm.name] for arm in workload.arms if arm.name in arms]
-    if found is None or len(sides) < len(workload.arms):
+    if shown_workload is None or len(sides) < len(workload.arms):
         return EqualArms(
             middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair"
         )
     verdicts = tuple(side["verdict"]["verdict"] for side in sides)
-    a, b = (_values(side, found["primary_metric"]) for side in sides)
+    a, b = (_values(side, shown_workload["primary_metric"]) for side in sides)
     common = sorted(a.keys() & b.keys())
     logs = tuple(
         math.log(b[block] / a[block])
@@ -133,14 +133,14 @@ def confirmed(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[Eq
 def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
     """The A/A noise of campaigns of `blocks` blocks, per class of workload, and under `all` the
     largest of them."""
-    found = {
+    floor_of_size = {
         size: recovery.aa_floor(
             [np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks
         )
         for size in CLASSES
     }
-    known = [floor for floor in found.values() if floor is not None]
-    return found | {"all": max(known, default=None)}
+    measured_floors = [floor for floor in floor_of_size.values() if floor is not None]
+    return floor_of_size | {"all": max(measured_floors, default=None)}
 
 
 def shown(pairs: Sequence[EqualArms]) -> model.AA:

@@ -77,10 +77,10 @@ class CalibrationSession:
         against = [
             name for name in AGAINST_THEMSELVES if name in available and not available[name].problem
         ]
-        known = grid.truths(quick=self.quick)
+        truth_workloads = grid.truths(quick=self.quick)
         pairs = grid.aa_pairs(against, quick=self.quick)
         self.directory.mkdir(parents=True, exist_ok=True)
-        steps = [self._prepared("truths", "Truths that are known", known)]
+        steps = [self._prepared("truths", "Truths that are known", truth_workloads)]
         if pairs:
             steps.append(self._prepared("aa", "Every middleware against itself", pairs))
         self._say(
@@ -89,7 +89,7 @@ class CalibrationSession:
         )
         bundles = {}
         for done, step in enumerate(steps):
-            rest_s = self._slowdown * sum(other.estimated_s for other in steps[done:])
+            rest_s = self._slowdown * sum(later_step.estimated_s for later_step in steps[done:])
             lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
             self._say(
                 f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "
@@ -99,12 +99,12 @@ class CalibrationSession:
         evidence = SyntheticCampaign(
             bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
         )
-        found = judge_truths(evidence, known)
+        truths = judge_truths(evidence, truth_workloads)
         clock = self._skewed(workers["synthetic"])
         not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
-        found += [clock] if isinstance(clock, Truth) else []
+        truths += [clock] if isinstance(clock, Truth) else []
         judged = self._against_themselves(bundles.get("aa"), pairs)
-        answer = self._answer(found, judged, evidence, workers, against, not_tested)
+        answer = self._answer(truths, judged, evidence, workers, against, not_tested)
         answer = replace(answer, stored=str(calibrations.save(document(answer))))
         calibrations.write(document(answer), self.directory / "calibration.json")
         return answer
@@ -166,10 +166,12 @@ class CalibrationSession:
     ) -> list[aa.EqualArms]:
         if bundle is None:
             return []
-        found = aa.judge(self.show(bundle), pairs)
-        different = {(pair.middleware, pair.size) for pair in found if pair.outcome == aa.DIFFERENT}
+        judged_pairs = aa.judge(self.show(bundle), pairs)
+        different = {
+            (pair.middleware, pair.size) for pair in judged_pairs if pair.outcome == aa.DIFFERENT
+        }
         if not different:
-            return found
+            return judged_pairs
         again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
         self._say(
             f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}"
@@ -177,11 +179,11 @@ class CalibrationSession:
         step = self._prepared(
             "aa-again", "What was found different, once more", again, seed=self.seed + 1
         )
-        return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
+        return aa.confirmed(judged_pairs, aa.judge(self.show(self._run(step)), again))
 
     def _answer(
         self,
-        found: Sequence[Truth],
+        truths: Sequence[Truth],
         pairs: Sequence[aa.EqualArms],
         evidence: SyntheticCampaign,
         workers: Mapping[str, Worker],
@@ -207,7 +209,7 @@ class CalibrationSession:
                 for name, worker in find_workers().items()
                 if name in (*workers, *against)
             },
-            truths=shown_truths(found, void_trials=voided(evidence)),
+            truths=shown_truths(truths, void_trials=voided(evidence)),
             not_tested=tuple(not_tested),
             aa=aa.shown(pairs),
             own_cost=own_cost(evidence, workers["null"].executable),

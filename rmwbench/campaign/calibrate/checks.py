@@ -61,17 +61,18 @@ class Subject:
         slack: Callable[[SyntheticTrial], float] = lambda t: 0.0,
     ) -> TruthCheck:
         """The reported count of each trial is the truth, less at most `slack`."""
-        what = f"{metric} in each trial"
+        label = f"{metric} in each trial"
         return self.each(
-            metric, lambda t, found: recovery.between(what, found, truth(t) - slack(t), truth(t))
+            metric,
+            lambda t, reported: recovery.between(label, reported, truth(t) - slack(t), truth(t)),
         )
 
     def told(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> TruthCheck:
-        """The worker did what it had said it would."""
-        what = f"the worker's own count, {counter}"
+        """The worker's own count of what it injected is the truth."""
+        label = f"the worker's own count, {counter}"
         return _worst(
             [
-                recovery.equal(what, t.own.get(f"steady_{counter}", 0.0), truth(t))
+                recovery.equal(label, t.own.get(f"steady_{counter}", 0.0), truth(t))
                 for t in self.trials
             ]
         )
@@ -105,15 +106,15 @@ def latency(s: Subject) -> Checks:
 
 
 def _equal_to(
-    what: str, truths: Mapping[int, float]
+    label: str, truths: Mapping[int, float]
 ) -> Callable[[SyntheticTrial, float], TruthCheck]:
-    return lambda t, found: recovery.equal(what, found, truths[t.trial])
+    return lambda t, reported: recovery.equal(label, reported, truths[t.trial])
 
 
 def _in_span(
-    what: str, spans: Mapping[int, tuple[float, float]]
+    label: str, spans: Mapping[int, tuple[float, float]]
 ) -> Callable[[SyntheticTrial, float], TruthCheck]:
-    return lambda t, found: recovery.between(what, found, *spans[t.trial])
+    return lambda t, reported: recovery.between(label, reported, *spans[t.trial])
 
 
 def loss(s: Subject) -> Checks:
@@ -166,12 +167,12 @@ def reordering(s: Subject) -> Checks:
     by_ns = s.options["reorder"]["by_ns"]
     yield s.each(
         "reordered",
-        lambda t, found: recovery.equal("reordered, counted again", found, _overtaken(t)),
+        lambda t, reported: recovery.equal("reordered, counted again", reported, _overtaken(t)),
     )
     yield s.each(
         "reordered",
-        lambda t, found: recovery.between(
-            "reordered in each trial", found, *_expected_overtaken(t, by_ns)
+        lambda t, reported: recovery.between(
+            "reordered in each trial", reported, *_expected_overtaken(t, by_ns)
         ),
     )
     yield s.told("injected_reordered", lambda t: t.fates.reordered.sum())
@@ -200,15 +201,15 @@ def blocking(s: Subject) -> Checks:
     plain = s.evidence.metric(s.workload, PLAIN.name, "publish_call_p50")
     yield s.each(
         "publish_call_p50",
-        lambda t, found: recovery.between(
-            "publish call, at least as long as it blocks", found, BLOCK_NS, np.inf
+        lambda t, reported: recovery.between(
+            "publish call, at least as long as it blocks", reported, BLOCK_NS, np.inf
         ),
     )
     yield s.each(
         "publish_call_p50",
-        lambda t, found: recovery.equal(
+        lambda t, reported: recovery.equal(
             "publish call, computed again",
-            found,
+            reported,
             recovery.order_statistic(t.return_ns - t.call_ns, 0.5),
         ),
     )
@@ -232,22 +233,22 @@ def growing(s: Subject) -> Checks:
     were follows from how long the barrier probed."""
     grown = s.options["memory_growth_bytes"]
     sides = {"publisher": grown.get("publisher", 0), "subscription": grown.get("reader", 0)}
-    for side, each in sides.items():
-        if each:
+    for side, bytes_per_message in sides.items():
+        if bytes_per_message:
             metric = f"pss_{side}"
             plain = s.evidence.metric(s.workload, PLAIN.name, metric)
-            truth = each * float(np.mean([t.sent_rows for t in s.trials]))
-            probes = each * max(2 + t.probes_ns / PROBE_INTERVAL_NS for t in s.trials)
+            truth = bytes_per_message * float(np.mean([t.sent_rows for t in s.trials]))
+            probes = bytes_per_message * max(2 + t.probes_ns / PROBE_INTERVAL_NS for t in s.trials)
             yield _beside(f"{metric}, what was taken", s.metric(metric), truth, plain, more=probes)
 
 
 def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     """An honest arm is attested; one that asked for a path and took another is void in every trial,
     whatever the middleware says."""
-    found = evidence.arm(workload, arm.name)
+    shown_arm = evidence.arm(workload, arm.name)
     if "lying_path" not in arm.options:
         evidence.done(workload, arm.name)
-        attested = str(found.get("path") or "")
+        attested = str(shown_arm.get("path") or "")
         outcome = (
             recovery.RECOVERED
             if attested.startswith(f"{arm.options['path']} ")
@@ -265,7 +266,7 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     yield TruthCheck(
         "every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void"
     )
-    printed = found["metrics"].get("response_latency_p50", {})
+    printed = shown_arm["metrics"].get("response_latency_p50", {})
     outcome = recovery.RECOVERED if "no_data" in printed else recovery.FAILED
     yield TruthCheck(
         "no number is printed for it",
@@ -304,23 +305,23 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
             "verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed"
         )
         return
-    found, ratio = verdict["verdict"], verdict["ratio"] or {}
+    verdict_word, ratio = verdict["verdict"], verdict["ratio"] or {}
     outcome = (
         recovery.RECOVERED
-        if (found, verdict["against"]) == ("worse", quick.arm.name)
+        if (verdict_word, verdict["against"]) == ("worse", quick.arm.name)
         else recovery.FAILED
     )
     if (
-        found == "undecided"
+        verdict_word == "undecided"
         and "value" in ratio
         and float(ratio["low"]) <= 1 <= float(ratio["high"])
     ):
-        outcome, found = (
+        outcome, verdict_word = (
             recovery.UNKNOWN,
             f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]",
         )
     yield TruthCheck(
-        f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", found
+        f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", verdict_word
     )
     if "value" not in ratio:
         yield TruthCheck("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
@@ -337,7 +338,7 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
 
 def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
     """What is injected into an arm of the stream: a truth for each setting."""
-    known: dict[str, Callable[[Subject], Checks]] = {
+    check_of_option: dict[str, Callable[[Subject], Checks]] = {
         "latency": latency,
         "loss": loss,
         "duplicate": duplicates,
@@ -347,18 +348,18 @@ def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
         "cpu_burn_ns": burning,
         "memory_growth_bytes": growing,
     }
-    found = [(name, check) for name, check in known.items() if name in arm.options]
-    return found or [("nothing", nothing_injected)]
+    truths = [(name, check) for name, check in check_of_option.items() if name in arm.options]
+    return truths or [("nothing", nothing_injected)]
 
 
 def _accounted(s: Subject) -> Checks:
     """No message is earlier than its own draw, and later only by what the worker counted and what
     passed between the recorder's stamp of the call and the worker's, which lies within the publish
     call."""
-    held = (s.options.get("reorder") or {}).get("by_ns", 0)
+    hold_ns = (s.options.get("reorder") or {}).get("by_ns", 0)
     early, uncounted = [], []
     for t in s.trials:
-        beyond_ns = t.first_any_ns - t.call_ns - t.fates.latency_ns - held * t.fates.reordered
+        beyond_ns = t.first_any_ns - t.call_ns - t.fates.latency_ns - hold_ns * t.fates.reordered
         arrived = ~np.isnan(beyond_ns)
         n = max(int(arrived.sum()), 1)
         early.append(
@@ -379,14 +380,14 @@ def _accounted(s: Subject) -> Checks:
 
 def _recorded(s: Subject) -> TruthCheck:
     """The records themselves hold each message as often as it was to arrive whole, and no other."""
-    what, checks = "messages that differ from their fate in the records", []
+    label, checks = "messages that differ from their fate in the records", []
     for t in s.trials:
         copies = np.zeros(len(t.fates.lost), int)
-        np.add.at(copies, [place for place, _ in t.arrivals if place >= 0], 1)
+        np.add.at(copies, [index for index, _ in t.arrivals if index >= 0], 1)
         fate = t.fates.sound * (1 + t.fates.duplicated)
         # the drain ends with the last message's first copy
         copies[-1] += fate[-1] == 2 and copies[-1] == 1
-        checks.append(recovery.equal(what, float(np.count_nonzero(copies != fate)), 0.0))
+        checks.append(recovery.equal(label, float(np.count_nonzero(copies != fate)), 0.0))
     return _worst(checks)
 
 
@@ -432,26 +433,26 @@ def _taken_away(s: Subject) -> float:
 def _overtaken(t: SyntheticTrial) -> float:
     """First sound arrivals behind a higher sequence number, steady ones: the definition, in plain
     Python."""
-    seen: set[int] = set()
+    arrived_indices: set[int] = set()
     highest, count = -(10**9), 0
-    for place, _ in t.arrivals:
-        if place not in seen:
-            seen.add(place)
-            count += place >= 0 and place < highest
-            highest = max(highest, place)
+    for index, _ in t.arrivals:
+        if index not in arrived_indices:
+            arrived_indices.add(index)
+            count += index >= 0 and index < highest
+            highest = max(highest, index)
     return float(count)
 
 
 def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
     """How many of the held messages are overtaken: all that are followed in time; fewer only where
     each follower was itself late by what was left of the holding time."""
-    held = np.flatnonzero(t.fates.reordered)
+    reordered_indices = np.flatnonzero(t.fates.reordered)
     sure = possible = 0
-    for place in held:
-        due_ns = t.call_ns[place] + by_ns
+    for index in reordered_indices:
+        due_ns = t.call_ns[index] + by_ns
         followers = [
             k
-            for k in range(place + 1, len(t.call_ns))
+            for k in range(index + 1, len(t.call_ns))
             if t.call_ns[k] < due_ns and not t.fates.reordered[k]
         ]
         possible += bool(followers)
@@ -460,18 +461,18 @@ def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
 
 
 def _beside(
-    what: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
+    label: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
 ) -> TruthCheck:
     """The interval of an injected arm, at 99.9 % as those of a law, holds the truth, less at most what
     the uninjected arm costs."""
     if "high" not in plain:
         return TruthCheck(
-            what,
+            label,
             recovery.UNKNOWN,
             f"{truth:.6g}",
             f"the uninjected arm has no value: {plain.get('no_data')}",
         )
-    return recovery.holds_law(what, metric, truth, below=float(plain["high"]) + more)
+    return recovery.holds_law(label, metric, truth, below=float(plain["high"]) + more)
 
 
 def _paired(s: Subject, metric: str, truth: float) -> TruthCheck:
@@ -484,14 +485,16 @@ def _paired(s: Subject, metric: str, truth: float) -> TruthCheck:
         s.evidence.per_block(s.workload, name, metric) for name in (s.arm.name, PLAIN.name)
     )
     common = sorted(injected.keys() & plain.keys())
-    what = f"{metric}, more than the uninjected arm"
+    label = f"{metric}, more than the uninjected arm"
     if len(common) < 3:
-        return TruthCheck(what, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both")
+        return TruthCheck(
+            label, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both"
+        )
     _, low, high = plain_t(
         np.array([injected[b] - plain[b] for b in common]), recovery.LAW_CONFIDENCE
     )
     width = float(np.mean([plain[b] for b in common]))
-    return recovery.between(what, truth, low - width, high + width)
+    return recovery.between(label, truth, low - width, high + width)
 
 
 def _worst(checks: Sequence[TruthCheck]) -> TruthCheck:

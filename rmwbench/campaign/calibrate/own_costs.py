@@ -28,11 +28,11 @@ def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
     same and more for each size of the grid. `clock_read` and `record` in ns, from the worker
     itself."""
     names = {"latency": AT_SIZES["service_latency"], "cpu_per_message": AT_SIZES["cpu_per_message"]}
-    found = _metrics(evidence, min(NOTHING), names)
+    smallest = _metrics(evidence, min(NOTHING), names)
     calls = clock_cost(null)
     return OwnCosts(
-        latency=found["latency"],
-        cpu_per_message=found["cpu_per_message"],
+        latency=smallest["latency"],
+        cpu_per_message=smallest["cpu_per_message"],
         sizes=tuple(
             CostsAt(payload_bytes=size, **_metrics(evidence, size, AT_SIZES)) for size in NOTHING
         ),

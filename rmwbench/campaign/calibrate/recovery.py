@@ -38,37 +38,37 @@ def overall(checks: Sequence[TruthCheck]) -> Outcome:
     return RECOVERED if outcomes == {RECOVERED} else UNKNOWN
 
 
-def equal(what: str, found: float, truth: float) -> TruthCheck:
-    """Equal to the document's digits: for counts, and for what two programs computed from the same
-    records."""
-    same = math.isclose(found, truth, rel_tol=DIGITS, abs_tol=1e-12)
-    return TruthCheck(what, RECOVERED if same else FAILED, _text(truth), _text(found))
+def equal(label: str, reported: float, truth: float) -> TruthCheck:
+    """Checks that a number is the truth to the document's digits: for counts, and for what two
+    programs computed from the same records."""
+    same = math.isclose(reported, truth, rel_tol=DIGITS, abs_tol=1e-12)
+    return TruthCheck(label, RECOVERED if same else FAILED, _text(truth), _text(reported))
 
 
-def between(what: str, found: float, low: float, high: float) -> TruthCheck:
-    """In [low, high], whose width is what the machine added."""
-    inside = _reaches(low, found) and _reaches(found, high)
-    return TruthCheck(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
+def between(label: str, reported: float, low: float, high: float) -> TruthCheck:
+    """Checks that a number is in [low, high], whose width is what the machine added."""
+    inside = _reaches(low, reported) and _reaches(reported, high)
+    return TruthCheck(label, RECOVERED if inside else FAILED, _span(low, high), _text(reported))
 
 
 def holds(
-    what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0
+    label: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0
 ) -> TruthCheck:
     """Whether the reported interval holds the truth, of whose ends `below` and `above` may be the
     machine's doing."""
     if "value" not in metric:
         return TruthCheck(
-            what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
+            label, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
         )
     low, high = (float(metric[end]) for end in ("low", "high"))
     inside = _reaches(low - below, truth) and _reaches(truth, high + above)
     return TruthCheck(
-        what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above)
+        label, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above)
     )
 
 
 def holds_law(
-    what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0
+    label: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0
 ) -> TruthCheck:
     """Whether an interval over trials holds what the law itself promises (not what was drawn this
     time).
@@ -78,12 +78,12 @@ def holds_law(
     """
     if "value" not in metric:
         return TruthCheck(
-            what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
+            label, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
         )
     value, low, high = (float(metric[name]) for name in ("value", "low", "high"))
     trials = int(metric["trials"])
     if trials < 2 or not math.isfinite(high):
-        return TruthCheck(what, UNKNOWN, _text(truth), "no interval over trials")
+        return TruthCheck(label, UNKNOWN, _text(truth), "no interval over trials")
     wider = float(
         special.stdtrit(trials - 1, (1 + LAW_CONFIDENCE) / 2)
         / special.stdtrit(trials - 1, (1 + 0.95) / 2)
@@ -96,7 +96,7 @@ def holds_law(
         _reaches(a - below, truth) and _reaches(truth, b) for a, b in ((least, most), (low, high))
     )
     outcome = RECOVERED if inside else FAILED
-    return TruthCheck(what, outcome, _text(truth), _span(low - below, high), within_95)
+    return TruthCheck(label, outcome, _text(truth), _span(low - below, high), within_95)
 
 
 def coverage_is_plausible(checks: Sequence[TruthCheck]) -> TruthCheck | None:
@@ -106,10 +106,10 @@ def coverage_is_plausible(checks: Sequence[TruthCheck]) -> TruthCheck | None:
     Fails where so few would come once in a thousand calibrations (binomial, as if the checks were
     independent).
     """
-    asked = [check for check in checks if check.within_95 is not None]
-    if not asked:
+    judged = [check for check in checks if check.within_95 is not None]
+    if not judged:
         return None
-    n, hit = len(asked), sum(bool(check.within_95) for check in asked)
+    n, hit = len(judged), sum(bool(check.within_95) for check in judged)
     chance = float(special.bdtr(hit, n, 0.95))
     outcome = RECOVERED if chance >= 0.001 else FAILED
     return TruthCheck(

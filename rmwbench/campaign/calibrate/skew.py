@@ -65,27 +65,30 @@ def skewed(campaign: Runner[BlockSource], worker: Worker, script: Path) -> Runne
     return campaign
 
 
-def judge(lines: Sequence[TrialLine], shown: Callable[[], dict[str, Any]]) -> Truth | str:
+def judge(lines: Sequence[TrialLine], shown_document: Callable[[], dict[str, Any]]) -> Truth | str:
     """The verdict on trials that ran skewed, or why nothing was tested. One that is void for the
     machine's sake alone, also because the machine's own clock was slewed, says nothing."""
     if broken := next((line.reason for line in lines if "unshare:" in (line.reason or "")), None):
         return broken.splitlines()[0]
-    told = [line for line in lines if line.cause != "machine"]
-    caught = [line for line in told if line.status == "void" and Code.WORKER_CLOCK in line.codes]
-    other = [line for line in told if line not in caught]
-    found = other or caught or lines
-    outcome = recovery.RECOVERED if told and not other else recovery.FAILED
-    if lines and not told:
+    judged = [line for line in lines if line.cause != "machine"]
+    caught = [line for line in judged if line.status == "void" and Code.WORKER_CLOCK in line.codes]
+    not_caught = [line for line in judged if line not in caught]
+    examples = not_caught or caught or lines
+    outcome = recovery.RECOVERED if judged and not not_caught else recovery.FAILED
+    if lines and not judged:
         outcome = recovery.UNKNOWN
-    reason = (found[0].reason or found[0].status).splitlines()[0] if found else "no trial"
+    reason = (examples[0].reason or examples[0].status).splitlines()[0] if examples else "no trial"
     check = TruthCheck(
         "every trial is void for its clock",
         outcome,
         "all void",
-        f"{len(caught)} of {len(told)} void: {reason}",
+        f"{len(caught)} of {len(judged)} void: {reason}",
     )
     metrics = [
-        m for w in shown()["workloads"] for arm in w["arms"] for m in arm["metrics"].values()
+        m
+        for w in shown_document()["workloads"]
+        for arm in w["arms"]
+        for m in arm["metrics"].values()
     ]
     printed = sum("value" in metric for metric in metrics)
     outcome = recovery.FAILED if printed else recovery.RECOVERED

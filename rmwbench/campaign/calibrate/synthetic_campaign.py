@@ -130,10 +130,10 @@ class SyntheticCampaign:
 
     def arm(self, workload: str, name: str) -> dict[str, Any]:
         """The show document's entry. Raises KeyError where the report does not have it."""
-        for found in self.document["workloads"]:
-            arms: list[dict[str, Any]] = found["arms"]
+        for shown_workload in self.document["workloads"]:
+            arms: list[dict[str, Any]] = shown_workload["arms"]
             for arm in arms:
-                if (found["workload"], arm["arm"]) == (workload, name):
+                if (shown_workload["workload"], arm["arm"]) == (workload, name):
                     return arm
         raise KeyError(f"{workload}: {name}")
 
@@ -196,19 +196,19 @@ class SyntheticCampaign:
         def column(name: str) -> np.ndarray:
             return np.array([np.nan if row[name] is None else row[name] - base for row in steady])
 
-        sound, whole = np.full(n, np.nan), np.full(n, np.nan)
+        sound, first_any = np.full(n, np.nan), np.full(n, np.nan)
         arrivals = []
         for row in sorted(self.bundle.rows("received", trial), key=lambda row: row["taken_ns"]):
-            place, taken_ns = row["seq"] - first, row["taken_ns"] - base
-            if row["flags"] & FOREIGN or row["writer"] != writer or place >= n:
+            index, taken_ns = row["seq"] - first, row["taken_ns"] - base
+            if row["flags"] & FOREIGN or row["writer"] != writer or index >= n:
                 continue
             if not row["flags"] & (CORRUPT | LATE):
-                arrivals.append((place, taken_ns))
-            if place >= 0:
-                if np.isnan(whole[place]):
-                    whole[place] = taken_ns
-                if not row["flags"] & (CORRUPT | LATE) and np.isnan(sound[place]):
-                    sound[place] = taken_ns
+                arrivals.append((index, taken_ns))
+            if index >= 0:
+                if np.isnan(first_any[index]):
+                    first_any[index] = taken_ns
+                if not row["flags"] & (CORRUPT | LATE) and np.isnan(sound[index]):
+                    sound[index] = taken_ns
         own: dict[str, float] = defaultdict(float)
         probing_ns = 0.0
         for row in self.bundle.rows("counters", trial):
@@ -217,7 +217,7 @@ class SyntheticCampaign:
             elif row["counter"] == "step.first_message":
                 probing_ns = row["value"]
         return SyntheticTrial(
-            trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, whole, len(sent),
+            trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, first_any, len(sent),
             arrivals, own, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
         )  # fmt: skip
 

@@ -18,13 +18,13 @@ from rmwbench.results.machine.machine_model import (
 def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
     """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
     law."""
-    found = [truth for workload in workloads for truth in _of(evidence, workload)]
-    coverage = recovery.coverage_is_plausible([check for truth in found for check in truth.checks])
+    truths = [truth for workload in workloads for truth in _of(evidence, workload)]
+    coverage = recovery.coverage_is_plausible([check for truth in truths for check in truth.checks])
     if coverage is not None:
-        found.append(
+        truths.append(
             Truth("95 % of intervals", "all", "all laws", coverage.outcome, (coverage,), None)
         )
-    return found
+    return truths
 
 
 def _of(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
@@ -64,7 +64,7 @@ def _checked(
 
 def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[TruthCheck]]) -> Truth:
     try:
-        found = tuple(make())
+        truth_checks = tuple(make())
     except Untestable as why:
         return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
     except (TrialLost, LookupError, ValueError) as why:
@@ -72,22 +72,22 @@ def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Tru
         # truth.
         text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
         return Truth(truth, workload, arm, recovery.FAILED, (), text)
-    return Truth(truth, workload, arm, recovery.overall(found), found, None)
+    return Truth(truth, workload, arm, recovery.overall(truth_checks), truth_checks, None)
 
 
 def _both(arms: Sequence[Any]) -> str:
     return " and ".join(arm.name for arm in arms)
 
 
-def shown_truths(found: Sequence[Truth], *, void_trials: int) -> model.Truths:
-    """All of them, counted by their outcome."""
-    ends = Counter(truth.outcome for truth in found)
+def shown_truths(truths: Sequence[Truth], *, void_trials: int) -> model.Truths:
+    """The truths as the document has them, counted by their outcome."""
+    ends = Counter(truth.outcome for truth in truths)
     return model.Truths(
-        total=len(found),
+        total=len(truths),
         recovered=ends[recovery.RECOVERED],
         failed=ends[recovery.FAILED],
         unknown=ends[recovery.UNKNOWN],
-        checks=sum(len(truth.checks) for truth in found),
+        checks=sum(len(truth.checks) for truth in truths),
         void_trials=void_trials,
-        list_=tuple(found),
+        list_=tuple(truths),
     )

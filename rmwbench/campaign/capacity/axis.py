@@ -83,9 +83,9 @@ class Rate(Axis):
 
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
         if isinstance(arrival, Saturation | TraceArrival):
-            what = "sends as fast as it can: it has no schedule to be late against"
-            what = what if isinstance(arrival, Saturation) else "has recorded times"
-            raise _unfit(workload, self, f"a publisher of it {what}")
+            reason = "sends as fast as it can: it has no schedule to be late against"
+            reason = reason if isinstance(arrival, Saturation) else "has recorded times"
+            raise _unfit(workload, self, f"a publisher of it {reason}")
         return None if isinstance(arrival, Relay) else arrival.rate_hz
 
 
@@ -120,18 +120,18 @@ class Size(Axis):
     def _message(self, workload: Workload) -> str:
         if workload.clients is not None:
             raise _unfit(workload, self, "a service has two messages, a request and a reply")
-        named = {
+        type_names = {
             p.message
             for node in workload.nodes or ()
             for p in node.publishers
             if p.message is not None
         }
-        named |= {workload.message} if workload.message else set()
-        if len(named) != 1:
+        type_names |= {workload.message} if workload.message else set()
+        if len(type_names) != 1:
             raise _unfit(
-                workload, self, f"it has several message types: {', '.join(sorted(named))}"
+                workload, self, f"it has several message types: {', '.join(sorted(type_names))}"
             )
-        return named.pop()
+        return type_names.pop()
 
     def rounded(self, level: float, digits: int = 3) -> float:
         return max(float(HEADER_BYTES), float(round(float(f"{level:.{digits}g}"))))
@@ -194,11 +194,13 @@ def levels(
         math.floor(math.log(most / own) / step + 1e-9),
     )
     digits = 3 if resolution >= 0.02 else 4
-    found = {along.rounded(own * math.exp(step * k), digits) for k in range(first, last + 1)}
-    found |= {along.rounded(end, 6) for end in (least, most)} | (
+    rounded_levels = {
+        along.rounded(own * math.exp(step * k), digits) for k in range(first, last + 1)
+    }
+    rounded_levels |= {along.rounded(end, 6) for end in (least, most)} | (
         {own} if least <= own <= most else set()
     )
-    return tuple(sorted(level for level in found if least <= level <= most))
+    return tuple(sorted(level for level in rounded_levels if least <= level <= most))
 
 
 def _arrivals(workload: Workload) -> list[Any]:

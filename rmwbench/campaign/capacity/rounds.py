@@ -104,8 +104,13 @@ class SearchSource:
         self._writer, self._workers, self._kernels = writer, workers, kernels
         self._console = Console(quiet=True)
         self.pursuits = [
-            ArmRounds(one, ArmSearch(one.levels, one.nearest(space.start), whole=space.along.whole))
-            for one in space.able
+            ArmRounds(
+                contestant,
+                ArmSearch(
+                    contestant.levels, contestant.nearest(space.start), whole=space.along.whole
+                ),
+            )
+            for contestant in space.able
         ]
         self._cells: dict[tuple[str, float], Cell] = {}
         self._trial = self._round = 0
@@ -127,8 +132,8 @@ class SearchSource:
         return probe
 
     def ended(self, end: TrialEnd) -> Batch | None:
-        self._ended, made = end, end.order
-        trial = Trial(made.trial, made.cell.number, made.block, made.position, made.seed, 0.0)
+        self._ended, ran = end, end.order
+        trial = Trial(ran.trial, ran.cell.number, ran.block, ran.position, ran.seed, 0.0)
         return Batch([(trial, end.status)])
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
@@ -152,8 +157,8 @@ class SearchSource:
     def _all_probes(self) -> Iterator[Order]:
         """Rounds until no arm wants a level that there is time for; each probe is in the bundle
         when the next one is asked for."""
-        for wanted in (self._searching, self._filling):
-            while due := self._due(wanted):
+        for next_level in (self._searching, self._filling):
+            while due := self._due(next_level):
                 for position, (pursuit, level) in enumerate(due):
                     if not self._affordable(level):
                         pursuit.ended = pursuit.ended or "budget"
@@ -163,10 +168,14 @@ class SearchSource:
                     self._take(pursuit, level, self._ended.result)
                 self._round += 1
 
-    def _due(self, wanted: Callable[[ArmRounds], float | None]) -> list[tuple[ArmRounds, float]]:
+    def _due(
+        self, next_level: Callable[[ArmRounds], float | None]
+    ) -> list[tuple[ArmRounds, float]]:
         """The arms that take part in this round, each with its level, in random order."""
         due = [
-            (pursuit, level) for pursuit in self.pursuits if (level := wanted(pursuit)) is not None
+            (pursuit, level)
+            for pursuit in self.pursuits
+            if (level := next_level(pursuit)) is not None
         ]
         seed = self.space.request.seed
         return sorted(
@@ -197,13 +206,13 @@ class SearchSource:
 
     def _filling(self, pursuit: ArmRounds) -> float | None:
         """A level of the curve that lacks trials."""
-        found = pursuit.search.capacity()
-        if pursuit.ended not in ("resolved", "trials") or found.state not in (
+        capacity = pursuit.search.capacity()
+        if pursuit.ended not in ("resolved", "trials") or capacity.state not in (
             "bracketed",
             "at least",
         ):
             return None
-        top = found.low or found.value
+        top = capacity.low or capacity.value
         if top is None:
             return None
         longest_s = 4 * self.space.cells.probe_s(nearest_level(pursuit.search.levels, top))
@@ -273,10 +282,10 @@ class SearchSource:
             pursuit.ended = f"{count} trials in a row said nothing: {why}"
         self._say(pursuit, level, f"[magenta]says nothing[/magenta]: {escape(_first_line(why))}")
 
-    def _say(self, pursuit: ArmRounds, level: str, what: str) -> None:
+    def _say(self, pursuit: ArmRounds, level: str, answer: str) -> None:
         width = max(len(p.name) for p in self.pursuits)
         self._console.print(
-            f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {what}"
+            f"[dim]{self._round + 1:>3}[/dim]  {escape(pursuit.name):<{width}}  {level:>12}  {answer}"
         )
 
     def _cell(self, pursuit: ArmRounds, level: float) -> Cell:
@@ -298,10 +307,10 @@ class SearchSource:
             return None
         bundle = Bundle(self._writer.directory)
         line = next(line for line in reversed(bundle.trials()) if line.trial == result.order.trial)
-        (found,) = bundle.evidence([line])
-        context = Context.of(found)
+        (evidence,) = bundle.evidence([line])
+        context = Context.of(evidence)
         steady = stability(context.evidence.records, context.endpoints, context.window)
-        return judge(self.space.limit, measure_trial(found), steady)
+        return judge(self.space.limit, measure_trial(evidence), steady)
 
     def summary(self) -> str:
         """What was run, for the last line on stderr."""
@@ -344,8 +353,8 @@ def new_search(
 def _first_round(space: SearchSpace) -> Plan:
     """A plan of the cells that the search starts with."""
     cells = [
-        space.cells.cell(one.arm, one.nearest(space.start), number)
-        for number, one in enumerate(space.able, start=1)
+        space.cells.cell(contestant.arm, contestant.nearest(space.start), number)
+        for number, contestant in enumerate(space.able, start=1)
     ]
     plan = make_plan(space.cells.suite, cells, seed=space.request.seed)
     return replace(plan, host=Here().host())
@@ -358,8 +367,10 @@ def _without(space: SearchSpace, plan: Plan, lacking: dict[int, str]) -> SearchS
         for number, reason in lacking.items()
     }
     contestants = tuple(
-        replace(one, levels=(), bound=why[one.arm.name]) if one.arm.name in why else one
-        for one in space.contestants
+        replace(contestant, levels=(), bound=why[contestant.arm.name])
+        if contestant.arm.name in why
+        else contestant
+        for contestant in space.contestants
     )
     warnings = tuple(f"{name}: {reason}" for name, reason in why.items())
     return replace(space, contestants=contestants, warnings=(*space.warnings, *warnings))

@@ -81,8 +81,10 @@ class SearchCells:
         poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
         # a window may begin just after a message was due; a Poisson draw may be short by four
         # standard deviations
-        wanted = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)
-        seconds = max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), wanted / per_s) if per_s else WINDOW_S
+        messages = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)
+        seconds = (
+            max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), messages / per_s) if per_s else WINDOW_S
+        )
         timeline = self._timeline.lasting(math.ceil(seconds * 100) / 100)
         return changed, timeline, endpoints(changed, timeline)
 
@@ -113,11 +115,11 @@ def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     """Why a trial of this cell does not fit into memory, or None."""
     # records, a full history of each publisher, and the same again on the readers' side
     queues = sum(e.type.payload_bytes * ((e.qos.wire()["depth"] or 1) + 2) for e in cell.endpoints)
-    wanted = cell.record_bytes + queues + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
-    if wanted <= available_bytes:
+    needed_bytes = cell.record_bytes + queues + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
+    if needed_bytes <= available_bytes:
         return None
     return (
-        f"a trial would need about {wanted >> 20} MiB of memory, and {available_bytes >> 20} "
+        f"a trial would need about {needed_bytes >> 20} MiB of memory, and {available_bytes >> 20} "
         "MiB are available"
     )
 
@@ -127,11 +129,11 @@ def testable(cells: SearchCells, arm: Arm, levels: Sequence[float]) -> tuple[int
     on memory and cores along every axis, so the first that does not fit is found by halving."""
     cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()
 
-    def reason(place: int) -> str | None:
-        cell = cells.cell(arm, levels[place])
+    def reason(index: int) -> str | None:
+        cell = cells.cell(arm, levels[index])
         return spin_reason(cell, cores) or memory_reason(cell, available)
 
-    count = first_true(len(levels), lambda place: reason(place) is not None)
+    count = first_true(len(levels), lambda index: reason(index) is not None)
     return count, reason(count) if count < len(levels) else None
 
 
@@ -208,7 +210,7 @@ class SearchSpace:
 
     @property
     def able(self) -> list[Contestant]:
-        return [one for one in self.contestants if one.levels]
+        return [contestant for contestant in self.contestants if contestant.levels]
 
     def document(self) -> dict[str, Any]:
         """As campaign.json has it."""
@@ -229,16 +231,16 @@ class SearchSpace:
             "most_trials": MOST_TRIALS,
             "arms": [
                 {
-                    "arm": one.arm.name,
-                    "middleware": one.arm.middleware,
-                    "profile": one.arm.profile.name,
-                    "role": "floor" if one.arm.is_floor else "contender",
-                    "wait": one.arm.wait,
-                    "start": one.nearest(self.start) if one.levels else None,
-                    "levels": len(one.levels),
-                    "bound": one.bound,
+                    "arm": contestant.arm.name,
+                    "middleware": contestant.arm.middleware,
+                    "profile": contestant.arm.profile.name,
+                    "role": "floor" if contestant.arm.is_floor else "contender",
+                    "wait": contestant.arm.wait,
+                    "start": contestant.nearest(self.start) if contestant.levels else None,
+                    "levels": len(contestant.levels),
+                    "bound": contestant.bound,
                 }
-                for one in self.contestants
+                for contestant in self.contestants
             ],
         }
 
@@ -252,22 +254,22 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     absent = unsupported.left_out(arms)
     arms = [arm for arm in arms if arm.name not in absent]
     unsupported.check_arms_left([arm.name for arm in arms], absent, where)
-    found, start = _levels(along, along.own(workload), request)
+    all_levels, start = _levels(along, along.own(workload), request)
     cells = SearchCells(suite, workload, along, limit.messages)
     # unless --from asks for them, levels whose probe takes a quarter of an hour are left out
     if request.least is None:
         longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
-        found = tuple(
-            level for level in found if level >= start or cells.probe_s(level) <= longest_s
+        all_levels = tuple(
+            level for level in all_levels if level >= start or cells.probe_s(level) <= longest_s
         )
     space = SearchSpace(
         request,
         limit,
         along,
         cells,
-        found,
+        all_levels,
         start,
-        tuple(_contestant(cells, arm, found) for arm in arms),
+        tuple(_contestant(cells, arm, all_levels) for arm in arms),
     )
     if not space.able:
         raise UserError(
@@ -289,22 +291,22 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
 def _levels(along: Axis, own: float, request: SearchRequest) -> tuple[tuple[float, ...], float]:
     """All levels, and the one to start at."""
     least, most = _range(along, own, request)
-    found = levels(along, own, request.resolution, least, most)
-    if len(found) < 2:
+    all_levels = levels(along, own, request.resolution, least, most)
+    if len(all_levels) < 2:
         raise UserError(
             "a search needs at least two levels",
             where="--from, --to",
-            actual=f"{quantity(found[0], along)} alone",
+            actual=f"{quantity(all_levels[0], along)} alone",
         )
-    if len(found) > MOST_LEVELS:
+    if len(all_levels) > MOST_LEVELS:
         raise UserError(
-            f"{len(found)} levels are too many to search",
+            f"{len(all_levels)} levels are too many to search",
             where="--resolution",
             expected=f"at most {MOST_LEVELS} between {quantity(least, along)} and "
             f"{quantity(most, along)}",
             fix="a coarser --resolution, or a narrower range with --from and --to",
         )
-    return found, nearest_level(found, min(max(own, least), most))
+    return all_levels, nearest_level(all_levels, min(max(own, least), most))
 
 
 TYPICAL_TRIALS = 24
@@ -323,16 +325,16 @@ def forecast(space: SearchSpace) -> str:
     )
     if request.budget_s is not None:
         return f"{text}; ends after {duration_text(request.budget_s)} at the latest"
-    whole = duration_text(TYPICAL_TRIALS * arms * probe_s)
+    typical = duration_text(TYPICAL_TRIALS * arms * probe_s)
     return (
-        f"{text}; about {whole} at that length, with at most {MOST_TRIALS} probes per arm to "
+        f"{text}; about {typical} at that length, with at most {MOST_TRIALS} probes per arm to "
         "decide it"
     )
 
 
-def nearest_level(found: Sequence[float], level: float) -> float:
+def nearest_level(candidates: Sequence[float], level: float) -> float:
     """The level of an arm's range nearest to the one wanted."""
-    return min(found, key=lambda known: abs(math.log(known / level)))
+    return min(candidates, key=lambda candidate: abs(math.log(candidate / level)))
 
 
 def quantity(level: float, along: Axis) -> str:
@@ -347,9 +349,9 @@ def quantity(level: float, along: Axis) -> str:
 
 def parse_level(text: str, along: Axis, where: str) -> float:
     """`100`, `1.5 kHz`, `64KiB` in the axis's unit. Raises UserError for anything else."""
-    found = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
+    match = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
     units = UNITS[along.unit]
-    if not found or (found[2] and found[2].lower() not in units):
+    if not match or (match[2] and match[2].lower() not in units):
         raise UserError(
             f"`{text}` is not a level of {along.name}",
             where=where,
@@ -357,9 +359,9 @@ def parse_level(text: str, along: Axis, where: str) -> float:
             actual=text,
         )
     try:
-        level = float(found[1]) * units.get(found[2].lower(), 1)
+        level = float(match[1]) * units.get(match[2].lower(), 1)
     except ValueError:
-        raise UserError(f"`{found[1]}` is not a number", where=where, actual=text) from None
+        raise UserError(f"`{match[1]}` is not a number", where=where, actual=text) from None
     if not along.least <= level <= along.most:
         raise UserError(
             f"`{text}` is out of range",
@@ -391,24 +393,24 @@ def _range(along: Axis, own: float, request: SearchRequest) -> tuple[float, floa
 
 
 def _check_known(
-    suite: Suite, what: Literal["workload", "arm"], name: str, known: list[str]
+    suite: Suite, kind: Literal["workload", "arm"], name: str, known_names: list[str]
 ) -> None:
-    if name not in known:
+    if name not in known_names:
         raise not_one_of(
-            f"suite `{suite.suite}` has no {what} `{name}`", name, known, where=f"--{what}"
+            f"suite `{suite.suite}` has no {kind} `{name}`", name, known_names, where=f"--{kind}"
         )
 
 
 def _workload(suite: Suite, name: str) -> Workload:
-    known = [workload.name for workload in suite.workloads]
-    _check_known(suite, "workload", name, known)
-    return suite.workloads[known.index(name)]
+    workload_names = [workload.name for workload in suite.workloads]
+    _check_known(suite, "workload", name, workload_names)
+    return suite.workloads[workload_names.index(name)]
 
 
 def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
-    known = [arm.name for arm in suite.arms]
+    arm_names = [arm.name for arm in suite.arms]
     for name in names:
-        _check_known(suite, "arm", name, known)
+        _check_known(suite, "arm", name, arm_names)
     here = {"workload": workload.name}
     arms = [
         arm
@@ -426,9 +428,9 @@ def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
     return arms
 
 
-def _contestant(cells: SearchCells, arm: Arm, found: tuple[float, ...]) -> Contestant:
-    count, bound = testable(cells, arm, found)
-    return Contestant(arm, found[:count], bound)
+def _contestant(cells: SearchCells, arm: Arm, all_levels: tuple[float, ...]) -> Contestant:
+    count, bound = testable(cells, arm, all_levels)
+    return Contestant(arm, all_levels[:count], bound)
 
 
 def _check_time(space: SearchSpace) -> list[str]:

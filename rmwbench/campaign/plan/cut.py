@@ -40,8 +40,8 @@ class Cut:
     @property
     def text(self) -> str:
         """One sentence."""
-        named = "; ".join(self.lines[:3]) + (" …" if len(self.lines) > 3 else "")
-        return f"{self.heading}: {self.what}. {named}".rstrip()
+        examples = "; ".join(self.lines[:3]) + (" …" if len(self.lines) > 3 else "")
+        return f"{self.heading}: {self.what}. {examples}".rstrip()
 
     @property
     def heading(self) -> str:
@@ -49,13 +49,13 @@ class Cut:
 
     @property
     def what(self) -> str:
-        what = f"{len(self.not_run)} of {self.of} comparisons"
+        share = f"{len(self.not_run)} of {self.of} comparisons"
         if self.asked == SHORT:
-            return f"{what}; the short version takes at least {self.whole_minimum}"
+            return f"{share}; the short version takes at least {self.whole_minimum}"
         short = (
             ", so this is its short version, with shorter trials" if self.version == SHORT else ""
         )
-        return f"{what}; the whole suite takes at least {self.whole_minimum}{short}"
+        return f"{share}; the whole suite takes at least {self.whole_minimum}{short}"
 
     def document(self) -> dict[str, Any]:
         return {
@@ -92,7 +92,7 @@ def kept(
     rounds = np.array([2 * (key in last) for key in keys]) + ~np.isin(points, (0.0, 1.0)).all(
         axis=1
     )
-    nearest, place = np.full(len(keys), math.inf), {key: index for index, key in enumerate(keys)}
+    nearest, index_of = np.full(len(keys), math.inf), {key: index for index, key in enumerate(keys)}
     chosen: dict[str, None] = {}
     total_s = 0.0
     for turn in range(4):
@@ -103,7 +103,7 @@ def kept(
             unit = [
                 key
                 for key in _with_reference(keys[index], groups)
-                if key not in chosen and key in place
+                if key not in chosen and key in index_of
             ]
             cost_s = math.fsum(costs_s[key] for key in unit)
             if not unit or total_s + cost_s > budget_s * (1 + 1e-12):
@@ -111,8 +111,8 @@ def kept(
             total_s += cost_s
             for key in reversed(unit):  # the reference first, so that no prefix lacks it
                 chosen[key] = None
-                nearest = np.minimum(nearest, ((points - points[place[key]]) ** 2).sum(axis=1))
-    return [*chosen, *(key for key in groups if key not in place)] if chosen else []
+                nearest = np.minimum(nearest, ((points - points[index_of[key]]) ** 2).sum(axis=1))
+    return [*chosen, *(key for key in groups if key not in index_of)] if chosen else []
 
 
 def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:
@@ -141,13 +141,13 @@ def _place(levels: Sequence[Any], level: Any) -> float:
 
 def _with_reference(key: str, groups: Mapping[str, Group]) -> list[str]:
     """The comparison, and what its workload is held `against` at the same levels, and so on."""
-    found = [key]
-    while (workload := groups[found[-1]][0].workload).against:
-        reference = f"{workload.against}{found[-1].removeprefix(workload.name)}"
-        if reference not in groups or reference in found:
+    comparisons = [key]
+    while (workload := groups[comparisons[-1]][0].workload).against:
+        reference = f"{workload.against}{comparisons[-1].removeprefix(workload.name)}"
+        if reference not in groups or reference in comparisons:
             break
-        found.append(reference)
-    return found
+        comparisons.append(reference)
+    return comparisons
 
 
 def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tuple[str, ...]:
@@ -160,8 +160,8 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
     gone = []
     for name in dict.fromkeys(name for name, _ in points.values()):
         mine = {key: levels for key, (workload, levels) in points.items() if workload == name}
-        there = [levels for key, levels in mine.items() if key in run]
-        if not there:
+        levels_run = [levels for key, levels in mine.items() if key in run]
+        if not levels_run:
             gone.append(name)
             continue
         missing = {
@@ -169,7 +169,7 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
                 level
                 for level in suite.factors[factor]
                 if any(levels[factor] == level for levels in mine.values())
-                and not any(levels[factor] == level for levels in there)
+                and not any(levels[factor] == level for levels in levels_run)
             ]
             for factor in suite.factors
         }
@@ -183,7 +183,9 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
             levels
             for key, levels in mine.items()
             if key not in run
-            and not any(levels[factor] in found for factor, found in missing.items())
+            and not any(
+                levels[factor] in missing_levels for factor, missing_levels in missing.items()
+            )
         ]
         lines += [f"{name} with {_levels(box)}" for box in _boxes(rest, list(suite.factors))]
     if gone:
@@ -202,14 +204,15 @@ def _boxes(
         for box in boxes:
             merged.setdefault((*box[:axis], *box[axis + 1 :]), []).append(box[axis])
         boxes = [
-            (*rest[:axis], tuple(chain(*found)), *rest[axis:]) for rest, found in merged.items()
+            (*rest[:axis], tuple(chain(*levels_of_axis)), *rest[axis:])
+            for rest, levels_of_axis in merged.items()
         ]
     return [{factor: list(box[i]) for i, factor in enumerate(factors)} for box in boxes]
 
 
-def _levels(found: Mapping[str, Sequence[Any]]) -> str:
+def _levels(box: Mapping[str, Sequence[Any]]) -> str:
     return ", ".join(
-        f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in found.items()
+        f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in box.items()
     )
 
 

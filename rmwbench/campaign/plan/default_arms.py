@@ -29,14 +29,14 @@ class DefaultArms:
     note: str = ""
 
 
-def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> DefaultArms:
-    """`named`: whether the command line names arms of the suite (`--arm`). `choice`: what else it
-    says of them."""
+def default_arms(path: Path, text: str, choice: Choice, *, names_arm: bool) -> DefaultArms:
+    """The choice of arms of a run that names none. `names_arm`: whether the command line names arms
+    of the suite (`--arm`). `choice`: what else it says of them."""
     if choice.candidates:
         return DefaultArms(choice)
     own = names_arms(text, where=shown(path))
     quick = path.resolve() == suites_directory().resolve() / f"{QUICK}.yaml"
-    if own and (not quick or named or choice.without):
+    if own and (not quick or names_arm or choice.without):
         return DefaultArms(choice)
     lacking = _lacking()
     if lacking is None:
@@ -52,14 +52,14 @@ def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> Defau
 
 def native_arms() -> tuple[str, ...]:
     """The set of middlewares as installed, and the tuned candidate of each that has one."""
-    known = known_candidates()
-    middlewares = {one.arm["middleware"] for one in known.of_set(NATIVE)}
+    candidates = known_candidates()
+    middlewares = {candidate.arm["middleware"] for candidate in candidates.of_set(NATIVE)}
     tuned = [
-        one.name
-        for one in known.known.values()
-        if one.arm["middleware"] in middlewares
-        and one.arm.get("profile") == TUNED
-        and not one.arm.get("loan")
+        candidate.name
+        for candidate in candidates.known.values()
+        if candidate.arm["middleware"] in middlewares
+        and candidate.arm.get("profile") == TUNED
+        and not candidate.arm.get("loan")
     ]
     return (NATIVE, *tuned)
 
@@ -68,7 +68,7 @@ def _lacking() -> str | None:
     """Why no RMW can be compared here, with what changes it; None where one can."""
     if not ros2.prefixes():
         return ros2.SOURCE_FIX
-    names = [str(one.arm["middleware"]) for one in known_candidates().of_set(RMWS)]
-    found = find_workers(set(names))
-    lacks = [not_ready(name, found) for name in names]
+    names = [str(candidate.arm["middleware"]) for candidate in known_candidates().of_set(RMWS)]
+    workers = find_workers(set(names))
+    lacks = [not_ready(name, workers) for name in names]
     return None if None in lacks else next(lack.text for lack in lacks if lack is not None)

@@ -95,8 +95,10 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
 def renaming_fix(side: Side, refusal: str) -> str | None:
     """What a file is to say today, or which version reads it, where its worker refuses it for a
     name of another version's."""
-    found = needs_of(side).renamed
-    first = next((one for one in found if one.setting in refusal), None) or next(iter(found), None)
+    renamed = needs_of(side).renamed
+    first = next((setting for setting in renamed if setting.setting in refusal), None) or next(
+        iter(renamed), None
+    )
     if first is None or side.middleware == first.reader:
         return None
     return (
@@ -153,8 +155,8 @@ def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFau
 def _of_the_kernel(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[FileFault]:
     """The kernel counts a buffer twice, its own bookkeeping beside the data, and middlewares compare
     that with their minimum."""
-    asked = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
-    for side, minimum in asked.items():
+    minimum_of_side = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
+    for side, minimum in minimum_of_side.items():
         most = kernel.sysctls.get(LIMITS[side])
         if minimum is not None and most is not None and 2 * int(most) < minimum:
             yield FileFault(
@@ -184,25 +186,25 @@ def _of_connecting(
             f"it looks for `{name}` by name, and hosts of a trial resolve none",
             "write its address",
         )
-    asked = side.options.get("daemons") is not None
-    known = known_daemons(worker)
-    for index, name in enumerate(() if asked else needs.daemons):
-        if name.rpartition("-")[0] in known or name in known:
+    has_daemons_option = side.options.get("daemons") is not None
+    daemon_names = known_daemons(worker)
+    for index, name in enumerate(() if has_daemons_option else needs.daemons):
+        if name.rpartition("-")[0] in daemon_names or name in daemon_names:
             continue
         at = f" at {needs.servers[index]}" if index < len(needs.servers) else ""
         yield FileFault(
             FileFaultKind.NOBODY_LISTENS,
             process,
             f"nobody listens{at}: {side.middleware} brings "
-            f"{' and '.join(sorted(known)) or 'no daemon'}",
+            f"{' and '.join(sorted(daemon_names)) or 'no daemon'}",
             "name a port that its server can have, 11811 to 11826"
             if name.startswith("port ")
             else "connect to the other host instead",
         )
-    local = [one for one in needs.servers if not reachable([one.address])]
-    others = [one.host for one in cell.processes if cell.sides[one.name] == side]
-    own_router = "router" in needs.daemons and not asked and "/" not in side.middleware
-    if local and len({*others}) > 1 and own_router:
+    local = [server for server in needs.servers if not reachable([server.address])]
+    hosts = [process.host for process in cell.processes if cell.sides[process.name] == side]
+    own_router = "router" in needs.daemons and not has_daemons_option and "/" not in side.middleware
+    if local and len({*hosts}) > 1 and own_router:
         yield FileFault(
             FileFaultKind.NOBODY_LISTENS,
             process,
@@ -212,13 +214,15 @@ def _of_connecting(
 
 
 def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[FileFault]:
-    given = setups(cell)
+    setup_of_host = setups(cell)
     process = next(iter(own))
-    if not given:
+    if not setup_of_host:
         return
-    names = [name for one in given.values() for name in (*one.interfaces, *one.addresses)]
-    if kind.shared and (names or any(one.all_folders for one in given.values())):
-        folders = [path for one in given.values() for path in one.writes]
+    names = [
+        name for setup in setup_of_host.values() for name in (*setup.interfaces, *setup.addresses)
+    ]
+    if kind.shared and (names or any(setup.all_folders for setup in setup_of_host.values())):
+        folders = [path for setup in setup_of_host.values() for path in setup.writes]
         yield FileFault(
             FileFaultKind.SHARED_HOST,
             process,
@@ -228,7 +232,7 @@ def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[F
         )
         return
     kernel = cell.links is not None and cell.links.network.backend == KERNEL
-    for host, setup in given.items():
+    for host, setup in setup_of_host.items():
         for name in setup.interfaces:
             if len(name) > MOST_NAME or "/" in name or " " in name:
                 yield FileFault(
@@ -245,26 +249,30 @@ def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[F
                     "leave `backend: kernel` out",
                 )
         for folder in setup.all_folders:
-            place = host_setup.mount_point(folder)
-            if not host_setup.may_hide(place, tuple(needed())):
+            mount_point = host_setup.mount_point(folder)
+            if not host_setup.may_hide(mount_point, tuple(needed())):
                 yield FileFault(
                     FileFaultKind.FOLDER,
                     process,
                     f"it writes to {folder}, which host {host} cannot have of its own: trials need "
-                    f"what is in {place}",
-                    f"mkdir -p {folder}" if place != folder else "write below /tmp or /var/log",
+                    f"what is in {mount_point}",
+                    f"mkdir -p {folder}"
+                    if mount_point != folder
+                    else "write below /tmp or /var/log",
                 )
 
 
 def _of_sharing(cell: Cell, own: Mapping[str, Side]) -> Iterator[FileFault]:
     """What only one process of a host can have, or one host."""
-    place = {one.name: one.host for one in cell.processes if one.follows is None}
-    seen: dict[str, str] = {}
+    host_of_process = {
+        process.name: process.host for process in cell.processes if process.follows is None
+    }
+    claimed_by: dict[str, str] = {}
     count: dict[str, int] = {}
     for process, side in own.items():
-        if process not in place:
+        if process not in host_of_process:
             continue
-        needs, host = needs_of(side), place[process]
+        needs, host = needs_of(side), host_of_process[process]
         count[host] = count.get(host, 0) + 1
         if needs.participants is not None and count[host] > needs.participants:
             yield FileFault(
@@ -275,21 +283,21 @@ def _of_sharing(cell: Cell, own: Mapping[str, Side]) -> Iterator[FileFault]:
                 "raise MaxAutoParticipantIndex, or run fewer processes",
             )
         for port in needs.listens:
-            other = seen.setdefault(f"{host} {port.port}", process)
-            if other != process:
+            first_process = claimed_by.setdefault(f"{host} {port.port}", process)
+            if first_process != process:
                 yield FileFault(
                     FileFaultKind.PORT,
                     process,
-                    f"`{other}` and `{process}` of one host want to listen at port {port.port}",
+                    f"`{first_process}` and `{process}` of one host want to listen at port {port.port}",
                     "run them on two hosts (`hosts` of a workload), or give one a file of its own "
                     f"(`processes: {{{process}: {{profile: FILE}}}}`)",
                 )
         for address in needs.own:
-            there = seen.setdefault(str(address), host)
-            if there != host:
+            first_host = claimed_by.setdefault(str(address), host)
+            if first_host != host:
                 yield FileFault(
                     FileFaultKind.ADDRESS,
                     process,
-                    f"it binds {address}, which one host alone can have, and {there} has it",
+                    f"it binds {address}, which one host alone can have, and {first_host} has it",
                     f"give the other host its own file: processes: {{{process}: {{profile: FILE}}}}",
                 )

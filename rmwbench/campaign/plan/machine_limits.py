@@ -75,17 +75,17 @@ class MachineLimits:
 
     @staticmethod
     def here() -> "MachineLimits":
-        found = hardware()
-        return MachineLimits(int(found["cores_usable"]), int(found["memory_bytes"] or 0))
+        facts = hardware()
+        return MachineLimits(int(facts["cores_usable"]), int(facts["memory_bytes"] or 0))
 
     def beyond(self, cell: Cell) -> Beyond | None:
         """What of it the cell asks too much of, and most; None where it has enough of
         everything."""
-        found = [*self._memory(cell), *self._copying(cell)]
-        return max(found, key=lambda one: one.times, default=None)
+        excesses = [*self._memory(cell), *self._copying(cell)]
+        return max(excesses, key=lambda excess: excess.times, default=None)
 
     def all_beyond(self, cells: Iterable[Cell]) -> dict[int, Beyond]:
-        return {cell.number: found for cell in cells if (found := self.beyond(cell))}
+        return {cell.number: excess for cell in cells if (excess := self.beyond(cell))}
 
     def document(self) -> dict[str, Any]:
         return {
@@ -97,16 +97,16 @@ class MachineLimits:
     def _memory(self, cell: Cell) -> Iterable[Beyond]:
         """Record files + rings of frames + Σ over endpoints of payload × (history depth + 2),
         against MemTotal: what `rmwbench.campaign.plan.preflight` asks for."""
-        asked = memory_bytes(cell)
-        if self.memory_bytes and asked > self.memory_bytes:
-            yield Beyond("memory", asked, self.memory_bytes, "bytes", "of memory")
+        needed_bytes = memory_bytes(cell)
+        if self.memory_bytes and needed_bytes > self.memory_bytes:
+            yield Beyond("memory", needed_bytes, self.memory_bytes, "bytes", "of memory")
 
     def _copying(self, cell: Cell) -> Iterable[Beyond]:
         """Passes over a message's bytes, as `passes_per_s` counts them, against what a processor
         copies: of one publisher, whose schedule is one thread, against one processor, and of all
         endpoints against all."""
-        each = passes_per_s(cell)
-        all_of_them, sender = sum(each.values()), max(each.values(), default=0.0)
+        bytes_per_s = passes_per_s(cell)
+        all_of_them, sender = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
         if all_of_them <= ANY_MACHINE_BYTES_PER_S:
             return
         if self.copying is None:
@@ -127,29 +127,29 @@ def passes_per_s(cell: Cell) -> dict[int, float]:
     from the warm-up on; where the middleware's own speed decides (saturation) nothing is asked for.
     """
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
-    copied, found = not cell.arm.loan, {}
+    copied, bytes_per_s = not cell.arm.loan, {}
     for endpoint in cell.endpoints:
         if endpoint.saturating:
             continue
         touched = endpoint.touch == "all"
-        written = endpoint.reply_type if endpoint.kind == "service" else endpoint.type
+        message_type = endpoint.reply_type if endpoint.kind == "service" else endpoint.type
         out = (
-            endpoint.sent * written.payload_bytes * (touched + copied)
-            if endpoint.writes and written
+            endpoint.sent * message_type.payload_bytes * (touched + copied)
+            if endpoint.writes and message_type
             else 0
         )
-        taken = (
+        read_bytes = (
             endpoint.received * endpoint.read_bytes * (touched or copied) if endpoint.reads else 0
         )
-        found[endpoint.endpoint] = (out + taken) / span_s
-    return found
+        bytes_per_s[endpoint.endpoint] = (out + read_bytes) / span_s
+    return bytes_per_s
 
 
 def most_processes(cells: Iterable[Cell]) -> tuple[int, str]:
     """The most processes that a trial runs at once, and the comparison that does."""
     return max(
         ((len(cell.processes), cell.comparison) for cell in cells),
-        key=lambda found: found[0],
+        key=lambda count_of: count_of[0],
         default=(0, ""),
     )
 
@@ -186,12 +186,12 @@ def asked_bytes(text: str, side: str = "receive") -> int | None:
     """The largest buffer to `receive` or to `send` that a configuration asks for; None for
     none."""
     plain = _COMMENTS.sub("", text)
-    found = [
+    sizes = [
         int(number) * UNITS.get(unit.lower(), 1)
-        for how in ASKED[side]
-        for number, unit in re.findall(how, plain)
+        for pattern in ASKED[side]
+        for number, unit in re.findall(pattern, plain)
     ]
-    return max(found, default=None)
+    return max(sizes, default=None)
 
 
 @dataclass(frozen=True)
@@ -255,23 +255,23 @@ class UngrantedBuffer:
 
 def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
     """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
-    found = []
+    buffers = []
     for side, limit in LIMITS.items():
-        asked, most = asked_bytes(text, side), kernel.sysctls.get(limit)
-        if asked is not None and most is not None and int(most) < asked:
-            found.append(UngrantedBuffer(side, asked, int(most), limit, kernel.machine))
-    return tuple(found)
+        buffer_bytes, most = asked_bytes(text, side), kernel.sysctls.get(limit)
+        if buffer_bytes is not None and most is not None and int(most) < buffer_bytes:
+            buffers.append(UngrantedBuffer(side, buffer_bytes, int(most), limit, kernel.machine))
+    return tuple(buffers)
 
 
 def of_cell(cell: Cell, workers: Workers, kernels: Kernels) -> tuple[UngrantedBuffer, ...]:
     """Of all sides of its arm; nothing is known of one without a worker."""
-    found = [
-        one
+    buffers = [
+        buffer
         for side in distinct_sides(cell)
         if (worker := workers.get(side.middleware)) is not None
-        for one in of_side(cell, side, worker, kernels)
+        for buffer in of_side(cell, side, worker, kernels)
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(buffers))
 
 
 def of_side(
@@ -287,13 +287,13 @@ def told(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]
     to run them."""
     arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
-        for one in of_cell(cell, workers, kernels):
-            arms.setdefault(one, []).append(cell.arm.name)
+        for buffer in of_cell(cell, workers, kernels):
+            arms.setdefault(buffer, []).append(cell.arm.name)
     return [
-        f"{', '.join(dict.fromkeys(names))}: asks for a {one.side} buffer of "
-        f"{quantity(one.asked_bytes, 'bytes')}, {one.kernel} grants "
-        f"{quantity(one.granted_bytes, 'bytes')}. It runs, and is so named; no headline compares "
-        f"it until it is granted: rmwbench doctor --fix --only '{one.side} buffer'"
-        + (f" there, on {one.machine}" if one.machine else "")
-        for one, names in arms.items()
+        f"{', '.join(dict.fromkeys(names))}: asks for a {buffer.side} buffer of "
+        f"{quantity(buffer.asked_bytes, 'bytes')}, {buffer.kernel} grants "
+        f"{quantity(buffer.granted_bytes, 'bytes')}. It runs, and is so named; no headline compares "
+        f"it until it is granted: rmwbench doctor --fix --only '{buffer.side} buffer'"
+        + (f" there, on {buffer.machine}" if buffer.machine else "")
+        for buffer, names in arms.items()
     ]

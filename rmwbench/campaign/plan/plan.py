@@ -140,10 +140,10 @@ class Plan:
     def within_s(self) -> float | None:
         """The time after which a campaign by the clock ends: what the suite gives it, or a budget;
         or what its minimum of blocks takes where that is longer. None for other campaigns."""
-        asked = self.suite.blocks.within_s
-        if asked is None:
+        given_s = self.suite.blocks.within_s
+        if given_s is None:
             return None
-        return max(asked if self.budget_s is None else self.budget_s, self.minimum_s)
+        return max(given_s if self.budget_s is None else self.budget_s, self.minimum_s)
 
     @property
     def estimated_s(self) -> float:
@@ -173,7 +173,7 @@ class Plan:
     def compared(self) -> int:
         """How many comparisons will be judged: of arms with each other, and of levels."""
         between_arms = sum(comparison.contenders > 1 for comparison in self.comparisons)
-        return between_arms + sum(len(steps(len(one.levels))) for one in self.ladders)
+        return between_arms + sum(len(steps(len(ladder.levels))) for ladder in self.ladders)
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON, described in docs/formats/plan.md."""
@@ -204,7 +204,7 @@ class Plan:
                 _comparison_document(comparison, self.least_blocks)
                 for comparison in self.comparisons
             ],
-            "levels": [_ladder_document(one) for one in self.ladders],
+            "levels": [_ladder_document(ladder) for ladder in self.ladders],
             "unsupported": [
                 {"cell": cell, "reason": reason}
                 for cell, reason in sorted(self.unsupported.items())

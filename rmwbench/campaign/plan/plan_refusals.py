@@ -44,13 +44,13 @@ def check_enough(plan: Plan, places: Places) -> None:
             continue
         for key, limit in plan.suite.outcomes.acceptable.items():
             needed = _needed(key, limit)
-            there = _messages(comparison) * blocks
-            if there < needed:
+            messages = _messages(comparison) * blocks
+            if messages < needed:
                 raise UserError(
                     f"too few messages to decide `{key}` in {comparison.key}, whatever arrives",
                     where=places.at("outcomes", "acceptable", key),
                     expected=f"at least {needed} messages in all blocks",
-                    actual=f"{there} in {blocks} blocks",
+                    actual=f"{messages} in {blocks} blocks",
                     fix="lengthen `steady_s`, add blocks, raise the rate, or loosen the limit",
                 )
 
@@ -108,7 +108,7 @@ def check_overload(cells: Iterable[Cell], places: Places) -> None:
     for cell in cells:
         if cell.workload.overload:
             continue
-        worst = max(overloads(cell), key=lambda one: one.times, default=None)
+        worst = max(overloads(cell), key=lambda overload: overload.times, default=None)
         if worst is not None and worst.times > MOST_TIMES:
             raise UserError(
                 f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.what} carries",
@@ -130,41 +130,47 @@ def overloads(cell: Cell) -> Iterator[Overload]:
         for host in links.hosts
         for way in ("up", "down")
     }
-    for (host, way), asked in crossing.items():
+    for (host, way), asked_bps in crossing.items():
         if rate := links.spec(host, way).rate_bps:
-            yield Overload(f"the link {way} of host {host}", asked, rate)
+            yield Overload(f"the link {way} of host {host}", asked_bps, rate)
     for name, medium in links.network.media.items():
         yield Overload(f"medium {name}", _on_medium(links, crossing, name), medium.rate_mbps * 1e6)
 
 
 def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: str) -> float:
     return sum(
-        asked for (host, way), asked in crossing.items() if links.spec(host, way).medium == name
+        asked_bps
+        for (host, way), asked_bps in crossing.items()
+        if links.spec(host, way).medium == name
     )
 
 
 def _crossing_bps(cell: Cell, host: str, way: str) -> float:
     """Payload from a host (up) or to it (down), on average from the warm-up on."""
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
-    by_number = {one.endpoint: one for one in cell.endpoints}
+    by_number = {endpoint.endpoint: endpoint for endpoint in cell.endpoints}
     total = 0.0
-    for one in cell.endpoints:
-        if not one.writes or one.saturating or not span_s:
+    for endpoint in cell.endpoints:
+        if not endpoint.writes or endpoint.saturating or not span_s:
             continue
-        readers = {by_number[peer].host for peer in one.peers if by_number[peer].reads}
+        readers = {by_number[peer].host for peer in endpoint.peers if by_number[peer].reads}
         passes = (
-            one.host == host and bool(readers - {host})
+            endpoint.host == host and bool(readers - {host})
             if way == "up"
-            else one.host != host and host in readers
+            else endpoint.host != host and host in readers
         )
         if passes:
-            total += 8 * _written_bytes(one) * one.sent / span_s
+            total += 8 * _written_bytes(endpoint) * endpoint.sent / span_s
     return total
 
 
-def _written_bytes(one: Endpoint) -> int:
-    written = one.reply_type if one.kind == "service" and one.reply_type is not None else one.type
-    return written.payload_bytes
+def _written_bytes(endpoint: Endpoint) -> int:
+    message_type = (
+        endpoint.reply_type
+        if endpoint.kind == "service" and endpoint.reply_type is not None
+        else endpoint.type
+    )
+    return message_type.payload_bytes
 
 
 def _mbps(bps: float) -> str:

@@ -51,38 +51,38 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     return workers
 
 
-def check_disk(plan: Plan, directory: Path, left: Sequence[Trial] | None = None) -> None:
-    """Disk for the bundle and its bags: for all trials of a new campaign, or those that are `left`
-    of one that goes on."""
-    trials = _in_time(plan) if left is None else left
+def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = None) -> None:
+    """Disk for the bundle and its bags: for all trials of a new campaign, or the `remaining`
+    ones of one that is resumed."""
+    trials = _in_time(plan) if remaining is None else remaining
     slots = sum(plan.cell(trial.cell).record_bytes for trial in trials)
-    wanted = (
+    needed_bytes = (
         int(slots * DISK_PER_SLOT_BYTE) + len(trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     )
-    wanted += sum(each("plan", "disk_bytes", plan, trials))
-    place = next(
+    needed_bytes += sum(each("plan", "disk_bytes", plan, trials))
+    existing = next(
         parent
         for parent in [directory.absolute(), *directory.absolute().parents]
         if parent.exists()
     )
-    status = os.statvfs(place)
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK) or not status.f_blocks:
+    status = os.statvfs(existing)
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK) or not status.f_blocks:
         raise UserError(
             "a campaign cannot be written here",
-            where=str(place),
+            where=str(existing),
             expected="a directory that may be written to",
-            actual="a file" if not place.is_dir() else "a directory that may not",
+            actual="a file" if not existing.is_dir() else "a directory that may not",
             fix="choose another place with --out DIR",
         )
     free = status.f_bavail * status.f_frsize
-    if free < wanted:
+    if free < needed_bytes:
         raise UserError(
             "not enough disk for this campaign",
-            where=str(place),
-            expected=f"about {wanted / MIB:.0f} MiB free",
+            where=str(existing),
+            expected=f"about {needed_bytes / MIB:.0f} MiB free",
             actual=f"{free / MIB:.0f} MiB",
             fix="free some, or choose another place with --out DIR"
-            if left is None
+            if remaining is None
             else "free some, or move the campaign's directory to where there is more",
         )
 
@@ -101,12 +101,12 @@ def check_memory(plan: Plan) -> None:
     or the largest queues in shared memory."""
     list(each("plan", "check_memory", plan))
     largest = max(plan.cells, key=memory_bytes)
-    wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
-    if available < wanted:
+    needed_bytes, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
+    if available < needed_bytes:
         raise UserError(
             "not enough memory for this campaign",
             where=f"workload {largest.workload.name}, arm {largest.arm.name}",
-            expected=f"about {wanted / MIB:.0f} MiB available",
+            expected=f"about {needed_bytes / MIB:.0f} MiB available",
             actual=f"{available / MIB:.0f} MiB",
             fix="end other programs, or run other workloads with --workload NAME",
         )
@@ -183,25 +183,25 @@ def _check_cross_traffic(cell: Cell, places: Places) -> None:
     if not traffic:
         return
     tool.find(load_process.TOOL)
-    known = CONGESTION_CONTROLS.read_text().split()
-    for one in traffic:
-        if one.congestion_control not in (None, *known):
+    controls = CONGESTION_CONTROLS.read_text().split()
+    for stream in traffic:
+        if stream.congestion_control not in (None, *controls):
             raise UserError(
-                f"the kernel has no congestion control `{one.congestion_control}`",
+                f"the kernel has no congestion control `{stream.congestion_control}`",
                 where=places.workload(cell, "network"),
-                expected="one of " + ", ".join(sorted(known)),
-                actual=str(one.congestion_control),
-                fix=f"`modprobe tcp_{one.congestion_control}` where it is a module, or name "
+                expected="one of " + ", ".join(sorted(controls)),
+                actual=str(stream.congestion_control),
+                fix=f"`modprobe tcp_{stream.congestion_control}` where it is a module, or name "
                 "another one",
             )
 
 
 def _check_path(cell: Cell, places: Places) -> None:
-    asked = cell.arm.options.get(PATH_OPTION)
-    if asked is not None and asked not in ASKED:
+    path = cell.arm.options.get(PATH_OPTION)
+    if path is not None and path not in ASKED:
         raise not_one_of(
-            f"unknown path `{asked}`",
-            str(asked),
+            f"unknown path `{path}`",
+            str(path),
             ASKED,
             where=places.arm(cell, "options", PATH_OPTION),
         )

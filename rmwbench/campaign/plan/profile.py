@@ -46,8 +46,8 @@ def needs_of_profile(middleware: str, profile: Profile) -> FileNeeds:
 
 def file_domain(cell: Cell) -> int | None:
     """The domain that the files are for; None where they leave it open."""
-    said = (needs_of(side).domain_id for side in cell.sides.values())
-    return next((number for number in said if number is not None), None)
+    domains = (needs_of(side).domain_id for side in cell.sides.values())
+    return next((number for number in domains if number is not None), None)
 
 
 def setups(cell: Cell) -> dict[str, HostSetup]:
@@ -55,29 +55,29 @@ def setups(cell: Cell) -> dict[str, HostSetup]:
     have."""
     if cell.real is not None:
         return {}
-    found = {}
+    setup_of_host = {}
     several = len(cell.hosts) > 1
     owned = _addresses(cell)
     for host in cell.hosts:
         here = [needs_of(side) for side in _sides_on(cell, host)]
-        made = HostSetup(
+        setup = HostSetup(
             interfaces=_once(
-                name for one in here for name in one.interfaces if name not in OWN_DEVICES
+                name for needs in here for name in needs.interfaces if name not in OWN_DEVICES
             ),
             addresses=tuple(map(_with_prefix, owned[host])),
-            writes=_once(path for one in here for path in one.writes),
-            folders=_once(path for one in here for path in one.folders),
+            writes=_once(path for needs in here for path in needs.writes),
+            folders=_once(path for needs in here for path in needs.folders),
         )
-        if made != NO_SETUP:
-            found[host] = replace(made, leads=several)
-    return found
+        if setup != NO_SETUP:
+            setup_of_host[host] = replace(setup, leads=several)
+    return setup_of_host
 
 
 def on_one_host(setup: HostSetup, side: Side) -> HostSetup:
-    """The same where the other hosts are not there, as when a session is tried before the run: with
-    the addresses at which it looks for its daemons."""
+    """The setup of a host that is alone, as when a session is tried before the run: it also has the
+    addresses at which the side looks for its daemons."""
     servers = reachable(server.address for server in needs_of(side).servers)
-    more = tuple(_with_prefix(one) for one in servers)
+    more = tuple(_with_prefix(address) for address in servers)
     return replace(setup, leads=False, addresses=_once((*setup.addresses, *more)))
 
 
@@ -97,17 +97,17 @@ def daemon_address(side: Side, name: str) -> str | None:
 def file_flags(side: Side) -> list[str]:
     """In what a trial still differs from the robot that the file was taken from."""
     needs = needs_of(side)
-    found = []
+    differences = []
     if names := [name for name in needs.interfaces if name not in OWN_DEVICES]:
-        found.append(
+        differences.append(
             f"{', '.join(names)}: devices of the trial's host, which no radio and no driver is behind"
         )
     if needs.daemons and side.daemon is None:
         at = f" at {', '.join(map(str, needs.servers))}" * bool(needs.servers)
-        found.append(f"{', '.join(needs.daemons)}{at}: its middleware's own, not the robot's")
+        differences.append(f"{', '.join(needs.daemons)}{at}: its middleware's own, not the robot's")
     if needs.writes:
-        found.append(f"{', '.join(needs.writes)}: written to memory")
-    return found
+        differences.append(f"{', '.join(needs.writes)}: written to memory")
+    return differences
 
 
 def _sides_on(cell: Cell, host: str) -> list[Side]:
@@ -115,48 +115,61 @@ def _sides_on(cell: Cell, host: str) -> list[Side]:
 
 
 def _addresses(cell: Cell) -> dict[str, list[Address]]:
-    """Host → those that it is given besides its own."""
-    there = {addresses.text(addresses.ipv4(n)) for n, _ in enumerate(cell.hosts, start=1)}
-    found: dict[str, list[Address]] = {
-        host: list(_once(one for side in _sides_on(cell, host) for one in needs_of(side).own))
+    """Host → the addresses that it is given besides its own."""
+    own_addresses = {addresses.text(addresses.ipv4(n)) for n, _ in enumerate(cell.hosts, start=1)}
+    addresses_of_host: dict[str, list[Address]] = {
+        host: list(
+            _once(address for side in _sides_on(cell, host) for address in needs_of(side).own)
+        )
         for host in cell.hosts
     }
     needs = [needs_of(side) for side in cell.sides.values()]
-    taken = {one for owned in found.values() for one in owned}
-    servers = list(reachable(server.address for one in needs for server in one.servers))
+    bound = {address for owned in addresses_of_host.values() for address in owned}
+    servers = list(reachable(server.address for each_side in needs for server in each_side.servers))
     for side in cell.sides.values():
         if side.daemon is not None:
             servers += needs_of_profile(side.middleware, side.daemon.profile).own
-    found[cell.daemons_host] += [one for one in _once(servers) if one not in taken]
-    taken |= {*servers}
-    peers = _once(one for each in needs for one in each.peers if one not in taken)
-    _deal(cell.hosts, found, peers)
-    return {host: [one for one in owned if str(one) not in there] for host, owned in found.items()}
+    addresses_of_host[cell.daemons_host] += [
+        address for address in _once(servers) if address not in bound
+    ]
+    bound |= {*servers}
+    peers = _once(peer for each_side in needs for peer in each_side.peers if peer not in bound)
+    _deal(cell.hosts, addresses_of_host, peers)
+    return {
+        host: [address for address in owned if str(address) not in own_addresses]
+        for host, owned in addresses_of_host.items()
+    }
 
 
-def _deal(hosts: Sequence[str], found: dict[str, list[Address]], peers: Sequence[Address]) -> None:
+def _deal(
+    hosts: Sequence[str], addresses_of_host: dict[str, list[Address]], peers: Sequence[Address]
+) -> None:
     if len(hosts) == 1:
-        found[hosts[0]] += peers
+        addresses_of_host[hosts[0]] += peers
         return
-    owned = (one for addresses in found.values() for one in addresses)
-    for network in _once(network_of(one) for one in (*peers, *owned)):
-        members = [one for one in peers if one in network]
-        without = [host for host in hosts if not any(one in network for one in found[host])]
+    owned = (address for addresses in addresses_of_host.values() for address in addresses)
+    for network in _once(network_of(address) for address in (*peers, *owned)):
+        members = [peer for peer in peers if peer in network]
+        without = [
+            host
+            for host in hosts
+            if not any(address in network for address in addresses_of_host[host])
+        ]
         spare = max(0, len(without) - len(members))
-        used = {*members, *(one for owned in found.values() for one in owned)}
-        free = (one for one in network.hosts() if one not in used)
-        for host, one in zip(without[:spare], free, strict=False):
-            found[host].append(one)
-        for host, one in zip(without[spare:], members, strict=False):
-            found[host].append(one)
+        used = {*members, *(address for owned in addresses_of_host.values() for address in owned)}
+        free = (address for address in network.hosts() if address not in used)
+        for host, address in zip(without[:spare], free, strict=False):
+            addresses_of_host[host].append(address)
+        for host, address in zip(without[spare:], members, strict=False):
+            addresses_of_host[host].append(address)
 
 
 def network_of(address: Address) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_network(f"{address}/{PREFIX_BITS[address.version]}", strict=False)
 
 
-def _once(found: Iterable[T]) -> tuple[T, ...]:
-    return tuple(dict.fromkeys(found))
+def _once(items: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(items))
 
 
 PATH_OPTION = "path"
@@ -197,12 +210,12 @@ def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> d
         for name, value in side.options.items()
         if name not in (PATH_OPTION, DAEMONS_OPTION)
     }
-    found = {
+    fields = {
         "trial_nonce": f"{nonce:016x}",
         "domain_id": domain_id,
         "profile": resolved_profile(side, worker),
     }
-    return found | {"options": options, "modes": dict(side.modes)}
+    return fields | {"options": options, "modes": dict(side.modes)}
 
 
 def address_environment(cell: Cell, host: str) -> dict[str, str]:
@@ -211,37 +224,37 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
     if len(cell.hosts) < 2:
         return {}
     if cell.real is not None and cell.real.gang is not None:
-        known = {name: spot.address for name, spot in cell.real.gang.spots.items()}
+        address_of_host = {name: spot.address for name, spot in cell.real.gang.spots.items()}
     else:
-        known = {
+        address_of_host = {
             name: addresses.text(addresses.ipv4(number))
             for number, name in enumerate(cell.hosts, start=1)
         }
     return {
-        "RMWBENCH_ADDRESS": known[host],
+        "RMWBENCH_ADDRESS": address_of_host[host],
         "RMWBENCH_PEERS": " ".join(
-            known[process.host]
+            address_of_host[process.host]
             for process in cell.processes
             if process.host != host and process.follows is None
         ),
-        "RMWBENCH_DAEMON_ADDRESS": known[cell.daemons_host],
+        "RMWBENCH_DAEMON_ADDRESS": address_of_host[cell.daemons_host],
     }
 
 
 def beside_options(cell: Cell, process: str) -> dict[str, str | int]:
     """What the worker of a process is told for what runs beside the trial."""
-    found: dict[str, str | int] = {}
-    for told in each("plan", "options", cell, process):
-        found |= told
-    return found
+    options: dict[str, str | int] = {}
+    for feature_options in each("plan", "options", cell, process):
+        options |= feature_options
+    return options
 
 
 def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
     """A process's publish mode as rclcpp's worker wants it, before its session opens: an RMW may
     have it per participant. Empty where the arm asks for none, and for all other workers."""
     mode = cell.arm.publish_mode
-    asked = mode != "default" and side.middleware.startswith(f"{ros2.NAME}/")
-    return {"publish_mode": mode} if asked else {}
+    needs_option = mode != "default" and side.middleware.startswith(f"{ros2.NAME}/")
+    return {"publish_mode": mode} if needs_option else {}
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
@@ -272,9 +285,11 @@ def daemons(side: Side, worker: Worker) -> list[str]:
 
 
 def known_daemons(worker: Worker) -> set[str]:
-    """Those that the worker's description names anywhere."""
+    """The daemons that the worker's description names anywhere."""
     described = worker.description or {}
-    listed = [one.get("daemons", []) for one in described.get("profiles", [])]
+    listed = [
+        described_profile.get("daemons", []) for described_profile in described.get("profiles", [])
+    ]
     listed += [
         names for levels in described.get("mode_daemons", {}).values() for names in levels.values()
     ]
@@ -301,19 +316,19 @@ def needed_daemons(
 
     Those that each host has of its own are there once on each host of that side.
     """
-    seen: list[tuple[str, Any, dict[str, Any], str]] = []
+    listed: list[tuple[str, Any, dict[str, Any], str]] = []
     labels: set[str] = set()
     for side in distinct_sides(cell):
         worker = workers[side.middleware]
         for name, fields, environment in side_daemons(side, worker, domain_id, nonce):
             hosts = _daemon_hosts(cell, side, worker, name)
             for host in hosts:
-                if (name, worker.executable, fields, host) in seen:
+                if (name, worker.executable, fields, host) in listed:
                     continue
                 label = name if len(hosts) == 1 else f"{name} {host}"
                 if label in labels:
                     label += f" {side.middleware}"
-                seen.append((name, worker.executable, fields, host))
+                listed.append((name, worker.executable, fields, host))
                 labels.add(label)
                 yield NeededDaemon(label, name, worker, fields, host, environment)
 
@@ -345,14 +360,16 @@ def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str
     if name not in (worker.description or {}).get("daemons_each_host", ()):
         return [cell.daemons_host]
     mine = side.side_definition()
-    same = [one for one in cell.processes if cell.sides[one.name].side_definition() == mine]
+    same = [
+        process for process in cell.processes if cell.sides[process.name].side_definition() == mine
+    ]
     return [host for host in cell.hosts if any(process.host == host for process in same)]
 
 
 def distinct_sides(cell: Cell) -> list[Side]:
     """What the processes of a cell run, each once; most cells have one."""
-    found: list[Side] = []
+    sides: list[Side] = []
     for side in cell.sides.values():
-        if not any(side.side_definition() == other.side_definition() for other in found):
-            found.append(side)
-    return found
+        if not any(side.side_definition() == earlier.side_definition() for earlier in sides):
+            sides.append(side)
+    return sides

@@ -80,17 +80,17 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
             questions.append(question)
     with ThreadPoolExecutor(1 if host_kind().shared else AT_A_TIME) as pool:
         answers = list(pool.map(lambda question: _refusal(question, workers), questions))
-    found: dict[int, str] = {}
+    refusals: dict[int, str] = {}
     for cell, process, question in sides:
         error = answers[questions.index(question)]
         if error is None:
             continue
         if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
             raise _explained(cell, process, error, places)
-        found.setdefault(
+        refusals.setdefault(
             cell.number, f"{question.middleware}: {error.get('object')}: {error.get('message')}"
         )
-    return found
+    return refusals
 
 
 def _question(cell: Cell, process: Process, workers: Workers) -> SessionQuestion:
@@ -123,8 +123,8 @@ def in_force(side: Side, worker: Worker) -> str | None:
         raise UserError(f"no session opens: {failed}", where=side.middleware) from None
     if error := reply.get("error"):
         raise UserError(f"{error.get('object')}: {error.get('message')}", where=side.middleware)
-    found = (reply.get("ok") or {}).get("configuration") or {}
-    text = found.get("text")
+    configuration = (reply.get("ok") or {}).get("configuration") or {}
+    text = configuration.get("text")
     return None if text is None else str(text)
 
 
@@ -170,19 +170,19 @@ def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Place
     if kind == "daemon":
         name = DAEMONS_OPTION
     is_option = kind in ("option", "daemon") and name in side.options
-    place = ("options", name) if is_option else ("modes", name) if kind == "mode" else ()
-    what = f"arm `{cell.arm.name}`: {side.middleware} refuses {refused}"
+    keys = ("options", name) if is_option else ("modes", name) if kind == "mode" else ()
+    message = f"arm `{cell.arm.name}`: {side.middleware} refuses {refused}"
     if why.startswith(_KNOWN_OPTIONS):
-        known = why.removeprefix(_KNOWN_OPTIONS).split(", ")
-        wrong, expected = name, "one of " + ", ".join(known)
+        choices = why.removeprefix(_KNOWN_OPTIONS).split(", ")
+        wrong, expected = name, "one of " + ", ".join(choices)
     else:  # the worker's own words; they often say "unknown `a`, expected one of `b`, `c`"
-        wrong, *known = re.findall(r"`([^`]+)`", why) or [name]
-        what, expected = f"{what}: {why}", None
-    otherwise = None if place else "correct the profile, or use one that comes with the worker"
+        wrong, *choices = re.findall(r"`([^`]+)`", why) or [name]
+        message, expected = f"{message}: {why}", None
+    otherwise = None if keys else "correct the profile, or use one that comes with the worker"
     return UserError(
-        what,
-        where=places.side(cell, process, *(place or ("profile",))),
+        message,
+        where=places.side(cell, process, *(keys or ("profile",))),
         expected=expected,
         actual=f"{name}: {side.options[name]}" if is_option else None,
-        fix=renaming_fix(side, why) or did_you_mean(wrong, known) or otherwise,
+        fix=renaming_fix(side, why) or did_you_mean(wrong, choices) or otherwise,
     )

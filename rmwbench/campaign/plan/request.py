@@ -74,7 +74,7 @@ class Request:
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
         """Made from campaign.json. Raises KeyError or TypeError where that is not valid."""
-        held, written = raw.get("comparisons"), raw.get("written")
+        stored_keys, written_arms = raw.get("comparisons"), raw.get("written")
         return Request(
             raw["suite_file"],
             raw["seed"],
@@ -84,9 +84,9 @@ class Request:
             raw.get("sampling", {}),
             raw.get("shortened", False),
             raw.get("placed"),
-            None if held is None else tuple(held),
+            None if stored_keys is None else tuple(stored_keys),
             raw.get("most_blocks"),
-            None if written is None else tuple(written),
+            None if written_arms is None else tuple(written_arms),
             raw.get("least_blocks"),
             tuple(raw.get("at", ())),
             tuple(raw.get("added", ())),
@@ -144,10 +144,10 @@ class Planner:
     def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """The suite and all its cells; shortened with every level of the factors of which levels
         were asked for."""
-        asked = _factors(request.at) if request.shortened else frozenset()
-        key = (request.shortened, asked)
+        factors = _factors(request.at) if request.shortened else frozenset()
+        key = (request.shortened, factors)
         if key not in self._found:
-            self._found[key] = self._parsed(request.shortened, asked)
+            self._found[key] = self._parsed(request.shortened, factors)
         return self._found[key]
 
     def _parsed(
@@ -167,27 +167,29 @@ class Planner:
     def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """The suite with the request's sampling and least blocks, and the cells asked for. Raises
         UserError where there are none."""
-        suite, found = self._read(request)
+        suite, chosen_cells = self._read(request)
         if request.sampling:
             suite = suite.model_copy(
                 update={"sampling": suite.sampling.model_copy(update=request.sampling)}
             )
-            found = tuple(replace(cell, sampling=suite.sampling) for cell in found)
+            chosen_cells = tuple(replace(cell, sampling=suite.sampling) for cell in chosen_cells)
         if request.least_blocks is not None:
             minimum = max(suite.blocks.minimum, request.least_blocks)
             suite = suite.model_copy(
                 update={"blocks": suite.blocks.model_copy(update={"minimum": minimum})}
             )
-        found = _chosen(suite, found, request)
-        return suite, found if request.placed is None else placement.placed(found, request.placed)
+        chosen_cells = _chosen(suite, chosen_cells, request)
+        return suite, chosen_cells if request.placed is None else placement.placed(
+            chosen_cells, request.placed
+        )
 
     def described(self, request: Request, kind: HostKind) -> dict[int, str]:
         """Cell of the request -> what its workers' descriptions say that it cannot do; none where
         that is all of them, which is refused with its reasons once they have been asked."""
-        _, found = self.chosen(request)
-        workers = find_workers({name for cell in found for name in cell.middlewares})
-        lacking = unsupported.described(found, workers, kind)
-        return {} if len(lacking) == len(found) else lacking
+        _, chosen_cells = self.chosen(request)
+        workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
+        lacking = unsupported.described(chosen_cells, workers, kind)
+        return {} if len(lacking) == len(chosen_cells) else lacking
 
     def plan(
         self,
@@ -198,35 +200,37 @@ class Planner:
     ) -> Plan:
         """`machine` marks the cells that ask for more than it has; `more` are fields of the
         plan."""
-        suite, found = self.chosen(request)
-        made = make_plan(
+        suite, chosen_cells = self.chosen(request)
+        new_plan = make_plan(
             suite,
-            found,
+            chosen_cells,
             seed=request.seed,
             budget_s=request.budget_s,
             most_blocks=request.most_blocks,
             unsupported=lacking,
         )
         if machine is not None:
-            beyond = machine.all_beyond(found)
+            beyond = machine.all_beyond(chosen_cells)
             more |= {
-                "beyond": {number: one.text for number, one in beyond.items()},
+                "beyond": {number: excess.text for number, excess in beyond.items()},
                 "machine": machine.document()
-                | {"beyond": [one.document(number) for number, one in beyond.items()]},
+                | {"beyond": [excess.document(number) for number, excess in beyond.items()]},
             }
-        return replace(made, **more)
+        return replace(new_plan, **more)
 
     def without_absent(self, request: Request) -> tuple[Request, dict[str, str]]:
         """The request for the arms that can run here, and the optional ones that cannot, with the
         reason: a resumed campaign has the same arms, whatever is built by then. Raises UserError
         where none is left."""
-        _, found = self.chosen(request)
-        absent = unsupported.left_out({cell.arm.name: cell.arm for cell in found}.values())
+        _, chosen_cells = self.chosen(request)
+        absent = unsupported.left_out({cell.arm.name: cell.arm for cell in chosen_cells}.values())
         if not absent:
             return request, {}
-        kept = tuple(dict.fromkeys(cell.arm.name for cell in found if cell.arm.name not in absent))
-        unsupported.check_arms_left(kept, absent, shown(self._path), self.added())
-        return replace(request, arms=kept), absent
+        arms_left = tuple(
+            dict.fromkeys(cell.arm.name for cell in chosen_cells if cell.arm.name not in absent)
+        )
+        unsupported.check_arms_left(arms_left, absent, shown(self._path), self.added())
+        return replace(request, arms=arms_left), absent
 
     def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:
         """The request for what its budget holds: the whole suite, else its short version, else as
@@ -236,23 +240,25 @@ class Planner:
             return request, None
         if request.comparisons is not None:  # chosen already; what else the suite has is left out
             return request, self._chosen_cut(request, request.comparisons, request.budget_s)
-        budget_s, whole, shorter = request.budget_s, self._version(request), None
-        if whole.fits(budget_s):
+        budget_s, asked_version, shorter = request.budget_s, self._version(request), None
+        if asked_version.fits(budget_s):
             return request, None
-        if asked := self._shortened(request):
-            request, shorter = asked, self._version(asked)
-        runs = shorter or whole
-        held, short = None, shorter is not None
+        if short_request := self._shortened(request):
+            request, shorter = short_request, self._version(short_request)
+        runs = shorter or asked_version
+        chosen_keys, short = None, shorter is not None
         if not runs.fits(budget_s):
-            found = _kept(runs, budget_s, machine)
-            if not found:
-                raise self._too_small(request, whole, runs)
-            held = tuple(key for key in runs.groups if key in found)
+            fitting = _kept(runs, budget_s, machine)
+            if not fitting:
+                raise self._too_small(request, asked_version, runs)
+            chosen_keys = tuple(key for key in runs.groups if key in fitting)
         # told as levels of the version that was asked for, so that what the short one has not is
         # named too
-        made = self._cut(request, whole, runs.groups if held is None else held, runs.name)
+        reduction = self._cut(
+            request, asked_version, runs.groups if chosen_keys is None else chosen_keys, runs.name
+        )
         most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
-        return replace(request, comparisons=held, most_blocks=most), made
+        return replace(request, comparisons=chosen_keys, most_blocks=most), reduction
 
     def by_importance(self, request: Request, machine: MachineLimits) -> dict[str, float]:
         """What a block of each comparison takes, in the order in which a budget keeps them."""
@@ -261,35 +267,37 @@ class Planner:
 
     def _chosen_cut(self, request: Request, run: Collection[str], budget_s: float) -> Cut:
         """What all comparisons would take in as many blocks as the chosen ones get."""
-        whole = self._version(replace(request, comparisons=None))
-        block_s = math.fsum(whole.costs_s.get(key, 0.0) for key in run)
-        blocks = blocks_within(budget_s, block_s, whole.minimum, whole.suite.suite)
-        return self._cut(request, replace(whole, minimum=blocks), run, whole.name)
+        whole_suite = self._version(replace(request, comparisons=None))
+        block_s = math.fsum(whole_suite.costs_s.get(key, 0.0) for key in run)
+        blocks = blocks_within(budget_s, block_s, whole_suite.minimum, whole_suite.suite.suite)
+        return self._cut(request, replace(whole_suite, minimum=blocks), run, whole_suite.name)
 
-    def _cut(self, request: Request, whole: _Version, run: Collection[str], version: str) -> Cut:
-        not_run = tuple(key for key in whole.groups if key not in run)
+    def _cut(
+        self, request: Request, asked_version: _Version, run: Collection[str], version: str
+    ) -> Cut:
+        not_run = tuple(key for key in asked_version.groups if key not in run)
         return Cut(
             duration_text(request.budget_s or 0.0),
             version,
-            whole.name,
-            f"{duration_text(whole.minimum_s)} ({counted(whole.minimum, 'block')} of "
-            f"{duration_text(whole.block_s)})",
-            whole.minimum_s,
-            len(whole.groups),
+            asked_version.name,
+            f"{duration_text(asked_version.minimum_s)} ({counted(asked_version.minimum, 'block')} of "
+            f"{duration_text(asked_version.block_s)})",
+            asked_version.minimum_s,
+            len(asked_version.groups),
             not_run,
-            cut.words(whole.suite, whole.groups, run),
+            cut.words(asked_version.suite, asked_version.groups, run),
         )
 
     def _version(self, request: Request) -> _Version:
-        suite, found = self.chosen(request)
-        costs = costs_s(found, self.described(request, host_kind()))
-        groups = comparisons(found)
-        each = {
+        suite, chosen_cells = self.chosen(request)
+        costs = costs_s(chosen_cells, self.described(request, host_kind()))
+        groups = comparisons(chosen_cells)
+        cost_s_of = {
             key: math.fsum(costs.get(cell.number, 0.0) for cell in group)
             for key, group in groups.items()
         }
         name = cut.SHORT if request.shortened else cut.WHOLE
-        return _Version(name, suite, groups, each, suite.blocks.minimum)
+        return _Version(name, suite, groups, cost_s_of, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
         """The same of the short version, without the arms and workloads that it has not; None where
@@ -305,18 +313,18 @@ class Planner:
         )
         if request.workloads and not workloads & set(request.workloads):
             return None
-        asked = replace(
+        short_request = replace(
             request,
             shortened=True,
             workloads=tuple(name for name in request.workloads if name in workloads),
             arms=tuple(name for name in request.arms if name in arms),
         )
-        return None if request.arms and not asked.arms else asked
+        return None if request.arms and not short_request.arms else short_request
 
-    def _too_small(self, request: Request, whole: _Version, runs: _Version) -> UserError:
-        least_s = min(version.least_s for version in (whole, runs))
+    def _too_small(self, request: Request, asked_version: _Version, runs: _Version) -> UserError:
+        least_s = min(version.least_s for version in (asked_version, runs))
         hints = ["fewer with --workload NAME or --arm NAME"]
-        if runs is not whole:
+        if runs is not asked_version:
             hints.insert(
                 0,
                 f"or all of the short version with --short --budget {budget_text(runs.minimum_s)}",
@@ -325,7 +333,7 @@ class Planner:
             f"the budget is too small for suite `{runs.suite.suite}`: it holds not even one "
             "comparison",
             expected=f"at least {duration_text(least_s)}, which is {runs.minimum} blocks of the "
-            f"smallest; all take {duration_text(whole.minimum_s)}",
+            f"smallest; all take {duration_text(asked_version.minimum_s)}",
             actual=duration_text(request.budget_s or 0.0),
             fix=f"give it --budget {budget_text(least_s)} or more; {'; '.join(hints)}",
         )
@@ -341,51 +349,58 @@ def _kept(version: _Version, budget_s: float, machine: MachineLimits) -> list[st
     return cut.kept(version.suite, version.groups, costs, budget_s, beyond)
 
 
-def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
+def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
     """The cells of the workloads, arms and comparisons that were asked for; all where none was
     named."""
-    for kind, wanted, known in (
+    for kind, names, known_names in (
         ("workload", request.workloads, [workload.name for workload in suite.workloads]),
         ("arm", request.arms, [arm.name for arm in suite.arms]),
     ):
-        for name in wanted:
-            if name not in known:
+        for name in names:
+            if name not in known_names:
                 raise not_one_of(
-                    f"suite `{suite.suite}` has no {kind} `{name}`", name, known, where=f"--{kind}"
+                    f"suite `{suite.suite}` has no {kind} `{name}`",
+                    name,
+                    known_names,
+                    where=f"--{kind}",
                 )
     _check_levels(suite, request.at)
     factors = _factors(request.at)
-    held = None if request.comparisons is None else set(request.comparisons)
-    left = tuple(
+    comparison_keys = None if request.comparisons is None else set(request.comparisons)
+    chosen_cells = tuple(
         cell
-        for cell in found
+        for cell in all_cells
         if (not request.workloads or cell.workload.name in request.workloads)
         and (not request.arms or cell.arm.name in request.arms)
         and all(named_level(name, cell.factors[name]) in request.at for name in factors)
-        and (held is None or cell.comparison in held)
+        and (comparison_keys is None or cell.comparison in comparison_keys)
     )
-    if not left:
+    if not chosen_cells:
         raise UserError(
             f"suite `{suite.suite}` excludes these workloads and levels for these arms",
             fix="leave out --workload, --arm or --at",
         )
-    return renumbered(left) if len(left) < len(found) else left
+    return renumbered(chosen_cells) if len(chosen_cells) < len(all_cells) else chosen_cells
 
 
 def _factors(at: tuple[str, ...]) -> frozenset[str]:
     """The names of the factors of which levels were asked for."""
-    return frozenset(asked.partition("=")[0] for asked in at)
+    return frozenset(level.partition("=")[0] for level in at)
 
 
 def _check_levels(suite: Suite, at: tuple[str, ...]) -> None:
     """Raises UserError for a level that the suite has not."""
-    known = [named_level(name, level) for name, levels in suite.factors.items() for level in levels]
-    for asked in at:
-        if asked not in known:
+    known_levels = [
+        named_level(name, level) for name, levels in suite.factors.items() for level in levels
+    ]
+    for level in at:
+        if level not in known_levels:
             raise UserError(
                 f"suite `{suite.suite}` has no such level of a factor",
                 where="--at",
-                expected="one of " + ", ".join(known) if known else "no --at: it has no factors",
-                actual=asked,
-                fix=did_you_mean(asked, known),
+                expected="one of " + ", ".join(known_levels)
+                if known_levels
+                else "no --at: it has no factors",
+                actual=level,
+                fix=did_you_mean(level, known_levels),
             )

@@ -51,10 +51,10 @@ def check(cells: Sequence[Cell], kind: HostKind, where: str) -> None:
 
 def flag(side: Side, worker: Worker) -> str:
     """What an arm's profile is shown with."""
-    told = _told(worker)
+    shared = _told(worker)
     return (
         "on the shared host: "
-        f"{told['forced'] if told else 'its worker does not say what it forces'}"
+        f"{shared['forced'] if shared else 'its worker does not say what it forces'}"
     )
 
 
@@ -63,8 +63,8 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
         worker = workers.get(side.middleware)
         if worker is None or worker.description is None:
             continue
-        told = _told(worker)
-        if told is None:
+        shared = _told(worker)
+        if shared is None:
             yield (
                 f"{side.middleware} does not keep to the loopback interface and to names of its "
                 "own on a shared host"
@@ -72,17 +72,17 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
             continue
         if side.profile.text is None and not worker.has_profile(side.profile.name):
             continue  # refused with its line, as on every other machine
-        without = dict(told.get("without", ()))
+        without = dict(shared.get("without", ()))
         for name in daemons(side, worker):
             if name in without:
                 yield f"{side.middleware} has no daemon {name} on a shared host: {without[name]}"
 
 
 def _too_large(cell: Cell, workers: Workers) -> Iterator[str]:
-    wanted, free = shared_memory_bytes(cell, workers), free_bytes()
-    if wanted > free:
+    needed_bytes, free = shared_memory_bytes(cell, workers), free_bytes()
+    if needed_bytes > free:
         yield (
-            f"it takes about {-(-wanted // MIB)} MiB of /dev/shm, where {free // MIB} MiB are free"
+            f"it takes about {-(-needed_bytes // MIB)} MiB of /dev/shm, where {free // MIB} MiB are free"
         )
 
 
@@ -93,11 +93,11 @@ def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
     total = 0
     for process, side in cell.sides.items():
         worker = workers.get(side.middleware)
-        told = None if worker is None else _memory(side, worker)
-        if told is None:
+        shared = None if worker is None else _memory(side, worker)
+        if shared is None:
             continue
-        total += int(side.modes.get(POOL_MODE, told["process_bytes"]))
-        if told["histories"]:
+        total += int(side.modes.get(POOL_MODE, shared["process_bytes"]))
+        if shared["histories"]:
             total += sum(
                 queue_bytes(e) for e in cell.endpoints if e.process == process and e.writes
             )

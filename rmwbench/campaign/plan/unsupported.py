@@ -98,12 +98,12 @@ def _real_time(cell: Cell) -> str | None:
 def _in_pieces(cell: Cell) -> str | None:
     """Why the two of a pair cannot read each other's messages: who does not serialise a message
     carries its payload as one, and ROS 2 in pieces."""
-    found = next((e.type for e in cell.endpoints if e.type.piece_bytes is not None), None)
+    piecewise = next((e.type for e in cell.endpoints if e.type.piece_bytes is not None), None)
     layers = {name.partition("/")[0] == LAYER for name in cell.middlewares}
-    if found is None or len(layers) == 1:
+    if piecewise is None or len(layers) == 1:
         return None
     return (
-        f"{' and '.join(cell.middlewares)} do not read each other's {found.name}: {LAYER} alone "
+        f"{' and '.join(cell.middlewares)} do not read each other's {piecewise.name}: {LAYER} alone "
         "serialises its transforms, others carry their numbers as one array"
     )
 
@@ -114,8 +114,8 @@ def left_out(arms: Iterable[Arm]) -> dict[str, str]:
     that is not `optional` keeps its place, so that preflight says what to build."""
     arms = list(arms)
     names = {name for arm in arms for name in arm.middlewares}
-    found = find_workers(names) if names else {}
-    reasons = {name: why_not_ready(name, found) for name in names}
+    workers = find_workers(names) if names else {}
+    reasons = {name: why_not_ready(name, workers) for name in names}
     absent = {
         arm.name: reason
         for arm in arms
@@ -132,7 +132,9 @@ def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     for number, reason in reasons.items():
         cell = plan.cell(number)
         places.setdefault((cell.arm.name, reason), []).append(cell.comparison)
-    return [f"{arm} in {few(found)}: {reason}" for (arm, reason), found in places.items()]
+    return [
+        f"{arm} in {few(comparisons)}: {reason}" for (arm, reason), comparisons in places.items()
+    ]
 
 
 def few(names: Sequence[str]) -> str:
@@ -142,20 +144,20 @@ def few(names: Sequence[str]) -> str:
 
 
 def check_arms_left(
-    kept: Sequence[str], absent: Mapping[str, str], where: str, added: Collection[str] = ()
+    arms_left: Sequence[str], absent: Mapping[str, str], where: str, added: Collection[str] = ()
 ) -> None:
     """Raises UserError where every arm is left out, or every one that the command line `added`,
     with each reason once."""
-    if kept and not (added and absent.keys() >= {*added}):
+    if arms_left and not (added and absent.keys() >= {*added}):
         return
     arms_of: dict[str, list[str]] = {}
     for arm, reason in absent.items():
-        if kept and arm not in added:
+        if arms_left and arm not in added:
             continue
         arms_of.setdefault(reason, []).append(arm)
     reasons = "; ".join(f"{few(arms)}: {reason}" for reason, arms in arms_of.items())
-    what = "no arm that was added" if kept else "no arm of this suite"
-    raise UserError(f"{what} can be run here", where=where, actual=reasons)
+    missing = "no arm that was added" if arms_left else "no arm of this suite"
+    raise UserError(f"{missing} can be run here", where=where, actual=reasons)
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
@@ -223,7 +225,7 @@ def _reason(answer: str) -> str:
 def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tuple[str, str]]:
     """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in
     the cell needs them."""
-    place = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
+    process_of = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
     host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
     mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
     for endpoint in mine:
@@ -239,7 +241,7 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
             if qos.get(name):
                 yield name, f"{whose} asks for it"
         for peer in endpoint.peers:
-            near = place[peer] == endpoint.process
+            near = process_of[peer] == endpoint.process
             yield (
                 ("intra_process", f"{whose} has a peer in its process")
                 if near

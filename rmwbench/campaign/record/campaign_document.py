@@ -86,7 +86,7 @@ def _cell_row(
                 side, workers[side.middleware]
             )
     if wishes := of_cell(cell, workers, kernels):
-        definition["ungranted"] = [one.document() for one in wishes]
+        definition["ungranted"] = [wish.document() for wish in wishes]
     definition["flags"] = _flags(cell, workers, kernels, shared=shared)
     described = [workers[side.middleware].description or {} for side in sides]
     return {
@@ -94,9 +94,9 @@ def _cell_row(
         "workload": cell.workload.name,
         "arm": cell.arm.name,
         "middleware": _joined(side.middleware for side in sides),
-        "layer": _joined(one["layer"] for one in described),
-        "version": _joined(one["version"] for one in described),
-        "release_date": oldest(one["release_date"] for one in described),
+        "layer": _joined(description["layer"] for description in described),
+        "version": _joined(description["version"] for description in described),
+        "release_date": oldest(description["release_date"] for description in described),
         "profile": _joined(side.profile.name for side in sides),
         "factors": json.dumps(dict(cell.factors)),
         "definition": json.dumps(definition),
@@ -108,13 +108,13 @@ def _flags(
 ) -> list[str]:
     """What every trial of a cell is shown with, each once: of its sides' profiles, then its own."""
     own = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
-    found = [(side, forced(side, worker)) for side, worker in own]
-    found += [
-        (side, one.text) for side, worker in own for one in of_side(cell, side, worker, kernels)
+    notes = [(side, forced(side, worker)) for side, worker in own]
+    notes += [
+        (side, wish.text) for side, worker in own for wish in of_side(cell, side, worker, kernels)
     ]
-    found += [(side, text) for side, _ in own for text in file_flags(side)]
-    found += [(side, flag(side, worker)) for side, worker in own if shared]
-    flags = [f"{side.profile.name}*: {text}" for side, text in found if text]
+    notes += [(side, text) for side, _ in own for text in file_flags(side)]
+    notes += [(side, flag(side, worker)) for side, worker in own if shared]
+    flags = [f"{side.profile.name}*: {text}" for side, text in notes if text]
     flags += [TRACED] if cell.sampling.traced else []
     flags += [UNTIMED] if cell.sampling.allocations else []
     flags += ["; ".join(cell.real.told())] if cell.real is not None else []
@@ -128,8 +128,8 @@ def _is_run(cell: Cell) -> bool:
 
 def oldest(dates: Iterable[str | None]) -> str | None:
     """None where one of them is not known, which might be older."""
-    known = list(dates)
-    return None if None in known else min(filter(None, known))
+    all_dates = list(dates)
+    return None if None in all_dates else min(filter(None, all_dates))
 
 
 def _joined(words: Iterable[str]) -> str:

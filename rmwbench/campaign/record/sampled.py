@@ -65,17 +65,20 @@ def counters(outcome: TrialOutcome) -> Iterator[Row]:
         if edges_there := _edges(outcome.sampling.sampled_at.get(host, document)):
             for edge in of_the_trial(outcome, host, *edges_there):
                 yield from _of_host(host, edge)
-    for name, found in _machines(outcome, document).items():
-        yield from _machine(name, found)
+    for name, sampled in _machines(outcome, document).items():
+        yield from _machine(name, sampled)
 
 
 def _machines(outcome: TrialOutcome, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Machine → what the sampler on it said: one, but where the hosts are machines of their own."""
-    there = outcome.sampling.sampled_at
-    if outcome.order.cell.real is None or not there:
+    document_of_host = outcome.sampling.sampled_at
+    if outcome.order.cell.real is None or not document_of_host:
         return {MACHINE: document}
-    first = next(iter(there))
-    return {MACHINE if host == first else f"{MACHINE}@{host}": one for host, one in there.items()}
+    first = next(iter(document_of_host))
+    return {
+        MACHINE if host == first else f"{MACHINE}@{host}": document
+        for host, document in document_of_host.items()
+    }
 
 
 def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
@@ -84,8 +87,8 @@ def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
             is_time = key.endswith("_ns")
             counter = f"processor.{key.removesuffix('_ns')}" if is_time else key
             yield _row(name, MACHINE, counter, "ns" if is_time else "count", edge["at"], value)
-    for sensor, found in document.get("energy", {}).items():
-        yield _row(name, MACHINE, f"energy.{sensor}", "J", "window", found["joules"])
+    for sensor, reading in document.get("energy", {}).items():
+        yield _row(name, MACHINE, f"energy.{sensor}", "J", "window", reading["joules"])
 
 
 def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
@@ -109,24 +112,24 @@ def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _process(
     outcome: TrialOutcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]
 ) -> Iterator[Row]:
-    found = [edge["processes"].get(name) for edge in edges]
-    begin, end = found
+    readings = [edge["processes"].get(name) for edge in edges]
+    begin, end = readings
     role = (end or begin)["role"]
     accounts_itself = role == WORKER and name in outcome.sampling.collected
-    shown = role_of(outcome, name) if role == WORKER else role
+    process_role = role_of(outcome, name) if role == WORKER else role
     if end is None:
         # It ended within the window and took its counters along: what stood at the beginning says
         # that it was there, so that no sum over its like stands without it.
         for key, (counter, unit) in _OF_PROCESS.items():
             if key in begin:
-                yield _row(name, shown, counter, unit, edges[0]["at"], begin[key])
+                yield _row(name, process_role, counter, unit, edges[0]["at"], begin[key])
         return
     for key, (counter, unit) in _OF_PROCESS.items():
         if key not in end or (accounts_itself and counter in _OWN_ACCOUNT):
             continue
         for at, reading in zip(_ENDS, (begin if begin is not None else {key: 0}, end), strict=True):
             if key in reading:
-                yield _row(name, shown, counter, unit, at, reading[key])
+                yield _row(name, process_role, counter, unit, at, reading[key])
     for edge in edges:
         drops = [
             socket["drops"]
@@ -134,23 +137,23 @@ def _process(
             if socket.get("process") == name and "drops" in socket
         ]
         if drops:
-            yield _row(name, shown, "socket_drops", "count", edge["at"], sum(drops))
+            yield _row(name, process_role, "socket_drops", "count", edge["at"], sum(drops))
     if not accounts_itself:
-        yield _row(name, shown, "threads", "count", "end", end.get("threads"))
+        yield _row(name, process_role, "threads", "count", "end", end.get("threads"))
         memory = document["memory"].get(name, {})
         for key in ("rss", "pss", "peak_rss", "virtual"):
-            yield _row(name, shown, key, "bytes", "end", memory.get(f"{key}_bytes"))
+            yield _row(name, process_role, key, "bytes", "end", memory.get(f"{key}_bytes"))
         if "shared_segments" in memory:
             for key in ("rss", "pss"):
                 total = sum(segment[f"{key}_bytes"] for segment in memory["shared_segments"])
-                yield _row(name, shown, f"shared_{key}", "bytes", "end", total)
+                yield _row(name, process_role, f"shared_{key}", "bytes", "end", total)
     threads: dict[tuple[str, str], int] = {}
     for thread in document.get("threads", {}).get(name, []):
         for key, counter in (("cpu_ns", "cpu"), ("run_delay_ns", "run_delay")):
-            place = (thread["name"], counter)
-            threads[place] = threads.get(place, 0) + thread[key]
+            thread_counter = (thread["name"], counter)
+            threads[thread_counter] = threads.get(thread_counter, 0) + thread[key]
     for (thread_name, counter), value in threads.items():
-        yield _row(name, shown, f"thread.{thread_name}.{counter}", "ns", "window", value)
+        yield _row(name, process_role, f"thread.{thread_name}.{counter}", "ns", "window", value)
 
 
 def _row(process: str, role: str, counter: str, unit: str, at: str, value: float | None) -> Row:
@@ -169,25 +172,25 @@ def _row(process: str, role: str, counter: str, unit: str, at: str, value: float
 def cpu_by_role(outcome: TrialOutcome) -> dict[str, int]:
     """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of
     `harness`."""
-    found: dict[str, int] = {}
+    cpu_ns: dict[str, int] = {}
     if outcome.sampling.own_cpu_ns is not None:
-        found[HARNESS] = outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
+        cpu_ns[HARNESS] = outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
     if outcome.sampling.link_cpu_ns is not None:
-        found[HARNESS] = (
-            found.get(HARNESS, 0)
+        cpu_ns[HARNESS] = (
+            cpu_ns.get(HARNESS, 0)
             + outcome.sampling.link_cpu_ns[1]
             - outcome.sampling.link_cpu_ns[0]
         )
     if outcome.network.cross_traffic_cpu_ns:
-        found[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
+        cpu_ns[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
     edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
     if not edges:
-        return found
+        return cpu_ns
     for name, end in edges[1]["processes"].items():
         used = end["cpu_ns"] - edges[0]["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
         role = role_of(outcome, name) if end["role"] == WORKER else end["role"]
-        found[role] = found.get(role, 0) + used
-    return found
+        cpu_ns[role] = cpu_ns.get(role, 0) + used
+    return cpu_ns
 
 
 def ended(document: Mapping[str, Any]) -> bool:
@@ -212,9 +215,17 @@ def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
     for name in ("p50", "p99", "max"):
         if canary[f"{name}_ns"] is not None:
             yield _probe(f"canary_{name}", "ns", canary[f"{name}_ns"])
-    watched = [one for one in canary["processors"].values() if one["count"] >= FEWEST_WAKE_UPS]
+    watched = [
+        processor
+        for processor in canary["processors"].values()
+        if processor["count"] >= FEWEST_WAKE_UPS
+    ]
     for name in ("late", "stalled") if watched else ():
-        yield _probe(f"canary_{name}", "fraction", max(one[name] / one["count"] for one in watched))
+        yield _probe(
+            f"canary_{name}",
+            "fraction",
+            max(processor[name] / processor["count"] for processor in watched),
+        )
 
 
 def _probe(name: str, unit: str, value: float) -> Row:
@@ -230,9 +241,9 @@ def events(outcome: TrialOutcome) -> Iterator[Row]:
     if outcome.network.shared_host:
         reasons.setdefault("interfaces", NOT_OURS)
     time_ns = outcome.times.window.end_ns if outcome.times.window else outcome.times.begun_ns
-    for what, why in reasons.items():
+    for quantity, why in reasons.items():
         if why != "not asked":
-            text = f"{what}: {why}" if what else why
+            text = f"{quantity}: {why}" if quantity else why
             yield {"time_ns": time_ns, "process": "sampler", "event": "no_data", "text": text}
 
 
@@ -291,6 +302,6 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
 def schedule(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """Columns of the table `schedule`; without rows where it was not asked for or may not be
     read."""
-    found = ((document or {}).get("schedule") or {}).get("events", [])
+    switches = ((document or {}).get("schedule") or {}).get("events", [])
     names = ("time_ns", "process", "thread", "event")
-    return {name: [event[place] for event in found] for place, name in enumerate(names)}
+    return {name: [event[index] for event in switches] for index, name in enumerate(names)}

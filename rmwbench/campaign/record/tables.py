@@ -74,8 +74,8 @@ def trial_tables(
         "leftovers": outcome.beside.leftovers,
     }
     small["counters"] += outcome.network.counters
-    for left in outcome.beside.left:
-        small["counters"] += left.counters()
+    for feature_rows in outcome.beside.left:
+        small["counters"] += feature_rows.counters()
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows])
         for name, rows in small.items()
@@ -114,8 +114,8 @@ def _endpoints(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     cell, seed = outcome.order.cell, outcome.order.seed
     for endpoint in cell.endpoints:
         wire = endpoint.wire(cell.arm, seed)
-        kept = ("qos", "touch", "loan", "publish_mode", "wait", "take", "arrival")
-        asked = {key: wire[key] for key in kept if key in wire}
+        setting_names = ("qos", "touch", "loan", "publish_mode", "wait", "take", "arrival")
+        settings = {key: wire[key] for key in setting_names if key in wire}
         life = endpoint.life
         granted = outcome.endpoints.granted.get(endpoint.endpoint)
         yield {
@@ -127,7 +127,7 @@ def _endpoints(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
             "topic": endpoint.topic,
             "type": endpoint.type.name,
             "payload_bytes": endpoint.type.payload_bytes,
-            "asked": json.dumps(asked),
+            "asked": json.dumps(settings),
             "granted": None if granted is None else json.dumps(granted),
             "matches": outcome.endpoints.matched.get(endpoint.endpoint),
             "peers": json.dumps(endpoint.peers),
@@ -151,8 +151,8 @@ def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
     yield from outcome.network.cross_traffic
     for at, by_host in outcome.network.traffic.items():
-        for host, found in by_host.items():
-            yield from _interfaces(host, own_interfaces(outcome, found), at)
+        for host, interfaces in by_host.items():
+            yield from _interfaces(host, own_interfaces(outcome, interfaces), at)
     for process, reply in outcome.sampling.collected.items():
         yield from _collected(outcome, process, reply)
     if outcome.sampling.sampled is None:
@@ -248,14 +248,14 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
             if arrival is None:
                 continue  # a service owes what its clients asked: no schedule says how much
-            told = schedule_of(outcome, endpoint)
+            own_window = schedule_of(outcome, endpoint)
             # Who never told how many it left did not send what its schedule had besides.
-            left = (
-                planned(arrival, told.end_ns - told.start_ns) - len(section.rows)
+            unsent = (
+                planned(arrival, own_window.end_ns - own_window.start_ns) - len(section.rows)
                 if stuck
                 else never_sent
             )
-            yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
+            yield _never_sent(section, arrival, unsent, own_window.start_ns, own_window.steady_ns)
 
 
 def _recorded_sent(section: RecordSection) -> dict[str, np.ndarray]:
@@ -316,11 +316,11 @@ def _received(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
 
 def _left(outcome: TrialOutcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
     """Table → columns of what features beside the trial left."""
-    found: dict[str, list[Mapping[str, np.ndarray]]] = {}
-    for left in outcome.beside.left:
-        for table, columns in left.columns():
-            found.setdefault(table, []).append(columns)
-    return found
+    parts_of_table: dict[str, list[Mapping[str, np.ndarray]]] = {}
+    for feature_rows in outcome.beside.left:
+        for table, columns in feature_rows.columns():
+            parts_of_table.setdefault(table, []).append(columns)
+    return parts_of_table
 
 
 def _spans(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
@@ -335,21 +335,21 @@ def frames_columns(
     """Columns of shape (frames,) of the table `frames` from records of `switch.RECORD`; `hosts`,
     `interfaces`: of each port, and no frame leaves the network of the interface's name. Absent
     times and destinations are masked: 0 and 65535 in the log."""
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")
     }
-    found |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}
-    found["from_host"] = _words(frames["from_port"], hosts)
-    found["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
-    found["interface"] = _words(frames["from_port"], interfaces)
-    found["verdict"], found["class"] = (
+    columns |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}
+    columns["from_host"] = _words(frames["from_port"], hosts)
+    columns["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
+    columns["interface"] = _words(frames["from_port"], interfaces)
+    columns["verdict"], columns["class"] = (
         _words(frames["verdict"], VERDICTS),
         _words(frames["class"], CLASSES),
     )
-    found |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
+    columns |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
     up, down = ((frames["flags"] & ENDED[way]) != 0 for way in ("up", "down"))
-    found["direction"] = _words(down, ("up", "down"), absent=~(up | down))
-    return found | {"attempts": frames["attempts"]}
+    columns["direction"] = _words(down, ("up", "down"), absent=~(up | down))
+    return columns | {"attempts": frames["attempts"]}
 
 
 def _words(numbers: np.ndarray, words: Sequence[str], absent: np.ndarray | None = None) -> pa.Array:

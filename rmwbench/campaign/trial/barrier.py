@@ -44,12 +44,12 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     for `match_s` each. Raises WorkerFailed where a worker ends or refuses."""
     cell = outcome.order.cell
     probes = _Probes(cell)
-    wanted = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
+    pairs = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
 
     def missing() -> set[Pair]:
         take_events(outcome, crew)
         heard = (e for e in outcome.events if e["event"] == "first_message")
-        return wanted - {(e["endpoint"], e["writer"]) for e in heard}
+        return pairs - {(e["endpoint"], e["writer"]) for e in heard}
 
     begun = time.monotonic()
     deadline = begun + cell.timeline.match_s
@@ -62,18 +62,18 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
         while missing() and (rest_s := again - time.monotonic()) > 0:
             crew.turn(rest_s)
     if silent and not cell.may_be_silent:
-        note_flag(outcome, _not_heard(cell, silent, len(wanted)))
-    _settle(outcome, crew, probes, wanted - silent, time.monotonic() - begun)
+        note_flag(outcome, _not_heard(cell, silent, len(pairs)))
+    _settle(outcome, crew, probes, pairs - silent, time.monotonic() - begun)
 
 
 def _not_heard(cell: Cell, silent: Collection[Pair], of: int) -> Reason:
     reader, writer = min(silent)
-    others = len(silent) - 1
+    more_pairs = len(silent) - 1
     text = (
         f"not_heard: endpoint {reader} heard nothing from endpoint {writer} within "
         f"{cell.timeline.match_s:g} s, though both are matched"
     )
-    text += f", and so with {others} more of {of} pairs" if others else ""
+    text += f", and so with {more_pairs} more of {of} pairs" if more_pairs else ""
     return Reason(Code.NOT_HEARD, text)
 
 
@@ -96,8 +96,8 @@ class _Probes:
         for number in origins:
             by_process.setdefault(self._endpoints[number].process, []).append(number)
         limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
-        asked = {name: ("probe", {"endpoints": them}) for name, them in by_process.items()}
-        for name, reply in crew.ask(asked, limit_s).items():
+        commands = {name: ("probe", {"endpoints": numbers}) for name, numbers in by_process.items()}
+        for name, reply in crew.ask(commands, limit_s).items():
             # a worker from before they were counted sent them all, or refused
             before = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
             self.sent |= {int(n): count for n, count in reply.get("sent", before).items()}
@@ -154,12 +154,16 @@ def _settle(
     deadline = time.monotonic() + outcome.order.cell.timeline.match_s
     quiet_s = max(timeouts.PROBES_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * first_s)
     try:
-        left = _heard(outcome, crew, expect, quiet_s, deadline)
-        if more := {p: expect[p] for p in left if _repeats(outcome, p) and not left[p].has_last}:
+        incomplete = _heard(outcome, crew, expect, quiet_s, deadline)
+        if more := {
+            p: expect[p] for p in incomplete if _repeats(outcome, p) and not incomplete[p].has_last
+        }:
             names = outcome.order.cell.middlewares
             longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
             again = _heard(outcome, crew, more, longest_s, deadline)
-            left = {pair: found for pair, found in left.items() if pair not in more} | again
+            incomplete = {
+                pair: probes_left for pair, probes_left in incomplete.items() if pair not in more
+            } | again
     except WorkerFailed as failed:
         if (failed.error or {}).get("kind") != "unsupported":
             raise
@@ -167,17 +171,17 @@ def _settle(
         note_flag(outcome, Reason(Code.PROBES_OUTSTANDING, f"probes_outstanding: {text}"))
         return
     outstanding: list[Pair] = []
-    for pair, found in sorted(left.items()):
-        if found.coming or (_repeats(outcome, pair) and not found.has_last):
+    for pair, probes_left in sorted(incomplete.items()):
+        if probes_left.coming or (_repeats(outcome, pair) and not probes_left.has_last):
             outstanding.append(pair)
         else:
             reader, writer = pair
-            lost = expect[pair] - found.heard
+            lost = expect[pair] - probes_left.heard
             note(outcome, _process(outcome, reader), "probes_lost", endpoint=reader,
                  writer=writer, value=lost)  # fmt: skip
     if outstanding:
         reader, writer = outstanding[0]
-        behind = expect[reader, writer] - left[reader, writer].heard
+        behind = expect[reader, writer] - incomplete[reader, writer].heard
         text = (
             f"probes_outstanding: the window began though {counted(behind, 'probe')} from endpoint "
             f"{writer} to endpoint {reader} may still have been under way"
@@ -199,10 +203,12 @@ def _heard(
     rest_s = max(0.0, deadline - time.monotonic())
     ns: Callable[[float], int] = lambda seconds: round(seconds * 1e9)  # noqa: E731
     fields = {"timeout_ns": ns(rest_s), "quiet_ns": ns(quiet_s)}
-    asked = {name: ("settle", {"expect": them, **fields}) for name, them in by_process.items()}
-    left = {}
+    commands = {
+        name: ("settle", {"expect": expected, **fields}) for name, expected in by_process.items()
+    }
+    incomplete = {}
     limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
-    for name, reply in crew.ask(asked, rest_s + limit_s).items():
+    for name, reply in crew.ask(commands, rest_s + limit_s).items():
         for reader, writers in reply["heard"].items():
             for writer, probes in writers.items():
                 pair = int(reader), int(writer)
@@ -214,8 +220,8 @@ def _heard(
                     )
                 if probes["count"] < expect[pair]:
                     has_last = probes["seen"] >= expect[pair]
-                    left[pair] = _Left(probes["count"], has_last, not reply["quiet"])
-    return left
+                    incomplete[pair] = _Left(probes["count"], has_last, not reply["quiet"])
+    return incomplete
 
 
 def _slowest_bps(cell: Cell) -> float:
@@ -261,14 +267,14 @@ def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
             name: crew.post(name, "open", fields_of(outcome, crew, workers, name))
             for name in present
         }
-        crew.gather(opened.values(), answer_s, take=lambda one: take_opened(outcome, one))
+        crew.gather(opened.values(), answer_s, take=lambda opening: take_opened(outcome, opening))
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(created, answer_s, take=lambda one: take_created(outcome, one))
+        crew.gather(created, answer_s, take=lambda creating: take_created(outcome, creating))
     try:
         with step(outcome, "match"):
             _match(outcome, crew, matching, time.monotonic() + timeout_s)
@@ -315,15 +321,15 @@ def take_created(outcome: TrialOutcome, posted: Posted) -> None:
 
 def take_matched(outcome: TrialOutcome, posted: Posted) -> None:
     process, reply = posted.worker.process, posted.take()
-    for endpoint, found in reply.get("endpoints", {}).items():
-        outcome.endpoints.matched[int(endpoint)] = found["matched"]
+    for endpoint, match in reply.get("endpoints", {}).items():
+        outcome.endpoints.matched[int(endpoint)] = match["matched"]
         note(
             outcome,
             process,
             "matched",
-            found["time_ns"],
+            match["time_ns"],
             endpoint=int(endpoint),
-            value=found["matched"],
+            value=match["matched"],
         )
 
 
@@ -361,11 +367,11 @@ def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadl
 
 def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
     for host, far in crew.hosts.remote.items():
-        if found := far.answer(far.post("traffic")):
-            outcome.network.traffic.setdefault(at, {})[host] = found
+        if traffic := far.answer(far.post("traffic")):
+            outcome.network.traffic.setdefault(at, {})[host] = traffic
     for host in crew.hosts:
         here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
         pid = next((worker.pid for worker in here if worker.pid is not None), None)
-        found = devices.carried(pid) if pid is not None else None
-        if found is not None:
-            outcome.network.traffic.setdefault(at, {})[host] = found
+        traffic = devices.carried(pid) if pid is not None else None
+        if traffic is not None:
+            outcome.network.traffic.setdefault(at, {})[host] = traffic

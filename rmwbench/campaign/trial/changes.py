@@ -36,12 +36,12 @@ from rmwbench.suite.timeline import to_ns
 Take = Callable[[Posted], None]
 
 
-def start_fields(told: TrialWindow, cell: Cell) -> dict[str, Any]:
-    """The times of a `start`, and which threads send; `told` is on the worker's clock."""
+def start_fields(window: TrialWindow, cell: Cell) -> dict[str, Any]:
+    """The times of a `start`, and which threads send; `window` is on the worker's clock."""
     return {
-        "at_ns": told.start_ns,
-        "steady_ns": told.steady_ns,
-        "end_ns": told.end_ns,
+        "at_ns": window.start_ns,
+        "steady_ns": window.steady_ns,
+        "end_ns": window.end_ns,
         "grace_ns": round(cell.timeline.grace_s * 1e9),
         "schedule": cell.workload.schedule,
     }
@@ -154,10 +154,10 @@ class Changes:
     def _kill_daemons(self) -> list[str]:
         """Kills those that the workload names; their labels."""
         cell = self._outcome.order.cell
-        which = cell.workload.daemons_end
+        daemons = cell.workload.daemons_end
         return self._crew.kill_daemons(
-            host=cell.daemons_host if which == "daemons_host" else None,
-            first_only=which == "first",
+            host=cell.daemons_host if daemons == "daemons_host" else None,
+            first_only=daemons == "first",
         )
 
     def _return_daemons(self) -> None:
@@ -200,7 +200,7 @@ class Changes:
             late = {posted.worker.process for posted in owed if posted.cmd != "destroy"}
             if failed.kind != "timeout" or not late <= self._successors | self._may_be_absent:
                 raise
-            self._posted = [one for one in self._posted if one[0].cmd != "destroy"]
+            self._posted = [command for command in self._posted if command[0].cmd != "destroy"]
             for process in late:
                 self._crew.kill(process)
                 self._posted = [
@@ -269,13 +269,13 @@ class Changes:
         )
         # A running schedule owns its publisher, which cannot be asked then: its readers tell of
         # their first message.
-        asked = [
+        readers = [
             e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")
         ]
-        if asked:
+        if readers:
             rest_ns = max(0, self._window.end_ns - time.monotonic_ns())
-            fields = {"timeout_ns": rest_ns, "endpoints": asked}
-            self._post(process, "match", fields, lambda posted: self._matched(posted, asked))
+            fields = {"timeout_ns": rest_ns, "endpoints": readers}
+            self._post(process, "match", fields, lambda posted: self._matched(posted, readers))
 
     def _start_successor(self, process: str) -> None:
         """A new process in the place of one that was killed, in the same host, with whatever that
@@ -285,11 +285,11 @@ class Changes:
         self._starting_successors.add(process)
         self._spawner.spawn(process)
         # Its account of the window begins with itself; what it sends is started when it is there.
-        told = self._outcome.times.windows[process]
+        own_window = self._outcome.times.windows[process]
         self._post(
             process,
             "start",
-            {**start_fields(told, self._outcome.order.cell), "endpoints": []},
+            {**start_fields(own_window, self._outcome.order.cell), "endpoints": []},
             _taken,
         )
 
@@ -308,12 +308,12 @@ class Changes:
             process, "start", fields, lambda posted: take_started(outcome, {process: posted.take()})
         )
 
-    def _matched(self, posted: Posted, asked: list[int]) -> None:
+    def _matched(self, posted: Posted, readers: list[int]) -> None:
         time_ns, process = posted.answered_ns, posted.worker.process
         try:
             reply = posted.take()
         except WorkerFailed as failed:
-            for number in asked:
+            for number in readers:
                 note(
                     self._outcome,
                     process,
@@ -323,16 +323,16 @@ class Changes:
                     text=failed.message,
                 )
             return
-        for number in asked:
-            if found := reply.get("endpoints", {}).get(str(number)):
-                self._outcome.endpoints.matched[number] = found["matched"]
+        for number in readers:
+            if match := reply.get("endpoints", {}).get(str(number)):
+                self._outcome.endpoints.matched[number] = match["matched"]
                 note(
                     self._outcome,
                     process,
                     "matched",
-                    found["time_ns"],
+                    match["time_ns"],
                     endpoint=number,
-                    value=found["matched"],
+                    value=match["matched"],
                 )
 
     def _kill(self, change: Change) -> None:

@@ -77,36 +77,36 @@ def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
 
 
 def held(outcome: TrialOutcome, files: Mapping[str, int]) -> list[Held] | None:
-    """Those that were started and have not finished; None where all of one thread was sent. `files`
-    are the workers' records."""
+    """The endpoints that were started and have not finished; None where all of one thread was sent.
+    `files` are the workers' records."""
     sent = _sent(outcome, files)
     unfinished = outcome.endpoints.started - outcome.endpoints.finished.keys()
     threads: dict[Hashable, list[_OpenSchedule]] = defaultdict(list)
     for endpoint in outcome.order.cell.endpoints:
         if endpoint.endpoint in unfinished:
-            one = _open_schedule(outcome, endpoint, sent.get(endpoint.endpoint))
-            threads[_thread(outcome.order.cell, endpoint)].append(one)
-    if any(all(one.left == 0 for one in thread) for thread in threads.values()):
+            schedule = _open_schedule(outcome, endpoint, sent.get(endpoint.endpoint))
+            threads[_thread(outcome.order.cell, endpoint)].append(schedule)
+    if any(all(schedule.left == 0 for schedule in thread) for thread in threads.values()):
         return None
-    return [one for thread in threads.values() for one in _of_thread(thread)]
+    return [call for thread in threads.values() for call in _of_thread(thread)]
 
 
-def tell_unfinished(outcome: TrialOutcome, one: Held) -> None:
+def tell_unfinished(outcome: TrialOutcome, call: Held) -> None:
     """An event for the ledger, and a flag; neither of one that has sent all, and only waits."""
-    number = one.endpoint.endpoint
-    outcome.endpoints.unfinished[number] = one.last_seq
-    if one.left == 0:
+    number = call.endpoint.endpoint
+    outcome.endpoints.unfinished[number] = call.last_seq
+    if call.left == 0:
         return
     now_ns = time.monotonic_ns()
-    held_ns = max(0, now_ns - one.since_ns)
-    caller = number if one.behind is None else one.behind
+    held_ns = max(0, now_ns - call.since_ns)
+    caller = number if call.behind is None else call.behind
     text = f"a publish call of endpoint {caller} had not returned after {held_ns / 1e9:.3g} s"
-    if one.behind is not None:
+    if call.behind is not None:
         text += f", and endpoint {number} waited for it on the same thread"
-    if one.left:
-        text += f", and {counted(one.left, 'message')} of its schedule had not been sent"
-    process = one.endpoint.process
-    code = None if one.behind is None else WAITS
+    if call.left:
+        text += f", and {counted(call.left, 'message')} of its schedule had not been sent"
+    process = call.endpoint.process
+    code = None if call.behind is None else WAITS
     note(outcome, process, UNFINISHED, now_ns, endpoint=number, value=held_ns, text=text, code=code)
     note_flag(outcome, Reason(Code.HELD, f"held: {text}"), now_ns, process)
 
@@ -121,12 +121,15 @@ def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
 
 def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[Held]:
     """The one whose call does not return, and those that wait for it."""
-    caller = min((one for one in thread if one.left != 0), key=lambda one: one.due_ns)
-    call = caller.held(max(one.returned_ns for one in thread))
+    caller = min(
+        (schedule for schedule in thread if schedule.left != 0),
+        key=lambda schedule: schedule.due_ns,
+    )
+    call = caller.held(max(schedule.returned_ns for schedule in thread))
     yield call
-    for one in thread:
-        if one is not caller:
-            yield one.held(call.since_ns, behind=caller.endpoint.endpoint)
+    for schedule in thread:
+        if schedule is not caller:
+            yield schedule.held(call.since_ns, behind=caller.endpoint.endpoint)
 
 
 def _open_schedule(
@@ -135,10 +138,10 @@ def _open_schedule(
     own = schedule_of(outcome, endpoint)
     attempted = 0 if rows is None else len(rows)
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
-    left, due_ns, returned_ns = None, own.start_ns, own.start_ns
+    unsent, due_ns, returned_ns = None, own.start_ns, own.start_ns
     if arrival is not None and arrival["kind"] not in WITHOUT:
-        left = max(0, planned(arrival, own.end_ns - own.start_ns) - attempted)
-        if left:
+        unsent = max(0, planned(arrival, own.end_ns - own.start_ns) - attempted)
+        if unsent:
             (due_ns,) = never_sent_due_ns(arrival, own.start_ns, attempted, 1)
     last_seq = None
     if rows is not None and attempted:
@@ -150,17 +153,17 @@ def _open_schedule(
         endpoint=endpoint,
         due_ns=int(clock.to_reference(due_ns)),
         returned_ns=int(clock.to_reference(returned_ns)),
-        left=left,
+        left=unsent,
         last_seq=last_seq,
     )
 
 
 def _sent(outcome: TrialOutcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
-    found: dict[int, np.ndarray] = {}
+    rows_of_endpoint: dict[int, np.ndarray] = {}
     for fd in files.values():
         try:
             sections = records.read(fd, outcome.order.nonce)
         except records.RecordsDamaged:
             continue  # told when the trial's records are taken
-        found |= {s.endpoint: s.rows for s in sections if s.kind == records.SENT}
-    return found
+        rows_of_endpoint |= {s.endpoint: s.rows for s in sections if s.kind == records.SENT}
+    return rows_of_endpoint

@@ -56,7 +56,9 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
     """Ends every worker and daemon in order, then looks what is there: rows of the table
     `leftovers`, and an event per host with all bytes and, as text, how many of each kind."""
     _leave(outcome, crew, crew.living)
-    _leave(outcome, crew, {name: one for name, one in crew.daemons.items() if not one.ended})
+    _leave(
+        outcome, crew, {name: daemon for name, daemon in crew.daemons.items() if not daemon.ended}
+    )
     if outcome.network.shared_host:
         text = f"leftovers: of the shared host's {PLACES[0]} nothing is listed: others use it too"
         note(outcome, crew.hosts.first.name, "problem", text=text)
@@ -79,11 +81,15 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
                     text=f"leftovers: the listing ended with status {statuses[host]}",
                 )
                 continue
-            found = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
-            outcome.beside.leftovers += [row(host, *one) for one in sorted(found)[:MOST_ROWS]]
-            kinds = dict(sorted(Counter(kind for _, kind, _ in found).items()))
+            entries = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
+            outcome.beside.leftovers += [row(host, *entry) for entry in sorted(entries)[:MOST_ROWS]]
+            kinds = dict(sorted(Counter(kind for _, kind, _ in entries).items()))
             note(
-                outcome, host, EVENT, value=sum(size for *_, size in found), text=json.dumps(kinds)
+                outcome,
+                host,
+                EVENT,
+                value=sum(size for *_, size in entries),
+                text=json.dumps(kinds),
             )
     finally:
         for file in files.values():

@@ -82,15 +82,15 @@ def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[
 
 
 def void_reasons(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
-    for where, rows in by_machine(probes):
+    for on_machine, rows in by_machine(probes):
         for reason in machine.voids(rows):
-            yield replace(reason, text=reason.text + where)
+            yield replace(reason, text=reason.text + on_machine)
 
 
 def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
-    for where, rows in by_machine(probes):
+    for on_machine, rows in by_machine(probes):
         for flag in machine.flags(rows):
-            yield replace(flag, text=flag.text + where)
+            yield replace(flag, text=flag.text + on_machine)
 
 
 def note_network(outcome: TrialOutcome, crew: Crew) -> None:
@@ -99,8 +99,8 @@ def note_network(outcome: TrialOutcome, crew: Crew) -> None:
     real = outcome.order.cell.real
     if real is None or real.gang is None:
         return
-    asked = post(crew, "timekeeping")
-    clocks = {host: crew.hosts.remote[host].answer(number) for host, number in asked.items()}
+    posted = post(crew, "timekeeping")
+    clocks = {host: crew.hosts.remote[host].answer(number) for host, number in posted.items()}
     hosts = {
         host: {
             "machine": spot.machine,

@@ -25,14 +25,16 @@ def tell_held(outcome: TrialOutcome) -> None:
     cell = outcome.order.cell
     for event in [e for e in outcome.events if e["event"] == "killed" and e.get("text") == KILLED]:
         mine = {e.endpoint: e for e in cell.endpoints if e.process == event["process"]}
-        held = sum(
+        held_messages = sum(
             int(np.count_nonzero(section.rows["consumed_ns"] == 0))
             for section in outcome.sections
             if section.kind == RECEIVED and section.endpoint in mine
         )
         if any(e.hold_ns for e in mine.values()):
-            event["text"] = f"{KILLED} while holding {held} message{'' if held == 1 else 's'}"
-            if not held:
+            event["text"] = (
+                f"{KILLED} while holding {held_messages} message{'' if held_messages == 1 else 's'}"
+            )
+            if not held_messages:
                 text = (
                     f"killed: {event['process']} held no message at that moment, though its "
                     "consumer keeps each"
@@ -91,9 +93,9 @@ def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
     for endpoint in np.unique(owner):
         mine = steady & (owner == endpoint)
         if mine.any():
-            held = mine & held_up
-            longest_ns = int(waited_ns[held].max()) if held.any() else 0
-            yield int(endpoint), float(held.sum() / mine.sum()), longest_ns
+            held_steady = mine & held_up
+            longest_ns = int(waited_ns[held_steady].max()) if held_steady.any() else 0
+            yield int(endpoint), float(held_steady.sum() / mine.sum()), longest_ns
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,8 @@ def _wake_ups(outcome: TrialOutcome, readers: set[int]) -> int | None:
     total = 0
     for process in processes:
         usage = {
-            one["at"]: one for one in outcome.sampling.collected.get(process, {}).get("usage", [])
+            edge["at"]: edge
+            for edge in outcome.sampling.collected.get(process, {}).get("usage", [])
         }
         edges = [
             usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")

@@ -28,8 +28,8 @@ def scheduling(cell: Cell, process: str) -> Scheduling | None:
     if level is None:
         return None
     usable = sorted(os.sched_getaffinity(0))
-    place = [one.name for one in cell.processes].index(process)
-    processors = (usable[place % len(usable)],) if level.pinned else ()
+    index = [p.name for p in cell.processes].index(process)
+    processors = (usable[index % len(usable)],) if level.pinned else ()
     return Scheduling(PRIORITY if level.fifo else 0, processors, level.locked)
 
 
@@ -87,7 +87,7 @@ class Spawner:
         """Does not wait for its hello. Raises UserError where the program is gone."""
         cell = self._outcome.order.cell
         worker = self._workers[cell.sides[process].middleware]
-        host = next(one.host for one in cell.processes if one.name == process)
+        host = next(p.host for p in cell.processes if p.name == process)
         return self._crew.spawn(
             process,
             worker.executable,

@@ -220,7 +220,7 @@ def _run_in(
                     traffic=traffic,
                     frames=frames,
                     network=network,
-                    features=tuple(one for one in features if one is not None),
+                    features=tuple(feature for feature in features if feature is not None),
                 )
                 _live(outcome, crew, workers, files, beside)
         finally:
@@ -413,7 +413,7 @@ def _result(outcome: TrialOutcome) -> TrialResult:
         return TrialResult(
             order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns
         )
-    found = judged(outcome)
+    judgement = judged(outcome)
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
         machines.flags(outcome.probes),
@@ -426,17 +426,17 @@ def _result(outcome: TrialOutcome) -> TrialResult:
     for flag in itertools.chain.from_iterable(flags):
         note_flag(outcome, flag, end_ns)
     begun = time.monotonic_ns()
-    reason = joined(found.reasons) or None
-    tables = trial_tables(outcome, found.status, reason, list(found.attested))
+    reason = joined(judgement.reasons) or None
+    tables = trial_tables(outcome, judgement.status, reason, list(judgement.attested))
     outcome.times.steps_ns["tables"] = time.monotonic_ns() - begun
     return TrialResult(
         order,
-        found.status,
+        judgement.status,
         reason,
         tables,
         outcome.files,
         outcome.times.steps_ns,
-        found.cause,
-        found.reasons,
-        found.failed_by,
+        judgement.cause,
+        judgement.reasons,
+        judgement.failed_by,
     )

@@ -73,7 +73,7 @@ def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
 
 def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
     """Notes a change of a host's network as an event `network`."""
-    return lambda host, what, done_ns: note(outcome, host, "network", done_ns, text=what)
+    return lambda host, change, done_ns: note(outcome, host, "network", done_ns, text=change)
 
 
 def network_voids(outcome: TrialOutcome) -> Iterator[Reason]:

@@ -40,54 +40,56 @@ def take_sources(outcome: TrialOutcome, sources: FrameSources) -> None:
     window = outcome.times.window
     outcome.beside.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
     outcome.probes += frame_source.probes(outcome.beside.sources)
-    for one in outcome.beside.sources:
-        text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
-        text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""
-        text += f"; LZ4 makes them {one.lz4_ratio:.3g} times smaller" if one.lz4_ratio else ""
+    for source in outcome.beside.sources:
+        text = (
+            f"{source.made} of {source.due} frames, {source.late} of them more than a period late"
+        )
+        text += f", the latest {source.latest_ns / 1e6:.3g} ms" if source.made else ""
+        text += f"; LZ4 makes them {source.lz4_ratio:.3g} times smaller" if source.lz4_ratio else ""
         note(
             outcome,
-            f"frames {one.endpoint}",
+            f"frames {source.endpoint}",
             "source",
             window.end_ns,
-            endpoint=one.endpoint,
+            endpoint=source.endpoint,
             text=text,
         )
 
 
 def source_voids(outcome: TrialOutcome) -> Iterator[Reason]:
-    for one in outcome.beside.sources:
-        if one.ended is not None:
+    for source in outcome.beside.sources:
+        if source.ended is not None:
             yield _source_reason(
-                f"what makes the frames of endpoint {one.endpoint} ended within the trial"
+                f"what makes the frames of endpoint {source.endpoint} ended within the trial"
             )
-        elif one.kept < KEPT_VOID:
+        elif source.kept < KEPT_VOID:
             yield _source_reason(
-                f"the source made {one.made} of the {one.due} frames of endpoint {one.endpoint} "
+                f"the source made {source.made} of the {source.due} frames of endpoint {source.endpoint} "
                 f"that were due in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no "
                 "more processor time for it"
             )
 
 
 def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
-    for one in outcome.beside.sources:
-        late = (one.late + one.due - one.made) / one.due if one.due else 0.0
+    for source in outcome.beside.sources:
+        late = (source.late + source.due - source.made) / source.due if source.due else 0.0
         if late > LATE_FLAG:
             yield _source_reason(
-                f"{100 * late:.2g} % of the frames of endpoint {one.endpoint} were more than a "
+                f"{100 * late:.2g} % of the frames of endpoint {source.endpoint} were more than a "
                 "period late"
             )
-        counters = _source_counters(outcome, one.endpoint)
+        counters = _source_counters(outcome, source.endpoint)
         repeated = counters.get("frames_repeated", 0)
         sent = counters.get("frames_fresh", 0) + repeated
         if sent and repeated / sent > REPEATED_FLAG:
             share = 100 * repeated / sent
             yield _source_reason(
-                f"{share:.2g} % of the messages of endpoint {one.endpoint} had the frame before "
+                f"{share:.2g} % of the messages of endpoint {source.endpoint} had the frame before "
                 "once more"
             )
         if torn := counters.get("frames_torn"):
             yield _source_reason(
-                f"{torn} frames of endpoint {one.endpoint} were overwritten while they were copied"
+                f"{torn} frames of endpoint {source.endpoint} were overwritten while they were copied"
             )
 
 
@@ -97,7 +99,7 @@ def _source_reason(text: str) -> Reason:
 
 def _source_counters(outcome: TrialOutcome, endpoint: int) -> dict[str, int]:
     for reply in outcome.sampling.collected.values():
-        if found := reply.get("endpoints", {}).get(str(endpoint)):
-            counters: dict[str, int] = found.get("counters", {})
+        if account := reply.get("endpoints", {}).get(str(endpoint)):
+            counters: dict[str, int] = account.get("counters", {})
             return counters
     return {}

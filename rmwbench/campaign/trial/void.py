@@ -49,8 +49,8 @@ def _broken(outcome: TrialOutcome) -> list[Reason]:
 
 def kept(outcome: TrialOutcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
-    found = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
-    return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in found]
+    excused = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
+    return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in excused]
 
 
 def _is_kept(outcome: TrialOutcome, reason: Reason) -> bool:
@@ -143,10 +143,10 @@ def _granted(outcome: TrialOutcome) -> Iterator[Reason]:
             pairs.append(("hold_ns", asked.get("hold_ns"), granted.get("hold_ns")))
         if "schedule" in granted:
             pairs.append(("schedule", outcome.order.cell.schedule, granted["schedule"]))
-        for name, wanted, given in pairs:
-            if given != wanted:
+        for name, asked_level, granted_level in pairs:
+            if granted_level != asked_level:
                 yield Reason(
                     Code.GRANTED,
-                    f"granted: endpoint {endpoint.endpoint} asked for {name} {wanted}, was given "
-                    f"{given}",
+                    f"granted: endpoint {endpoint.endpoint} asked for {name} {asked_level}, was given "
+                    f"{granted_level}",
                 )

@@ -132,8 +132,8 @@ def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[
         stuck = None if failed.kind != "timeout" else held(outcome, files)
         if stuck is None:
             raise
-        for one in stuck:
-            tell_unfinished(outcome, one)
+        for call in stuck:
+            tell_unfinished(outcome, call)
 
 
 def drain(
@@ -173,7 +173,7 @@ def drain(
             if any(expect.values()):
                 posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
     crew.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)
-    replies = [(one.worker.process, one.take()) for one in posted]
+    replies = [(command.worker.process, command.take()) for command in posted]
     outcome.times.drained = all(reply["complete"] for _, reply in replies)
     ends = (outcome.clock_of(process).to_reference(reply["time_ns"]) for process, reply in replies)
     outcome.times.drain_end_ns = max(map(int, ends), default=time.monotonic_ns())

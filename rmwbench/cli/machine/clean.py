@@ -43,8 +43,8 @@ def clean(
             f"{stray.marker.pid}"
         )
     directories = remove_directories(dry_run)
-    for place in directories:
-        print(f"{verb} {place}, of hosts of a dead orchestrator")
+    for host_directory in directories:
+        print(f"{verb} {host_directory}, of hosts of a dead orchestrator")
     groups = cgroup.stale() if dry_run else cgroup.remove_stale()
     for group in groups:
         print(f"{verb} control group {group}")

@@ -33,8 +33,8 @@ def fix_findings(
     from rmwbench.lab.machine.fixes import KernelFiles, apply, command_of, fixable, steps_of
 
     kernel = KernelFiles()
-    wanted = fixable(findings, only)
-    steps = steps_of(wanted, kernel)
+    to_fix = fixable(findings, only)
+    steps = steps_of(to_fix, kernel)
     if not steps:
         return _end([], as_json, _nothing(findings, only))
     if denied := [step for step in steps if not kernel.may(step)]:
@@ -44,7 +44,7 @@ def fix_findings(
         return NOT_DONE
     outcomes = apply(steps, kernel)
     code = _end(outcomes, as_json, as_typed("`rmwbench doctor --undo` sets it back."))
-    lasting = [one.permanent for one in wanted if one.permanent]
+    lasting = [finding.permanent for finding in to_fix if finding.permanent]
     if lasting:
         _show("For good, as root, what a restart does not undo:", lasting)
     return code
@@ -70,9 +70,9 @@ def _nothing(findings: "Sequence[Finding]", only: Sequence[str]) -> str:
     """Why there is nothing to change: what was asked for by name is good, or only a person can
     change it."""
     by_hand = [
-        f"{one.check}: {one.found}" + (f" (by hand: {one.fix})" if one.fix else "")
-        for one in findings
-        if one.check in only and one.level != "green"
+        f"{finding.check}: {finding.found}" + (f" (by hand: {finding.fix})" if finding.fix else "")
+        for finding in findings
+        if finding.check in only and finding.level != "green"
     ]
     if by_hand:
         return "Nothing that --fix could set: " + "; ".join(by_hand)
@@ -86,9 +86,9 @@ def _by_hand(
 
     if as_json:
         return _end([FixOutcome(step, "not allowed") for step in steps], as_json, "")
-    what = ", ".join(dict.fromkeys(step.target for step in denied))
+    targets = ", ".join(dict.fromkeys(step.target for step in denied))
     _show(
-        f"This user may not change {what}. As root (in a container: on its host):",
+        f"This user may not change {targets}. As root (in a container: on its host):",
         [command_of(step, step.before if back else None, sudo=True) for step in steps],
     )
     return NOT_DONE
@@ -112,26 +112,30 @@ def _agreed(question: str, yes: bool) -> bool:
     return typer.confirm(question, default=False, err=True)
 
 
-def _end(outcomes: "Sequence[FixOutcome]", as_json: bool, told: str) -> int:
+def _end(outcomes: "Sequence[FixOutcome]", as_json: bool, last_line: str) -> int:
     from rmwbench.lab.machine.fixes import SCHEMA, VERSION, command_of
 
-    code = NOT_DONE if any(one.problem for one in outcomes) else DONE
+    code = NOT_DONE if any(outcome.problem for outcome in outcomes) else DONE
     if as_json:
         rows = [
-            {"kind": one.step.kind, "target": one.step.target, "before": one.step.before}
-            | {"value": one.step.value, "problem": one.problem or None}
-            | {"command": command_of(one.step)}
-            for one in outcomes
+            {
+                "kind": outcome.step.kind,
+                "target": outcome.step.target,
+                "before": outcome.step.before,
+            }
+            | {"value": outcome.step.value, "problem": outcome.problem or None}
+            | {"command": command_of(outcome.step)}
+            for outcome in outcomes
         ]
         print_json({"schema": SCHEMA, "version": VERSION, "changes": rows})
         return code
-    for one in outcomes:
-        if one.problem:
-            print(f"{one.step.target}: not set: {one.problem}")
+    for outcome in outcomes:
+        if outcome.problem:
+            print(f"{outcome.step.target}: not set: {outcome.problem}")
         else:
-            print(f"{one.step.target}: done")
-    if told:
-        print(told)
+            print(f"{outcome.step.target}: done")
+    if last_line:
+        print(last_line)
     return code
 
 
@@ -187,19 +191,21 @@ def doctor(
     ] = None,
 ) -> None:
     _check_options(fix=fix, undo=undo, only=bool(only), yes=yes)
-    _check_live(live=live, domain=domain is not None, other=fix or undo)
+    _check_live(live=live, domain=domain is not None, changes=fix or undo)
     if live:
         _live(domain, as_json=as_json)
     if undo:
         raise typer.Exit(undo_fixes(yes=yes, as_json=as_json))
-    found = _checkup()
+    machine_checkup = _checkup()
     if fix:
-        raise typer.Exit(fix_findings(found.findings, only or (), yes=yes, as_json=as_json))
+        raise typer.Exit(
+            fix_findings(machine_checkup.findings, only or (), yes=yes, as_json=as_json)
+        )
     if as_json:
-        print_json(found.document())
+        print_json(machine_checkup.document())
     else:
-        _print(stdout_console(), found.summary, found.findings)
-    raise typer.Exit(1 if found.level == "red" else 0)
+        _print(stdout_console(), machine_checkup.summary, machine_checkup.findings)
+    raise typer.Exit(1 if machine_checkup.level == "red" else 0)
 
 
 def _checkup() -> "Checkup":
@@ -225,8 +231,8 @@ def _check_options(*, fix: bool, undo: bool, only: bool, yes: bool) -> None:
         raise UserError("--yes answers what --fix or --undo asks", expected="one of them besides")
 
 
-def _check_live(*, live: bool, domain: bool, other: bool) -> None:
-    if live and other:
+def _check_live(*, live: bool, domain: bool, changes: bool) -> None:
+    if live and changes:
         raise UserError("--live changes nothing", fix="leave --fix and --undo out")
     if domain and not live:
         raise UserError("--domain says where --live is to look", expected="--live besides")
@@ -236,12 +242,12 @@ def _live(domain: int | None, *, as_json: bool) -> NoReturn:
     """The running system instead of the machine; ends the verb."""
     from rmwbench.robot.live.live_checkup import checkup, summary
 
-    found = checkup(domain)
+    live_checkup = checkup(domain)
     if as_json:
-        print_json(found.document())
+        print_json(live_checkup.document())
     else:
-        _print(stdout_console(), summary(found), found.findings)
-    raise typer.Exit(found.exit_code)
+        _print(stdout_console(), summary(live_checkup), live_checkup.findings)
+    raise typer.Exit(live_checkup.exit_code)
 
 
 def _tools() -> dict[str, dict[str, str]]:
@@ -274,13 +280,13 @@ def _calibration() -> dict[str, Any] | None:
     document = newest(machine.describe())
     if document is None:
         return None
-    made = datetime.strptime(document["created_utc"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    created = datetime.strptime(document["created_utc"], "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     truths, pairs = document["truths"], document["aa"]
     summary = (
         f"recovered {truths['recovered']} of {truths['total']} injected truths, "
         f"A/A declared different in {pairs['different']} of {pairs['total']}"
     )
-    return {"summary": summary, "age_days": (datetime.now(UTC) - made).total_seconds() / 86400}
+    return {"summary": summary, "age_days": (datetime.now(UTC) - created).total_seconds() / 86400}
 
 
 def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> None:

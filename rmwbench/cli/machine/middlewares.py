@@ -50,11 +50,11 @@ def list_all(
 ) -> None:
     if context.invoked_subcommand is not None:
         return
-    found = document()
+    listing = document()
     if as_json:
-        print_json(found)
+        print_json(listing)
     else:
-        _print_list(found)
+        _print_list(listing)
 
 
 def document() -> dict[str, Any]:
@@ -63,12 +63,13 @@ def document() -> dict[str, Any]:
     from rmwbench.lab.middleware.find import status
     from rmwbench.suite.side import bare
 
-    known, workers = recipes(), find_workers()
+    recipe_of, workers = recipes(), find_workers()
     # It is listed once per RMW where it is built, and by its own name where it could be.
-    known |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
-    names = [*known, *(name for name in workers if name not in known)]
+    recipe_of |= {} if any(name.startswith(f"{ros2.NAME}/") for name in workers) else ros2.recipes()
+    names = [*recipe_of, *(name for name in workers if name not in recipe_of)]
     entries = [
-        status(name, known.get(name) or known.get(bare(name)), workers.get(name)) for name in names
+        status(name, recipe_of.get(name) or recipe_of.get(bare(name)), workers.get(name))
+        for name in names
     ]
     return {"schema": SCHEMA, "version": VERSION, "middlewares": entries}
 
@@ -90,15 +91,19 @@ def show(
     entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
     chosen: list[str] = []
     for name in names or entries:
-        found = [one for one in entries if name in (one, one.partition("/")[0])]
-        if not found:
+        matching = [
+            middleware
+            for middleware in entries
+            if name in (middleware, middleware.partition("/")[0])
+        ]
+        if not matching:
             raise not_one_of(f"no middleware is called `{name}`", name, entries)
-        chosen += found
-    wanted = [entries[name] for name in dict.fromkeys(chosen)]
+        chosen += matching
+    shown_entries = [entries[name] for name in dict.fromkeys(chosen)]
     if as_json:
-        print_json({"schema": SCHEMA, "version": VERSION, "middlewares": wanted})
+        print_json({"schema": SCHEMA, "version": VERSION, "middlewares": shown_entries})
     else:
-        _print_whole(wanted)
+        _print_whole(shown_entries)
 
 
 def profile(
@@ -138,9 +143,9 @@ def profile(
     if profile is not None:
         typer.echo(printable(worker.profile(profile)["text"]))
         return
-    for one in worker.description["profiles"]:
-        say(f"=== {one['name']} ({one['format']}) {one.get('summary', '')}".rstrip())
-        typer.echo(printable(one["text"]))
+    for shipped in worker.description["profiles"]:
+        say(f"=== {shipped['name']} ({shipped['format']}) {shipped.get('summary', '')}".rstrip())
+        typer.echo(printable(shipped["text"]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,8 +201,8 @@ def build(options: BuildOptions) -> None:
         chosen, {result.middleware for result in results if not result.problem}
     )
     results += [result for result in problems if result.problem]
-    if there := [result.middleware for result in results if not result.problem]:
-        say(f"built in {duration(took_s)}: {', '.join(there)}")
+    if built := [result.middleware for result in results if not result.problem]:
+        say(f"built in {duration(took_s)}: {', '.join(built)}")
     for result in results:
         if result.problem:
             say(f"{result.middleware}: {result.problem}")
@@ -219,13 +224,13 @@ def build(options: BuildOptions) -> None:
     raise typer.Exit(1 if failed else 0)
 
 
-def _print_list(found: dict[str, Any]) -> None:
+def _print_list(listing: dict[str, Any]) -> None:
     """A line each: a wide table of every capability could not be read."""
     from rmwbench.report.view import Table, Text
 
-    built = [_row(entry) for entry in found["middlewares"] if entry["built"]]
+    built = [_row(entry) for entry in listing["middlewares"] if entry["built"]]
     blocks: list[Block] = [Table(COLUMNS, built), Text("")] if built else []
-    for entry in found["middlewares"]:
+    for entry in listing["middlewares"]:
         if not entry["built"]:
             blocks.append(Text(f"{entry['middleware']} not ready: {entry['reason']}"))
             if entry["command"]:
@@ -255,9 +260,9 @@ def _print_whole(entries: list[dict[str, Any]]) -> None:
     from rmwbench.report.view import Facts, Text
 
     for entry in entries:
-        told = f"{entry['version']}, {_released(entry)}, layer {entry['layer']}"
-        told = told if entry["built"] else f"not ready: {entry['reason']}"
-        title = Text(f"{entry['middleware']} {told}", "strong")
+        headline = f"{entry['version']}, {_released(entry)}, layer {entry['layer']}"
+        headline = headline if entry["built"] else f"not ready: {entry['reason']}"
+        title = Text(f"{entry['middleware']} {headline}", "strong")
         print_blocks(title, Facts(_lines(entry)), Text(""))
 
 
@@ -277,14 +282,14 @@ def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
     answers = [
         (name, *answer.partition(": ")[::2]) for name, answer in entry["capabilities"].items()
     ]
-    for label, wanted in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
-        found = [
+    for label, wanted_answer in (("can", "yes"), ("can partly", "partly"), ("cannot", "no")):
+        capabilities = [
             f"{name} ({reason})" if reason else name
             for name, answer, reason in answers
-            if answer == wanted
+            if answer == wanted_answer
         ]
-        if found:
-            lines.append((label, (", " if wanted == "yes" else "; ").join(found)))
+        if capabilities:
+            lines.append((label, (", " if wanted_answer == "yes" else "; ").join(capabilities)))
     modes = (entry["modes"] or {}).items()
     lines.append(
         (

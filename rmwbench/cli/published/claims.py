@@ -112,64 +112,70 @@ def show(options: ClaimsShowOptions) -> None:
         forms = "--json, --markdown, --by-suite, --out, --save"
         raise UserError("one form at a time", where=forms, expected="one of them")
     verdicts = named(options.verdict or (), "--verdict")
-    wanted = asked(options.words or ())
-    files = wanted.files
-    given = campaigns_in(options.campaign or (), "claims")
+    selection = asked(options.words or ())
+    files = selection.files
+    campaigns = campaigns_in(options.campaign or (), "claims")
     if options.save is not None:
-        _save(files, given, options.save)
+        _save(files, campaigns, options.save)
         return
-    there = shipped_of(files) if options.shipped else {}
-    made = ledger(
+    shipped_campaigns = shipped_of(files) if options.shipped else {}
+    judged_ledger = ledger(
         files,
-        given,
+        campaigns,
         heading=options.heading,
-        shipped=there,
-        ids=wanted.ids,
+        shipped=shipped_campaigns,
+        ids=selection.ids,
         verdicts=verdicts,
-        given=wanted.given,
+        given=selection.given,
     )
-    found = any(part.claims or part.headings for part in made.sources)
-    if options.heading and not verdicts and not found:
+    any_left = any(part.claims or part.headings for part in judged_ledger.sources)
+    if options.heading and not verdicts and not any_left:
         raise UserError("no heading has that text", where="--heading", actual=options.heading)
     if options.as_json:
-        print_json(document(made))
+        print_json(document(judged_ledger))
         return
     rows: list[SuiteRow] = []
     if options.markdown or options.suites:
         from rmwbench.published.claims.by_suite import by_suite
 
-        rows = by_suite(files, made, {x.claims: [*given, *there.get(x.claims, ())] for x in files})
+        rows = by_suite(
+            files,
+            judged_ledger,
+            {x.claims: [*campaigns, *shipped_campaigns.get(x.claims, ())] for x in files},
+        )
     if options.suites:
         from rmwbench.report.render.markdown import render_blocks
 
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
     chosen = options.words or options.heading or verdicts
-    depth: Depth = "cells" if wanted.ids else "reasons" if chosen else "brief"
-    link = None if path is None else link_to_reports(given, path)
-    deliver(view(made, depth, suites=rows, link=link), path, markdown=options.markdown)
+    depth: Depth = "cells" if selection.ids else "reasons" if chosen else "brief"
+    link = None if path is None else link_to_reports(campaigns, path)
+    deliver(view(judged_ledger, depth, suites=rows, link=link), path, markdown=options.markdown)
 
 
-def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Path) -> None:
+def _save(files: "list[Claims]", campaigns: "list[MeasuredCampaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.summary import file_name, measured, text
     from rmwbench.published.figures.figures_file import drawn_of
     from rmwbench.published.summaries import FOLDER
     from rmwbench.whole_file import make_directory, write_whole
 
-    if not given:
+    if not campaigns:
         raise UserError(
             "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
         )
     # Of a source none of whose suites they ran, not even what its figures would draw: it was not
     # asked for.
-    spoken_of = [file for file in files if any(file.has(one.suite) for one in given)]
-    found = [
-        summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
+    spoken_of = [file for file in files if any(file.has(campaign.suite) for campaign in campaigns)]
+    summaries = [
+        summary
+        for file in spoken_of
+        if (summary := measured(file, campaigns, drawn_of(file.claims)))
     ]
-    if not found:
+    if not summaries:
         raise UserError("these campaigns say nothing of these claims", where="--save")
-    for summary in found:
+    for summary in summaries:
         path = directory / summary["source"] / FOLDER / file_name(summary)
         make_directory(path.parent)
         write_whole(path, text(summary))

@@ -102,23 +102,23 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
 
     console = stderr_console()
     left_s = session.budget_s - session.used_s
-    begun = {one["suite"] for one in session.of_round().values()}
-    made = _plan(files, session.only, session.settled, left_s, without=begun)
+    begun = {campaign["suite"] for campaign in session.of_round().values()}
+    claims_plan = _plan(files, session.only, session.settled, left_s, without=begun)
     unfinished = session.unfinished()
     if unfinished:
         console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
-    if made.picked or not unfinished:
-        for line in lines(made):
+    if claims_plan.picked or not unfinished:
+        for line in lines(claims_plan):
             console.print(line, markup=False)
         console.print()
-    if not made.picked and not unfinished:
+    if not claims_plan.picked and not unfinished:
         console.print(
             "nothing fits into this time"
-            if made.left_out
+            if claims_plan.left_out
             else "nothing is open that can be decided here"
         )
     go_on = resume_command(session.directory)
-    campaigns = ClaimCampaigns(session, files, made.gathered)
+    campaigns = ClaimCampaigns(session, files, claims_plan.gathered)
     ended = guarded(lambda: campaigns.run(console), session.directory, go_on)
     if ended.stopped_by:
         look = f"rmwbench published claims --campaign {session.directory}"
@@ -137,18 +137,23 @@ def _asked(
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.suite.file.places import SUFFIXES
 
-    found = asked([source] if source else [])
+    selection = asked([source] if source else [])
     paths = {
         name: str(Path(word).absolute())
-        for name, word in found.given.items()
+        for name, word in selection.given.items()
         if Path(word).suffix in SUFFIXES
     }
-    names = [paths.get(file.claims, file.claims) for file in found.files]
-    ids = [name for of_source in found.ids.values() for name in sorted(of_source)]
+    names = [paths.get(file.claims, file.claims) for file in selection.files]
+    ids = [name for of_source in selection.ids.values() for name in sorted(of_source)]
     if verdicts:
-        wanted = named(verdicts, "--verdict")
-        made = ledger(found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted)
-        ids = [judged.claim.id for judged in made.claims if judged.claim.test]
+        asked_verdicts = named(verdicts, "--verdict")
+        judged_ledger = ledger(
+            selection.files,
+            shipped=shipped_of(selection.files),
+            ids=selection.ids,
+            verdicts=asked_verdicts,
+        )
+        ids = [judged.claim.id for judged in judged_ledger.claims if judged.claim.test]
         if not ids:
             raise UserError(
                 "no claim of such a verdict has an experiment",
@@ -156,7 +161,7 @@ def _asked(
                 actual=", ".join(verdicts),
                 fix="`rmwbench published claims --verdict undecided` lists those that more trials may decide",
             )
-    return names, found.files, ids
+    return names, selection.files, ids
 
 
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, list[Claims]]":
@@ -195,16 +200,18 @@ def _plan(
     from rmwbench.published.claims.campaign.claims_plan import make_claims_plan, undecidable
     from rmwbench.published.claims.campaign.offers import Gathered, gather
 
-    asked = [
-        one
-        for one in open_claims(files, settled, only)
-        if one.claim.test and one.claim.test.suite not in without
+    candidates = [
+        judged
+        for judged in open_claims(files, settled, only)
+        if judged.claim.test and judged.claim.test.suite not in without
     ]
     # Whoever names a claim wants it tried.
     never = {} if only else undecidable(files)
-    refused = {one.claim.id: never[one.claim.id] for one in asked if one.claim.id in never}
-    found = gather([one for one in asked if one.claim.id not in refused])
-    gathered = Gathered(found.offers, {**found.refused, **refused})
+    refused = {
+        judged.claim.id: never[judged.claim.id] for judged in candidates if judged.claim.id in never
+    }
+    gathered_offers = gather([judged for judged in candidates if judged.claim.id not in refused])
+    gathered = Gathered(gathered_offers.offers, {**gathered_offers.refused, **refused})
     return make_claims_plan(gathered, settled, budget_s)
 
 
@@ -215,13 +222,13 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     from rmwbench.published.summaries import expanded, shipped
 
     here = machine.describe()["summary"]
-    found: dict[str, str] = {}
+    dates_of_claims: dict[str, str] = {}
     for file in files:
         of_here = [summary for summary in shipped(file.claims) if summary["machine"] == here]
-        measured = [one for summary in of_here for one in expanded(summary)]
+        measured = [campaign for summary in of_here for campaign in expanded(summary)]
         dates = ", ".join(sorted({summary["date"] for summary in of_here}))
-        found |= settled_by([file], measured, f"shipped, {dates}")
-    return found
+        dates_of_claims |= settled_by([file], measured, f"shipped, {dates}")
+    return dates_of_claims
 
 
 def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> bool:
@@ -236,37 +243,41 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.report.show.files import write_html as write_report
     from rmwbench.results.suite_document import summarise
 
-    asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}
-    good = any(bundle.trials("done") for bundle in asked)
+    ids_of_bundle = {
+        Bundle(directory): ids for directory, ids in campaigns(session.directory).items()
+    }
+    good = any(bundle.trials("done") for bundle in ids_of_bundle)
     if no_report or not good:
         print(session.directory)
         return good
-    every = [(summarise(bundle), ids) for bundle, ids in asked.items() if bundle.trials("done")]
-    for shown, _ in every:
-        write_report(shown, Path(shown.campaign.directory) / REPORT, evaluated(shown))
-    measured = [of_shown(shown, ids) for shown, ids in every]
-    made = ledger(files, measured)
+    every = [
+        (summarise(bundle), ids) for bundle, ids in ids_of_bundle.items() if bundle.trials("done")
+    ]
+    for answer, _ in every:
+        write_report(answer, Path(answer.campaign.directory) / REPORT, evaluated(answer))
+    measured = [of_shown(answer, ids) for answer, ids in every]
+    judged_ledger = ledger(files, measured)
     page = session.directory / "claims.html"
-    write_html(view(made, link=link_to_reports(measured, page)), page)
-    for line in _told(made):
+    write_html(view(judged_ledger, link=link_to_reports(measured, page)), page)
+    for line in _told(judged_ledger):
         print(line)
     print(f"report: {page}")
     say(f"ledger: rmwbench published claims --campaign {session.directory}")
     return good
 
 
-def _told(made: "ClaimsLedger") -> "list[str]":
+def _told(judged_ledger: "ClaimsLedger") -> "list[str]":
     """What each answered claim says, then the counts."""
     from rmwbench.words.printable import printable
 
     lines = []
-    for judged in made.claims:
+    for judged in judged_ledger.claims:
         if judged.today:
             claim, today = judged.claim, judged.today[0]
-            seen = f"  {found}" if (found := today.seen()) else ""
+            measured = f"  {value}" if (value := today.seen()) else ""
             proxy = " (proxy)" if judged.is_proxy else ""
-            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {claim.says}{seen}")
-    counts = ", ".join(f"{name} {n}" for name, n in made.summary.answers.items()) or "none"
+            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {claim.says}{measured}")
+    counts = ", ".join(f"{name} {n}" for name, n in judged_ledger.summary.answers.items()) or "none"
     return [
         *(printable(line) for line in sorted(lines)),
         "",

@@ -114,13 +114,13 @@ def report(options: ReportOptions) -> None:
             fix=did_you_mean(options.evaluation, EVALUATIONS),
         )
     if options.out is not None and is_session(options.out):
-        given = {
+        planning_options = {
             "--budget": options.budget,
             "--seed": options.seed,
             **by_option(options.candidates, options.added, options.without),
         }
         _carry_out(
-            _begun(options.out, options.evaluation, given, options.cluster),
+            _begun(options.out, options.evaluation, planning_options, options.cluster),
             options.as_json,
             options.cluster,
         )
@@ -128,8 +128,8 @@ def report(options: ReportOptions) -> None:
         check_place(options.out)
     machines = _machines(options.cluster, options.out)
     evaluation, seed = EVALUATIONS[options.evaluation], options.seed or 0
-    found, absent = costs(evaluation, seed, options.choice, machines or 1)
-    shares = share(found, options.budget_s)
+    section_costs, absent = costs(evaluation, seed, options.choice, machines or 1)
+    shares = share(section_costs, options.budget_s)
     if options.out is not None:
         session = _new(options.out, options, shares, absent, machines)
         _carry_out(session, options.as_json, options.cluster)
@@ -138,7 +138,7 @@ def report(options: ReportOptions) -> None:
         print_json(document)
     else:
         deliver(_view(document))
-    raise typer.Exit(1 if absent or any(not one.blocks for one in shares) else 0)
+    raise typer.Exit(1 if absent or any(not budget_share.blocks for budget_share in shares) else 0)
 
 
 def _machines(cluster: str | None, out: Path | None) -> int | None:
@@ -171,18 +171,18 @@ def _new(
     from rmwbench.published.committee.evaluation_session import begin
     from rmwbench.published.committee.sections import EVALUATIONS
 
-    if not any(one.blocks for one in shares):
+    if not any(budget_share.blocks for budget_share in shares):
         raise UserError(
             "no section fits into this time, so there is nothing to run",
             where="--budget",
-            expected=f"at least {min((one.cost.least_s for one in shares), default=0.0):.0f}s",
+            expected=f"at least {min((budget_share.cost.least_s for budget_share in shares), default=0.0):.0f}s",
             actual=f"{options.budget_s:g}s",
             fix=f"rmwbench published report {options.evaluation} shows what each section takes",
         )
     unable = {
-        one.name: (one.title, one.suite, absent[one.name])
-        for one in EVALUATIONS[options.evaluation]
-        if one.name in absent
+        section.name: (section.title, section.suite, absent[section.name])
+        for section in EVALUATIONS[options.evaluation]
+        if section.name in absent
     }
     return begin(
         directory,
@@ -205,7 +205,7 @@ def go_on(directory: Path, cluster: str | None) -> NoReturn:
 
 
 def _begun(
-    directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None
+    directory: Path, evaluation: str, planning_options: "Mapping[str, Any]", cluster: str | None
 ) -> "CommitteeSession":
     """The evaluation to go on with. Raises UserError for what would change its plan."""
     from rmwbench.published.committee.evaluation_session import load
@@ -226,7 +226,7 @@ def _begun(
             where=str(directory),
             fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
         )
-    for name, value in given.items():
+    for name, value in planning_options.items():
         if value not in (None, [], ()):
             raise UserError(
                 f"an evaluation that was begun keeps its plan: {name} would change it",
@@ -273,25 +273,27 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     from rmwbench.published.committee.report_parts import gather
 
     report = gather(session, TITLE, _beside(session))
-    written = markdown.write(report)[0]
-    findings = consistency.check(report, written.read_text(encoding="utf-8"))
+    markdown_file = markdown.write(report)[0]
+    findings = consistency.check(report, markdown_file.read_text(encoding="utf-8"))
     html = session.directory / "report.html"
-    page.write_html(written, html)
-    files = [written, html]
+    page.write_html(markdown_file, html)
+    files = [markdown_file, html]
     printer = page.browser()
     problem = (
         None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
     )
     if printer is None or problem is not None:
-        told = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
-        stderr_console().print(told, markup=False)
+        warning = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
+        stderr_console().print(warning, markup=False)
     else:
         files.append(session.directory / "report.pdf")
     if findings:
         raise UserError(
             "the document contradicts its own tables",
-            where=str(written),
-            actual="; ".join(f"{one.code} ({one.where}: {one.what})" for one in findings),
+            where=str(markdown_file),
+            actual="; ".join(
+                f"{finding.code} ({finding.where}: {finding.what})" for finding in findings
+            ),
             fix="do not pass it on: this is a fault of rmwbench, which its developers need to know",
         )
     return report, files
@@ -309,9 +311,9 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
     from rmwbench.published.community import admission
     from rmwbench.published.community.community_views import replaceable, shipped, view_of
 
-    place = session.directory / "community"
+    folder = session.directory / "community"
     bar = admission.view(admission.document(admission.OURS))
-    found = [
+    community_parts = [
         CommunityPart(
             title="Admission of candidates",
             view=bar,
@@ -320,18 +322,20 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
         )
     ]
     for name, title, arguments in COMMUNITY:
-        given = place / f"{name}.json"
+        answer_file = folder / f"{name}.json"
         command = f"rmwbench published community {name} {arguments} --json"
         ours = shipped(name)
         view = (
-            view_of(given)
-            if given.is_file()
-            else replaceable(view_of(ours), command, given)
+            view_of(answer_file)
+            if answer_file.is_file()
+            else replaceable(view_of(ours), command, answer_file)
             if ours
             else None
         )
-        found.append(CommunityPart(title=title, view=view, command=f"{command} > {given}"))
-    return found
+        community_parts.append(
+            CommunityPart(title=title, view=view, command=f"{command} > {answer_file}")
+        )
+    return community_parts
 
 
 def _document(
@@ -348,26 +352,28 @@ def _document(
         "version": 1,
         "evaluation": name,
         "budget_s": budget_s,
-        "estimated_s": round(sum(one.seconds for one in shares), 1),
+        "estimated_s": round(sum(budget_share.seconds for budget_share in shares), 1),
         "machines": machines,
-        "machine_hours": round(sum(one.seconds for one in shares) * (machines or 1) / 3600, 2),
+        "machine_hours": round(
+            sum(budget_share.seconds for budget_share in shares) * (machines or 1) / 3600, 2
+        ),
         "scatter": SCATTER,
         "sections": [
             {
-                "section": one.cost.section.name,
-                "title": one.cost.section.title,
-                "suite": one.cost.section.suite,
-                "short": one.cost.short,
-                "conditions": [chosen.comparison for chosen in one.chosen],
-                "of_conditions": len(one.cost.conditions),
-                "blocks": one.blocks,
-                "estimated_s": round(one.seconds, 1),
-                "least_s": round(one.cost.least_s, 1),
-                "trials": one.trials,
-                "arms": list(one.cost.arms),
-                "resolvable_ratio": one.resolves,
+                "section": budget_share.cost.section.name,
+                "title": budget_share.cost.section.title,
+                "suite": budget_share.cost.section.suite,
+                "short": budget_share.cost.short,
+                "conditions": [chosen.comparison for chosen in budget_share.chosen],
+                "of_conditions": len(budget_share.cost.conditions),
+                "blocks": budget_share.blocks,
+                "estimated_s": round(budget_share.seconds, 1),
+                "least_s": round(budget_share.cost.least_s, 1),
+                "trials": budget_share.trials,
+                "arms": list(budget_share.cost.arms),
+                "resolvable_ratio": budget_share.resolves,
             }
-            for one in shares
+            for budget_share in shares
         ],
         "cannot_run": dict(absent),
         "without_runs": dict(WITHOUT_RUNS),
@@ -379,14 +385,14 @@ def _view(doc: dict[str, Any]) -> "View":
     from rmwbench.words import numbers as fmt
 
     rows: list[tuple[str, ...]] = []
-    for one in doc["sections"]:
-        cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
-        if one["blocks"]:
-            held = f"{len(one['conditions'])} of {one['of_conditions']}"
-            took, finds = fmt.duration(one["estimated_s"]), one["resolvable_ratio"]
-            counts = (str(one["blocks"]), took, str(one["trials"]))
-            cells = (held, *counts, f"{fmt.significant(finds)}×")
-        rows.append((one["title"], *cells))
+    for section in doc["sections"]:
+        cells = ("–", "–", f"needs {fmt.duration(section['least_s'])}", "–", "not measured")
+        if section["blocks"]:
+            conditions = f"{len(section['conditions'])} of {section['of_conditions']}"
+            took, finds = fmt.duration(section["estimated_s"]), section["resolvable_ratio"]
+            counts = (str(section["blocks"]), took, str(section["trials"]))
+            cells = (conditions, *counts, f"{fmt.significant(finds)}×")
+        rows.append((section["title"], *cells))
     heads = ("conditions", "blocks", "time", "trials", "finds")
     table = Table(("section", *((head, True) for head in heads)), rows)
     estimated = (
@@ -395,12 +401,12 @@ def _view(doc: dict[str, Any]) -> "View":
         f"campaigns, where block log-ratios scatter by {doc['scatter']:g}."
     )
     absent = [f"{name} cannot run here: {reason}" for name, reason in doc["cannot_run"].items()]
-    where = " --cluster ADDRESS" if doc["machines"] else ""
-    budget = f"--budget {math.ceil(doc['budget_s'])}s{where} -o DIR"
+    option = " --cluster ADDRESS" if doc["machines"] else ""
+    budget = f"--budget {math.ceil(doc['budget_s'])}s{option} -o DIR"
     command = f"rmwbench published report {doc['evaluation']} {budget}"
-    told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
+    not_run = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
     answer: list[Block] = [Items(absent, "warning", mark="!")] if absent else []
-    answer += [Text(estimated), Text(f"Nothing runs in {told}.")]
+    answer += [Text(estimated), Text(f"Nothing runs in {not_run}.")]
     answer.append(Text(f"To run it and write the report: `{command}`", "strong"))
     return View(title=TITLE, about=[table], answer=answer)
 

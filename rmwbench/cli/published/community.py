@@ -146,8 +146,8 @@ def _collected(
     from rmwbench.published.community.github.project import digest
     from rmwbench.published.community.github.saved import save as keep
 
-    asked = _places(names)
-    if (save is not None or reviews) and None not in asked.values():
+    directory_of = _places(names)
+    if (save is not None or reviews) and None not in directory_of.values():
         raise UserError(
             "git is read, and no server is asked, so there is nothing to save",
             where="--save, --reviews",
@@ -160,7 +160,7 @@ def _collected(
     client = ApiClient(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
     projects = []
     begin = _moment(since)
-    for name, directory in asked.items():
+    for name, directory in directory_of.items():
         if directory is not None:
             projects.append(history.load(name, Path(directory), since))
             continue
@@ -185,10 +185,10 @@ def _places(names: list[str]) -> dict[str, str | None]:
             fix="rmwbench published community github ros2/rcl",
         )
     parts = [name.partition("=") for name in dict.fromkeys(names)]
-    asked = {name: directory if equals else None for name, equals, directory in parts}
-    if len(asked) < len(parts):
+    directory_of = {name: directory if equals else None for name, equals, directory in parts}
+    if len(directory_of) < len(parts):
         raise UserError("a repository is named twice, from different places", where=" ".join(names))
-    for name, directory in asked.items():
+    for name, directory in directory_of.items():
         if directory == "":
             raise UserError(
                 "no directory after the name", where=f"{name}=", expected="OWNER/NAME=DIR"
@@ -200,7 +200,7 @@ def _places(names: list[str]) -> dict[str, str | None]:
             raise UserError(
                 "not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh"
             )
-    return asked
+    return directory_of
 
 
 def _moment(since: "datetime | timedelta") -> "datetime":
@@ -223,10 +223,10 @@ def _since(text: str) -> "datetime | timedelta":
             if length:
                 return length
         else:
-            found = datetime.fromisoformat(text)
-            found = found if found.tzinfo else found.replace(tzinfo=UTC)
-            if found <= datetime.now(UTC):
-                return found
+            moment = datetime.fromisoformat(text)
+            moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+            if moment <= datetime.now(UTC):
+                return moment
     except (ValueError, OverflowError):
         pass
     raise UserError(
@@ -272,8 +272,8 @@ def rep2004(options: Rep2004Options) -> None:
     sources: list[tuple[str | None, Path]] = []
     for text in options.documents:
         name, equals, path = text.partition("=")
-        named = equals and not Path(text).exists()
-        sources.append((name, Path(path)) if named else (None, Path(text)))
+        has_name = equals and not Path(text).exists()
+        sources.append((name, Path(path)) if has_name else (None, Path(text)))
     doc = compare.document(sources, _days(options.date or (), [path for _, path in sources]))
     if options.without_words:
         doc = compare.without_words(doc)
@@ -285,14 +285,14 @@ def rep2004(options: Rep2004Options) -> None:
     )
 
 
-def _days(given: Sequence[str], paths: Sequence[Path]) -> dict[str, str]:
+def _days(dates: Sequence[str], paths: Sequence[Path]) -> dict[str, str]:
     """Document, by its name or path -> its day. UserError for what is no day of one of them."""
     from datetime import date
 
     from rmwbench.errors import UserError
 
     days: dict[str, str] = {}
-    for text in given:
+    for text in dates:
         name, equals, day = text.rpartition("=")
         if not equals and len(paths) > 1:
             raise UserError(
@@ -355,13 +355,13 @@ def survey(options: SurveyOptions) -> None:
     from rmwbench.published.community.survey.answers_file import told
 
     item = read.item_of(options.file)
-    found = read.read(
+    answers = read.read(
         item,
         scale=told(options.scale) if options.scale else None,
         columns=options.column or (),
         group_by=options.group,
     )
-    doc = analyse.document(found, options.compare, read.published_figures(item, options.file))
+    doc = analyse.document(answers, options.compare, read.published_figures(item, options.file))
     _show(
         doc,
         lambda draw: show.view(doc, draw=draw),

@@ -84,22 +84,22 @@ def figures(options: FiguresOptions) -> None:
     path = page(options.out, options.html)
     names = [options.source] if options.source else sources()
     files = [load(name) for name in names]
-    found = _imported(options.data or (), files)
+    rows_of_kind = _imported(options.data or (), files)
     if options.extract is not None:
-        _extract(options.extract, files, found, bool(options.data))
+        _extract(options.extract, files, rows_of_kind, bool(options.data))
         typer.echo(options.extract)
         return
-    given = campaigns_in(
+    campaigns = campaigns_in(
         options.campaign or (),
         "figures",
         imported="what `rmwbench published import` made goes to --data",
     )
-    given += shipped_summaries() if options.shipped else []
+    campaigns += shipped_summaries() if options.shipped else []
     parts = [
-        (file, *_points(name, file, found, options.data))
+        (file, *_points(name, file, rows_of_kind, options.data))
         for name, file in zip(names, files, strict=True)
     ]
-    document = redrawn.document(parts, given)
+    document = redrawn.document(parts, campaigns)
     if options.figure:
         _only(document, options.figure)
         if not any(part["figures"] for part in document["sources"]):
@@ -131,7 +131,7 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
     from rmwbench.published.importers.imported_bundle import collect
 
     kinds = {kind for file in files for kind in file.kinds}
-    found: dict[str, Rows] = {}
+    rows_of_kind: dict[str, Rows] = {}
     for path in paths:
         if (path / "campaign.json").is_file():
             bundle = Bundle(path)
@@ -140,53 +140,56 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
         else:
             part = collect(path, kinds)
         for kind, rows in part.items():
-            found.setdefault(kind, []).extend(rows)
-    return found
+            rows_of_kind.setdefault(kind, []).extend(rows)
+    return rows_of_kind
 
 
 def _points(
-    name: str, file: "Figures", found: Mapping[str, Rows], data: Sequence[Path] | None
+    name: str, file: "Figures", rows_of_kind: Mapping[str, Rows], data: Sequence[Path] | None
 ) -> tuple[dict[str, Rows], str]:
     """The rows of a source and in words where they are from: the data that was given, else the
     shipped file."""
     from rmwbench.published.figures.figures_file import points_in, published_file
 
-    given = {kind: found[kind] for kind in file.kinds if kind in found}
+    imported = {kind: rows_of_kind[kind] for kind in file.kinds if kind in rows_of_kind}
     shipped = published_file(name)
-    missing = [kind for kind in file.kinds if kind not in given]
+    missing = [kind for kind in file.kinds if kind not in imported]
     if not file.kinds:
         return {}, "what its text prints, where it prints any; its data is not published"
     if not missing:
-        return given, "imported from " + ", ".join(str(path.name) for path in data or ())
+        return imported, "imported from " + ", ".join(str(path.name) for path in data or ())
     rest = points_in(shipped) if shipped.is_file() else {}
     words = (
         f"the points extracted from the published data ({shipped.name}, five digits)"
         if rest
         else "not here"
     )
-    return {**rest, **given}, words if not given else f"{words}; {', '.join(given)} imported"
+    return {
+        **rest,
+        **imported,
+    }, words if not imported else f"{words}; {', '.join(imported)} imported"
 
 
 def _extract(
-    path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool
+    path: Path, files: "Sequence[Figures]", rows_of_kind: Mapping[str, Rows], has_data: bool
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.figures.figures_file import points_text
     from rmwbench.whole_file import write_whole
 
-    if len(files) != 1 or not given:
+    if len(files) != 1 or not has_data:
         raise UserError(
             "points are extracted for one source from its data",
             fix="rmwbench published figures SOURCE --data PATH --extract FILE",
         )
-    missing = [kind for kind in files[0].kinds if kind not in found]
+    missing = [kind for kind in files[0].kinds if kind not in rows_of_kind]
     if missing:
         raise UserError(
             "the data lacks a kind that the figures draw",
             expected=", ".join(missing),
             where="--data",
         )
-    write_whole(path, points_text(dict(found), files[0].imported()))
+    write_whole(path, points_text(dict(rows_of_kind), files[0].imported()))
 
 
 def _only(document: dict[str, Any], text: str) -> None:

@@ -32,7 +32,7 @@ def campaigns_in(
     directories: Iterable[Path], who: str, *, imported: str | None = None
 ) -> "list[MeasuredCampaign]":
     """The campaign of each directory; of one that `rmwbench published claims run` made all of them,
-    with the ids that each was `asked` for. Raises UserError for anything else.
+    with the ids of the claims that each was run for. Raises UserError for anything else.
 
     `who` wants them, in the plural; `imported` says what to do with what `rmwbench published
     import` made."""
@@ -43,11 +43,11 @@ def campaigns_in(
     from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
     from rmwbench.results.suite_document import measured
 
-    found = []
+    measured_campaigns = []
     for directory in directories:
         if is_session(directory):
-            for path, asked in campaigns(directory).items():
-                found.append(of_shown(measured(path, who, imported=imported), asked))
+            for path, ids in campaigns(directory).items():
+                measured_campaigns.append(of_shown(measured(path, who, imported=imported), ids))
         else:
-            found.append(of_shown(measured(directory, who, imported=imported)))
-    return found
+            measured_campaigns.append(of_shown(measured(directory, who, imported=imported)))
+    return measured_campaigns

@@ -56,13 +56,13 @@ def import_(
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
     done = import_published(path, out or _place(kind, path), kind)
-    found = summarise(Bundle(done.directory))
+    imported = summarise(Bundle(done.directory))
     if as_json:
         from rmwbench.results.model import document
 
-        print_json(document(found))
+        print_json(document(imported))
     else:
-        deliver(view(found, figures=figures))
+        deliver(view(imported, figures=figures))
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:

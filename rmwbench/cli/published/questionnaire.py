@@ -54,39 +54,39 @@ def questionnaire(
         raise UserError(
             "one form at a time", where="--out, --markdown, --json, --save", expected="one of them"
         )
-    asked, evidence = load(SOURCE)
+    questions, evidence = load(SOURCE)
     if save is not None:
         if not campaign:
             raise UserError(
                 "there is nothing to keep", where="--save", expected="--campaign DIR with it"
             )
-        _save(asked, campaign, save)
+        _save(questions, campaign, save)
         return typer.echo(f"kept: {save}")
-    asked = _only(asked, question or [])
-    given = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
-    made = document(asked, evidence, given)
+    questions = _only(questions, question or [])
+    campaigns = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
+    answers = document(questions, evidence, campaigns)
     if as_json:
-        return print_json(made)
+        return print_json(answers)
     from rmwbench.published.questionnaire.questionnaire_view import view
 
-    deliver(view(made, generated=not campaign), path, markdown=markdown)
+    deliver(view(answers, generated=not campaign), path, markdown=markdown)
 
 
-def _only(asked: Any, wanted: list[str]) -> Any:
+def _only(questions: Any, ids: list[str]) -> Any:
     from rmwbench.errors import not_one_of
 
-    known = [question.id for question in asked.questions]
-    for name in wanted:
-        if name not in known:
-            raise not_one_of(f"there is no question `{name}`", name, known, where="--question")
-    kept = tuple(question for question in asked.questions if not wanted or question.id in wanted)
-    return asked.model_copy(update={"questions": kept})
+    known_ids = [question.id for question in questions.questions]
+    for name in ids:
+        if name not in known_ids:
+            raise not_one_of(f"there is no question `{name}`", name, known_ids, where="--question")
+    chosen = tuple(question for question in questions.questions if not ids or question.id in ids)
+    return questions.model_copy(update={"questions": chosen})
 
 
-def _save(asked: Any, campaigns: list[Path], path: Path) -> None:
+def _save(questions: Any, campaigns: list[Path], path: Path) -> None:
     from rmwbench.published.questionnaire.questions_file import answers_text, kept_answers
     from rmwbench.published.questionnaire.responses import reduced, renewed
     from rmwbench.whole_file import write_whole
 
-    new = [reduced(asked, one) for one in campaigns_in(campaigns, WHO)]
+    new = [reduced(questions, campaign) for campaign in campaigns_in(campaigns, WHO)]
     write_whole(path, answers_text(renewed(kept_answers(path), new)))

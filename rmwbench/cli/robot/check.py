@@ -50,9 +50,9 @@ def check(options: CheckOptions) -> None:
 
     path = page(options.out)
     bundle = _last(options) if options.last else _run(options)
-    found = checked(bundle, check_places.before(bundle), options.use or ())
-    _show(found, path, as_json=options.as_json)
-    raise typer.Exit(found.exit_code)
+    robot_check = checked(bundle, check_places.before(bundle), options.use or ())
+    _show(robot_check, path, as_json=options.as_json)
+    raise typer.Exit(robot_check.exit_code)
 
 
 def _last(options: CheckOptions) -> "Bundle":
@@ -76,8 +76,8 @@ def _run(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check.check_view import NO_LIMITS
     from rmwbench.suite.file.places import find, read
 
-    named = options.named("check")
-    path, compared = find(named), options.compared(named)
+    name = options.named("check")
+    path, compared = find(name), options.compared(name)
     request = options.request(str(path.absolute()), until_limits=True)
     planner = Planner(read(path), request.suite_file, compared)
     suite, cells = planner.chosen(planner.without_absent(request)[0])
@@ -87,21 +87,21 @@ def _run(options: CheckOptions) -> "Bundle":
         stderr_console().print(NO_LIMITS, style="yellow", markup=False)
     directory = check_places.new_place(check_places.checks_of(suite.suite, options.network))
     campaign = new_campaign(request, directory, choice=compared)
-    run_to_end(campaign, directory, resume_command(directory), f"rmwbench check {named} --last")
+    run_to_end(campaign, directory, resume_command(directory), f"rmwbench check {name} --last")
     return Bundle(directory)
 
 
-def _show(found: "RobotCheck", path: Path | None, *, as_json: bool) -> None:
+def _show(robot_check: "RobotCheck", path: Path | None, *, as_json: bool) -> None:
     from rmwbench.results.model import document
     from rmwbench.robot.check.check_view import view
 
     if path is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(found), path)
+        write_html(view(robot_check), path)
     if as_json:
-        print_json(document(found))
+        print_json(document(robot_check))
         return
-    print_view(view(found))
+    print_view(view(robot_check))
     if path is not None:
         say_written(path)

@@ -92,14 +92,14 @@ def twin(options: TwinOptions) -> None:
     graph = read_graph(options.graph) if options.graph else ()
     source = _read(options.bag)
     if options.against is not None:
-        other = _read(options.against)
-        _end_with(likeness(source, other), options.bag.name, options.against.name)
+        other_traffic = _read(options.against)
+        _end_with(likeness(source, other_traffic), options.bag.name, options.against.name)
     if options.anonymous:
         source, graph = anonymous(source, graph)
-    made = make_twin(source, graph)
-    _write(options, made)
+    robot_twin = make_twin(source, graph)
+    _write(options, robot_twin)
     if options.check:
-        played = _played(options, made, lasting_s)
+        played = _played(options, robot_twin, lasting_s)
         _end_with(played, options.bag.name, f"played by {options.by}", options.by)
 
 
@@ -131,7 +131,7 @@ def _style(options: TwinOptions) -> "SuiteStyle":
     return SuiteStyle(name=name[:100], source=ANONYMOUS if options.anonymous else options.bag.name)
 
 
-def _write(options: TwinOptions, made: "Twin") -> None:
+def _write(options: TwinOptions, robot_twin: "Twin") -> None:
     """The suite, which is read before it is written: a file of ours that does not load is a mistake
     of ours."""
     from rmwbench.campaign.plan.default_arms import native_arms
@@ -141,21 +141,21 @@ def _write(options: TwinOptions, made: "Twin") -> None:
     from rmwbench.whole_file import write_whole
     from rmwbench.words.numbers import counted
 
-    text = suite_text(made, _style(options))
+    text = suite_text(robot_twin, _style(options))
     parse(text, where=str(options.out or "the twin"), choice=Choice(native_arms()))
     if options.out is None:
         if not options.check:
             print(text, end="")
         return
     write_whole(options.out, text)
-    heavy = [topic.traffic.name for topic in made.topics if topic.heavy]
-    say(f"{options.out}: {counted(len(made.topics), 'topic')}")
+    heavy = [topic.traffic.name for topic in robot_twin.topics if topic.heavy]
+    say(f"{options.out}: {counted(len(robot_twin.topics), 'topic')}")
     if heavy:
         say(f"98 % of the bytes: {', '.join(heavy)}")
     say(f"next: rmwbench plan {options.out}")
 
 
-def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "TwinLikeness":
+def _played(options: TwinOptions, robot_twin: "Twin", lasting_s: float) -> "TwinLikeness":
     from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.robot.twin.play import ONE_BLOCK, play
     from rmwbench.robot.twin.twin_likeness import likeness
@@ -168,11 +168,13 @@ def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "TwinLikene
         limits=False,
     )
     directory = CAMPAIGNS / f"{style.name}-twin-{time.strftime('%Y%m%d-%H%M%S')}"
-    return likeness(made.read_traffic, play(made, style, directory, stderr_console()))
+    return likeness(robot_twin.read_traffic, play(robot_twin, style, directory, stderr_console()))
 
 
-def _end_with(found: "TwinLikeness", source: str, other: str, by: str | None = None) -> NoReturn:
+def _end_with(
+    measured_likeness: "TwinLikeness", source: str, other_name: str, by: str | None = None
+) -> NoReturn:
     from rmwbench.robot.twin.likeness_view import view
 
-    print_view(view(found, source, other, by))
-    raise typer.Exit(0 if found.alike else 1 if found.judged else 2)
+    print_view(view(measured_likeness, source, other_name, by))
+    raise typer.Exit(0 if measured_likeness.alike else 1 if measured_likeness.judged else 2)

@@ -21,8 +21,8 @@ COLUMNS = ("candidate", "ready", "layer", "middleware", "profile", "how")
 
 
 def register(app: typer.Typer) -> None:
-    what = "List what suites compare by name: candidates, their sets, what is ready here."
-    app.command(name="candidates", help=what)(candidates)
+    summary = "List what suites compare by name: candidates, their sets, what is ready here."
+    app.command(name="candidates", help=summary)(candidates)
 
 
 def candidates(
@@ -38,31 +38,34 @@ def candidates(
         bool, typer.Option("--json", help="Print the document of docs/candidates.md.")
     ] = False,
 ) -> None:
-    found = document(names or [])
+    listing = document(names or [])
     if as_json:
-        print_json(found)
+        print_json(listing)
     else:
-        _print(found)
+        _print(listing)
 
 
 def document(names: list[str]) -> dict[str, Any]:
     """The document of docs/candidates.md. Raises UserError for a name that is not a candidate's."""
     from rmwbench.lab.middleware import find_workers
 
-    known, chosen = _chosen(names)
-    workers = find_workers({str(one.arm["middleware"]) for one in chosen} | {"rclcpp"})
-    sets = {name: [one.name for one in chosen if name in one.sets] for name in known.sets}
-    listed = {one.arm["middleware"] for one in known.known.values()}
+    known_set, chosen = _chosen(names)
+    workers = find_workers({str(candidate.arm["middleware"]) for candidate in chosen} | {"rclcpp"})
+    sets = {
+        name: [candidate.name for candidate in chosen if name in candidate.sets]
+        for name in known_set.sets
+    }
+    listed = {candidate.arm["middleware"] for candidate in known_set.known.values()}
     return {
         "schema": SCHEMA,
         "version": VERSION,
         "sets": [
-            {"set": name, "what": known.sets[name], "candidates": of}
-            | {"no_loan": dict(known.no_loan.get(name, {}))}
+            {"set": name, "what": known_set.sets[name], "candidates": of}
+            | {"no_loan": dict(known_set.no_loan.get(name, {}))}
             for name, of in sets.items()
             if of
         ],
-        "candidates": [_entry(one, workers) for one in chosen],
+        "candidates": [_entry(candidate, workers) for candidate in chosen],
         "unlisted": sorted(
             name for name in workers if name.startswith("rclcpp/") and name not in listed
         ),
@@ -76,43 +79,46 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
     from rmwbench.suite.file.candidate_list import is_file
     from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 
-    known = known_candidates()
-    wanted: list[Candidate] = []
+    known_set = known_candidates()
+    wanted_candidates: list[Candidate] = []
     for name in names:
         if is_file(name):
             own = candidates_of(Path(name))
-            known = known.and_those(own)
-            wanted += own.known.values()
+            known_set = known_set.and_those(own)
+            wanted_candidates += own.known.values()
             continue
         try:
-            wanted += known.named(name)
+            wanted_candidates += known_set.named(name)
         except Fault as fault:
             raise UserError(
                 fault.what, expected=fault.expected, actual=fault.actual, fix=fault.fix
             ) from fault
-    chosen = {one.name: one for one in (wanted if names else known.known.values())}
-    return known, list(chosen.values())
+    chosen = {
+        candidate.name: candidate
+        for candidate in (wanted_candidates if names else known_set.known.values())
+    }
+    return known_set, list(chosen.values())
 
 
-def _entry(one: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
+def _entry(candidate: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
     from rmwbench.lab.middleware import not_ready
 
-    arm = one.arm
+    arm = candidate.arm
     lack = not_ready(str(arm["middleware"]), workers)
     described = None if lack else workers[str(arm["middleware"])].description
     return {
-        "candidate": one.name,
+        "candidate": candidate.name,
         "middleware": arm["middleware"],
-        "layer": one.layer,
+        "layer": candidate.layer,
         "profile": arm.get("profile", "untouched"),
         "how": {
             key: value
             for key, value in arm.items()
             if key not in ("name", "middleware", "profile", "optional")
         },
-        "sets": list(one.sets),
-        "needs": one.needs,
-        "where": one.where,
+        "sets": list(candidate.sets),
+        "needs": candidate.needs,
+        "where": candidate.where,
         "ready": lack is None,
         "version": described["version"] if described else None,
         "reason": lack.reason if lack else None,
@@ -120,32 +126,34 @@ def _entry(one: "Candidate", workers: "dict[str, Worker]") -> dict[str, Any]:
     }
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(listing: dict[str, Any]) -> None:
     from rmwbench.report.view import Items, Table, TableCell, Text
 
     blocks: list[Block] = []
-    for one in found["sets"]:
-        blocks.append(Text(f"{one['set']}: {one['what']}", "strong"))
-        without = [f"{name} without a loan: {why}" for name, why in one["no_loan"].items()]
-        blocks.append(Items([", ".join(one["candidates"]), *without], mark=""))
+    for candidate_set in listing["sets"]:
+        blocks.append(Text(f"{candidate_set['set']}: {candidate_set['what']}", "strong"))
+        without = [
+            f"{name} without a loan: {why}" for name, why in candidate_set["no_loan"].items()
+        ]
+        blocks.append(Items([", ".join(candidate_set["candidates"]), *without], mark=""))
     rows = [
         (
-            TableCell(one["candidate"], "strong"),
-            one["version"] if one["ready"] else TableCell("no", "open"),
-            one["layer"],
-            one["middleware"],
-            one["profile"],
-            _how(one["how"]),
+            TableCell(candidate["candidate"], "strong"),
+            candidate["version"] if candidate["ready"] else TableCell("no", "open"),
+            candidate["layer"],
+            candidate["middleware"],
+            candidate["profile"],
+            _how(candidate["how"]),
         )
-        for one in found["candidates"]
+        for candidate in listing["candidates"]
     ]
     blocks += [Text(""), Table(COLUMNS, rows)]
-    print_blocks(*blocks, *_lacking(found))
+    print_blocks(*blocks, *_lacking(listing))
 
 
-def _how(how: dict[str, Any]) -> str:
+def _how(settings: dict[str, Any]) -> str:
     words = []
-    for key, value in how.items():
+    for key, value in settings.items():
         words += (
             [f"{name}={level}" for name, level in value.items()]
             if isinstance(value, dict)
@@ -154,22 +162,22 @@ def _how(how: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _lacking(found: dict[str, Any]) -> "Iterator[Block]":
+def _lacking(listing: dict[str, Any]) -> "Iterator[Block]":
     """Each reason once, with the command that changes it."""
     from rmwbench.report.view import Text, Verbatim
 
     lacking: dict[tuple[str, str | None, str | None], list[str]] = {}
-    for one in found["candidates"]:
-        if not one["ready"]:
-            lacking.setdefault((one["reason"], one["command"], one["needs"]), []).append(
-                one["candidate"]
-            )
+    for candidate in listing["candidates"]:
+        if not candidate["ready"]:
+            lacking.setdefault(
+                (candidate["reason"], candidate["command"], candidate["needs"]), []
+            ).append(candidate["candidate"])
     for (reason, command, needs), names in lacking.items():
         more = f"; it needs {needs}" if needs else ""
         yield Text(f"\n{', '.join(names)} not ready: {reason}{more}")
         if command:
             yield Text(f"  do: {command}")
-    for name in found["unlisted"]:
+    for name in listing["unlisted"]:
         line = (
             f"{{name: {name.replace('/rmw_', '/').removesuffix('_cpp')}, in: [ros2, tsc], "
             f"middleware: {name}"

@@ -119,23 +119,23 @@ def capacity(options: CapacityOptions) -> None:
             console.print(f"! {warning}", style="yellow", markup=False)
         stopped_by = search.run(console).stopped_by
     console.print(search.source.summary())
-    found = summarise(Bundle(directory))
+    capacity_answer = summarise(Bundle(directory))
     if options.as_json:
-        print_json(document(found))
+        print_json(document(capacity_answer))
     else:
         from rmwbench.report.capacity.capacity_view import view
         from rmwbench.report.render.html import write_html
 
         path = directory / "report.html"
-        write_html(view(found, draw=True), path)
-        print_view(view(found))
+        write_html(view(capacity_answer, draw=True), path)
+        print_view(view(capacity_answer))
         typer.echo(f"report: {path}")
     if stopped_by:
         console.print(
             f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished"
         )
         raise typer.Exit(130)
-    raise typer.Exit(code_of([arm.capacity.state for arm in found.arms]))
+    raise typer.Exit(code_of([arm.capacity.state for arm in capacity_answer.arms]))
 
 
 def code_of(states: Sequence[str]) -> int:

@@ -66,7 +66,7 @@ def compare(options: CompareOptions) -> None:
     if is_session(Path(options.a)) and is_session(Path(options.b)):
         _check_plain(options.margin, options.metric)
         _evaluations(Path(options.a), Path(options.b), path, as_json=options.as_json)
-    found = compared(
+    comparison = compared(
         select(options.a),
         select(options.b),
         margin=_margin(options.margin),
@@ -75,22 +75,22 @@ def compare(options: CompareOptions) -> None:
     if path is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(found), path)
+        write_html(view(comparison), path)
     if options.as_json:
-        print_json(document(found))
+        print_json(document(comparison))
     else:
-        print_view(view(found))
+        print_view(view(comparison))
         if path is not None:
             say_written(path)
-    raise typer.Exit(found.exit_code)
+    raise typer.Exit(comparison.exit_code)
 
 
 def _check_plain(margin: str | None, metric: list[str] | None) -> None:
     """Two evaluations are compared by the verdicts that they have."""
     from rmwbench.errors import UserError
 
-    for option, given in (("--margin", margin), ("--metric", metric)):
-        if given:
+    for option, value in (("--margin", margin), ("--metric", metric)):
+        if value:
             raise UserError(
                 "two evaluations are compared by their own verdicts",
                 where=option,
@@ -110,14 +110,14 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
     document = agreement.document(
         *(gather(load(directory), "", [], needs=()) for directory in (a, b))
     )
-    made = agreement.view(document)
+    agreement_view = agreement.view(document)
     if path is not None:
         render = render_markdown if path.suffix.lower() == ".md" else render_html
-        write_whole(path, render(made))
+        write_whole(path, render(agreement_view))
     if as_json:
         print_json(document)
     else:
-        print_view(made)
+        print_view(agreement_view)
         if path is not None:
             say_written(path)
     raise typer.Exit(document["exit_code"])
@@ -130,13 +130,13 @@ def _margin(text: str | None) -> float | None:
 
     if text is None:
         return None
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
+    match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
+    value = float(match[1]) / (100 if match[2] else 1) if match else 0.0
     if not 0 < value < 1:
         raise UserError(
             "this is not a valid margin",
             where=f"--margin {text}",
             expected="a percentage above 0 and below 100, such as 5%",
-            fix=f"--margin {found[1]}%" if found and not found[2] and 1 <= value < 100 else None,
+            fix=f"--margin {match[1]}%" if match and not match[2] and 1 <= value < 100 else None,
         )
     return value

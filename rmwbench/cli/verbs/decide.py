@@ -76,16 +76,16 @@ def decide(options: DecideOptions) -> None:
             expected="a name ending in .html",
             actual=str(options.out),
         )
-    asked = read_limits(options.limits)
+    limits = read_limits(options.limits)
     bundles = [Bundle(directory) for directory in options.directories or [newest_campaign()]]
-    found = summarise(bundles, asked)
+    decision = summarise(bundles, limits)
     if options.out is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(found), options.out)
+        write_html(view(decision), options.out)
         stderr_console().print(f"page: {options.out}", markup=False)
     if options.as_json:
-        print_json(document(found))
+        print_json(document(decision))
     else:
-        print_view(view(found))
-    raise typer.Exit(EXIT_CODES[found.outcome])
+        print_view(view(decision))
+    raise typer.Exit(EXIT_CODES[decision.outcome])

@@ -55,29 +55,31 @@ def explain(options: ExplainOptions) -> None:
 
     path = page(options.out)
     bundle = Bundle(options.directory or newest_campaign())
-    found = explanations(bundle, options.trial)
-    for option, wanted in (("workload", options.workload), ("arm", options.arm)):
-        known = list(dict.fromkeys(getattr(one, option) for one in found))
-        for name in wanted or ():
-            if name not in known:
+    explained = explanations(bundle, options.trial)
+    for option, names in (("workload", options.workload), ("arm", options.arm)):
+        known_names = list(dict.fromkeys(getattr(explanation, option) for explanation in explained))
+        for name in names or ():
+            if name not in known_names:
                 raise not_one_of(
                     f"this campaign has no {option} `{name}`"
                     + ("" if options.trial is None else f" in trial {options.trial}"),
                     name,
-                    known,
+                    known_names,
                     where=f"--{option}",
                 )
-        if wanted:
-            found = tuple(one for one in found if getattr(one, option) in wanted)
+        if names:
+            explained = tuple(
+                explanation for explanation in explained if getattr(explanation, option) in names
+            )
     from rmwbench.report.explain.explain_view import view
 
     if path is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(found), path)
+        write_html(view(explained), path)
     if options.as_json:
-        print_json(document(found))
+        print_json(document(explained))
         return
-    print_view(view(found))
+    print_view(view(explained))
     if path is not None:
         say_written(path)

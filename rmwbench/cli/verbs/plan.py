@@ -50,18 +50,18 @@ class PlanOptions(SuiteOptions):
 def plan(options: PlanOptions) -> None:
     from rmwbench.cluster import batch_schedule
 
-    made, wishes, per_trial = _made(options)
+    suite_plan, wishes, per_trial = _made(options)
     on_cluster = (
         None
         if options.cluster is None
-        else batch_schedule.time_document(made, options.cluster, per_trial)
+        else batch_schedule.time_document(suite_plan, options.cluster, per_trial)
     )
     if options.as_json:
-        print_json(made.document() | ({} if on_cluster is None else {"cluster": on_cluster}))
+        print_json(suite_plan.document() | ({} if on_cluster is None else {"cluster": on_cluster}))
     else:
         from rmwbench.cli.verbs.plan_view import view
 
-        print_view(view(made, wishes, order=options.order))
+        print_view(view(suite_plan, wishes, order=options.order))
         if on_cluster is not None:
             typer.echo(f"\n{batch_schedule.time_text(on_cluster)}")
 
@@ -105,8 +105,8 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
     if cluster is not None:
         request = _for_each_machine(planner, request, lacking, max(1, cluster // per_trial))
-    made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
-    return made, wishes, per_trial
+    suite_plan = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
+    return suite_plan, wishes, per_trial
 
 
 def _for_each_machine(

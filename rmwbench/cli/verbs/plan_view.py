@@ -20,25 +20,25 @@ from rmwbench.words.numbers import LARGEST_RATIO, counted
 COLUMNS = ("compared in", "what", ("steady", True), ("messages", True), "percentiles")
 
 
-def view(made: Plan, wishes: Sequence[str], *, order: bool) -> View:
+def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
     """`wishes`: what this machine's kernel does not grant. `order`: with every trial."""
-    beside = [Text(line) for lines in each("plan", "lines", made) for line in lines]
+    beside = [Text(line) for lines in each("plan", "lines", plan) for line in lines]
     sections = (
-        Section("What is compared", [_compared(made), *map(Text, _resolution(made))]),
-        _listed("Each arm with itself", _levels(made)),
-        _networks(made),
+        Section("What is compared", [_compared(plan), *map(Text, _resolution(plan))]),
+        _listed("Each arm with itself", _levels(plan)),
+        _networks(plan),
         Section("Besides", beside) if beside else None,
-        _listed("Arms", [f"{arm.name}: {_how(arm)}" for arm in _arms(made)]),
-        _beyond(made),
-        _listed("Left out, their middleware being not ready", left_out_lines(made.left_out)),
-        _listed("Not supported, and not run", unsupported.told(made, made.unsupported)),
+        _listed("Arms", [f"{arm.name}: {_how(arm)}" for arm in _arms(plan)]),
+        _beyond(plan),
+        _listed("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
+        _listed("Not supported, and not run", unsupported.told(plan, plan.unsupported)),
         _listed("Not granted by this machine's kernel", wishes),
-        _listed("Order", _order(made) if order else ()),
+        _listed("Order", _order(plan) if order else ()),
     )
     return View(
-        title=f"{made.suite.suite}: {made.suite.title}",
-        about=[*map(Text, _size(made)), *_cut(made)],
-        sections=[one for one in sections if one is not None],
+        title=f"{plan.suite.suite}: {plan.suite.title}",
+        about=[*map(Text, _size(plan)), *_cut(plan)],
+        sections=[section for section in sections if section is not None],
     )
 
 
@@ -47,53 +47,55 @@ def _listed(title: str, lines: Iterable[str]) -> Section | None:
     return Section(title, [Items(listed, mark="")]) if listed else None
 
 
-def _size(made: Plan) -> Iterator[str]:
-    suite = made.suite
-    early = len(made.looks) > 1
-    at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
-    by_clock = made.within_s is not None and made.blocks * made.block_s > made.within_s
+def _size(plan: Plan) -> Iterator[str]:
+    suite = plan.suite
+    early = len(plan.looks) > 1
+    at_most, worst = "at most " if early else "", duration_text(plan.estimated_s)
+    by_clock = plan.within_s is not None and plan.blocks * plan.block_s > plan.within_s
     yield (
-        f"{counted(len(_arms(made)), 'arm')}, {counted(made.compared, 'comparison')}, "
-        f"{counted(len(made.cells), 'cell')}; {at_most}{counted(made.blocks, 'block')} of "
-        f"{duration_text(made.block_s)} = {counted(len(made.trials), 'trial')}, "
+        f"{counted(len(_arms(plan)), 'arm')}, {counted(plan.compared, 'comparison')}, "
+        f"{counted(len(plan.cells), 'cell')}; {at_most}{counted(plan.blocks, 'block')} of "
+        f"{duration_text(plan.block_s)} = {counted(len(plan.trials), 'trial')}, "
         f"{'ended by the clock after' if by_clock else 'about'} {worst}"
     )
     if early:
-        best = duration_text(made.least_blocks * made.block_s)
+        best = duration_text(plan.least_blocks * plan.block_s)
         awaited = ", ".join(suite.blocks.decide)
         yield (
-            f"It looks after {names(list(map(str, made.looks)))} blocks and ends as soon as "
+            f"It looks after {names(list(map(str, plan.looks)))} blocks and ends as soon as "
             f"everything {f'in {awaited} ' if awaited else ''}is decided: about {best} at best, "
-            f"{worst} at worst. Seed {made.seed}."
+            f"{worst} at worst. Seed {plan.seed}."
         )
     else:
-        what = "for a verdict" if suite.blocks.minimum >= DECIDABLE_BLOCKS else "for the suite"
+        purpose = "for a verdict" if suite.blocks.minimum >= DECIDABLE_BLOCKS else "for the suite"
         yield (
-            f"At least {counted(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, "
-            f"{what}. Seed {made.seed}."
+            f"At least {counted(suite.blocks.minimum, 'block')}, {duration_text(plan.minimum_s)}, "
+            f"{purpose}. Seed {plan.seed}."
         )
-    if made.host.shared:
-        yield f"Shared host: {made.host.told()}."
+    if plan.host.shared:
+        yield f"Shared host: {plan.host.told()}."
 
 
-def _cut(made: Plan) -> Iterator[Block]:
-    if made.cut is not None:
-        yield Text(f"{made.cut.what}.", lead=f"{made.cut.heading}:")
-        yield Items(made.cut.lines, mark="", most=LINES)
+def _cut(plan: Plan) -> Iterator[Block]:
+    if plan.cut is not None:
+        yield Text(f"{plan.cut.what}.", lead=f"{plan.cut.heading}:")
+        yield Items(plan.cut.lines, mark="", most=LINES)
 
 
-def _compared(made: Plan) -> Table:
+def _compared(plan: Plan) -> Table:
     return Table(
         COLUMNS,
         [
             (
-                one.key,
-                one.cells[0].workload.display_title,
-                f"{one.cells[0].timeline.steady_s:g} s",
-                "as fast as it goes" if one.steady_messages is None else str(one.steady_messages),
-                _percentiles(one),
+                comparison.key,
+                comparison.cells[0].workload.display_title,
+                f"{comparison.cells[0].timeline.steady_s:g} s",
+                "as fast as it goes"
+                if comparison.steady_messages is None
+                else str(comparison.steady_messages),
+                _percentiles(comparison),
             )
-            for one in made.comparisons
+            for comparison in plan.comparisons
         ],
     )
 
@@ -101,31 +103,35 @@ def _compared(made: Plan) -> Table:
 def _percentiles(comparison: ComparedCells) -> str:
     if comparison.steady_messages is None:
         return "as far as it goes"
-    pooled = [one for one in comparison.percentiles if one.pooled]
-    called = [(percentile_name(one.quantile), one.per_trial) for one in pooled]
+    pooled = [percentile for percentile in comparison.percentiles if percentile.pooled]
+    called = [(percentile_name(percentile.quantile), percentile.per_trial) for percentile in pooled]
     return " ".join(name if alone else f"[{name}]" for name, alone in called) or "none"
 
 
-def _resolution(made: Plan) -> Iterator[str]:
+def _resolution(plan: Plan) -> Iterator[str]:
     """One sentence per number of contenders; mostly one."""
-    least = f", {made.least_blocks} at least" if len(made.looks) > 1 else ""
+    least = f", {plan.least_blocks} at least" if len(plan.looks) > 1 else ""
     yield (
         "Only percentiles with at least ten messages beyond them are printed. [p90] stands on all "
         f"blocks together{least}."
     )
-    if made.blocks < DECIDABLE_BLOCKS:
+    if plan.blocks < DECIDABLE_BLOCKS:
         yield (
             f"With fewer than {DECIDABLE_BLOCKS} blocks nothing is decided: there are values but no "
             "verdicts."
         )
         return
-    by_contenders = {one.contenders: one for one in reversed(made.comparisons) if one.contenders}
+    by_contenders = {
+        comparison.contenders: comparison
+        for comparison in reversed(plan.comparisons)
+        if comparison.contenders
+    }
     for contenders, among in sorted(by_contenders.items()):
         ratios = " and ".join(
             f"{_times(ratio)} where block ratios scatter by {sd:g}"
             for sd, ratio in among.resolvable
         )
-        blocks = f"{'all ' * (len(made.looks) > 1)}{counted(made.blocks, 'block')}"
+        blocks = f"{'all ' * (len(plan.looks) > 1)}{counted(plan.blocks, 'block')}"
         yield (
             f"With {blocks} and {counted(contenders, 'contender')} it finds, in 95 of 100 "
             f"campaigns, a difference of {ratios} (standard deviation of their logarithm); smaller "
@@ -138,74 +144,81 @@ def _times(ratio: float) -> str:
     return f"{ratio:.3g}×" if ratio < LARGEST_RATIO else f"none below {LARGEST_RATIO}×"
 
 
-def _levels(made: Plan) -> Iterator[str]:
+def _levels(plan: Plan) -> Iterator[str]:
     """What is compared besides arms with each other: each line with all arms of which it holds."""
-    found: dict[str, list[str]] = {}
-    for one in made.ladders:
-        called = [level_name(one.factor, level) for level in one.levels]
+    arms_of_line: dict[str, list[str]] = {}
+    for ladder in plan.ladders:
+        called = [level_name(ladder.factor, level) for level in ladder.levels]
         pairs = ", ".join(f"{called[at]} with {called[by]}" for at, by in steps(len(called)))
-        others = ", ".join(level_name(name, level) for name, level in one.others.items())
-        along = "" if one.factor == BETWEEN_WORKLOADS else f"{one.workload} along {one.factor}"
-        where = f"{', '.join(filter(None, (along, others)))}: " if along else ""
-        found.setdefault(f"{where}{pairs}", []).append(one.arm)
-    for text, arms in found.items():
+        other_levels = ", ".join(level_name(name, level) for name, level in ladder.others.items())
+        along = (
+            "" if ladder.factor == BETWEEN_WORKLOADS else f"{ladder.workload} along {ladder.factor}"
+        )
+        condition = f"{', '.join(filter(None, (along, other_levels)))}: " if along else ""
+        arms_of_line.setdefault(f"{condition}{pairs}", []).append(ladder.arm)
+    for text, arms in arms_of_line.items():
         yield f"{text} ({', '.join(dict.fromkeys(arms))})"
 
 
-def _networks(made: Plan) -> Section | None:
+def _networks(plan: Plan) -> Section | None:
     """What lies between hosts, each network once with what is compared over it, and which link of
     it is asked for more than it carries."""
-    found: dict[tuple[str, ...], list[str]] = {}
-    for cell in made.cells:
+    comparisons_over: dict[tuple[str, ...], list[str]] = {}
+    for cell in plan.cells:
         if cell.links is not None:
-            beyond = (one.text for one in plan_refusals.overloads(cell) if one.times > 1)
-            found.setdefault((*told(cell.links), *beyond), []).append(cell.comparison)
+            beyond = (
+                overload.text for overload in plan_refusals.overloads(cell) if overload.times > 1
+            )
+            comparisons_over.setdefault((*told(cell.links), *beyond), []).append(cell.comparison)
         elif cell.real is not None:
-            found.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
-    if not found:
+            comparisons_over.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
+    if not comparisons_over:
         return None
-    over = [(", ".join(dict.fromkeys(where)), "\n".join(lines)) for lines, where in found.items()]
+    over = [
+        (", ".join(dict.fromkeys(comparisons)), "\n".join(lines))
+        for lines, comparisons in comparisons_over.items()
+    ]
     return Section("Between hosts", [Facts(over)])
 
 
-def _arms(made: Plan) -> list[Arm]:
-    return list({cell.arm.name: cell.arm for cell in made.cells}.values())
+def _arms(plan: Plan) -> list[Arm]:
+    return list({cell.arm.name: cell.arm for cell in plan.cells}.values())
 
 
 def _how(arm: Arm) -> str:
-    how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
-    how += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default")
-    how += ["loan"] * arm.loan
-    how += [f"take {arm.take}"] * (arm.take != "typed")
-    how += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
-    how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
-    how += ["the floor"] * arm.is_floor
-    return ", ".join(how)
+    settings = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
+    settings += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default")
+    settings += ["loan"] * arm.loan
+    settings += [f"take {arm.take}"] * (arm.take != "typed")
+    settings += [f"{name}={value}" for name, value in [*arm.modes.items(), *arm.options.items()]]
+    settings += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
+    settings += ["the floor"] * arm.is_floor
+    return ", ".join(settings)
 
 
-def _beyond(made: Plan) -> Section | None:
+def _beyond(plan: Plan) -> Section | None:
     """The comparisons that ask for more than the machine has, each reason once with all of them,
     and how many processes share its processors."""
-    if made.machine is None:
+    if plan.machine is None:
         return None
     reasons: dict[str, list[Cell]] = {}
-    for number, reason in made.beyond.items():
-        reasons.setdefault(reason, []).append(made.cell(number))
+    for number, reason in plan.beyond.items():
+        reasons.setdefault(reason, []).append(plan.cell(number))
     lines = []
-    for reason, found in reasons.items():
-        arms = counted(len({cell.arm.name for cell in found}), "arm")
-        where = unsupported.few(list(dict.fromkeys(cell.comparison for cell in found)))
-        lines.append(f"{arms} in {where}: {reason}")
+    for reason, cells in reasons.items():
+        arms = counted(len({cell.arm.name for cell in cells}), "arm")
+        place = unsupported.few(list(dict.fromkeys(cell.comparison for cell in cells)))
+        lines.append(f"{arms} in {place}: {reason}")
     title = "Beyond this machine, and run nevertheless: how each saturates is a finding"
     blocks: list[Block] = [Items(lines, mark="")] if lines else []
-    processes, where = most_processes(made.cells)
-    if processes > made.machine["processors"]:
-        shared = counted(made.machine["processors"], "processor")
-        blocks.append(Text(f"Up to {processes} processes at once, in {where}, share {shared}."))
+    processes, place = most_processes(plan.cells)
+    if processes > plan.machine["processors"]:
+        shared = counted(plan.machine["processors"], "processor")
+        blocks.append(Text(f"Up to {processes} processes at once, in {place}, share {shared}."))
     return Section(title if lines else "Processors", blocks) if blocks else None
 
 
-def _order(made: Plan) -> Iterator[str]:
-    for trial in made.trials:
-        cell = made.cell(trial.cell)
+def _order(plan: Plan) -> Iterator[str]:
+    for trial in plan.trials:
+        cell = plan.cell(trial.cell)
         yield f"trial {trial.trial:>4}  block {trial.block}  {cell.comparison}  {cell.arm.name}"

@@ -48,13 +48,13 @@ def query(
     if as_json and as_csv:
         raise UserError("two output formats at once", where="--json --csv", fix="choose one")
     everything = as_json or as_csv
-    found = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
+    result = ask(Bundle(directory or newest_campaign()), sql, None if everything else rows)
     if as_json:
-        _json(found.columns, found.rows)
+        _json(result.columns, result.rows)
     elif as_csv:
-        _csv(found.columns, found.rows)
+        _csv(result.columns, result.rows)
     else:
-        _table(found)
+        _table(result)
 
 
 def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
@@ -77,16 +77,20 @@ def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
         writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
 
 
-def _table(found: "QueryResult") -> None:
+def _table(result: "QueryResult") -> None:
     from rmwbench.report.view import Table, Text, Verbatim
     from rmwbench.words.numbers import counted
 
-    rows = found.rows
+    rows = result.rows
     numeric = [
         bool(rows) and all(isinstance(row[i], (int, float)) or row[i] is None for row in rows)
-        for i in range(len(found.columns))
+        for i in range(len(result.columns))
     ]
-    told = [["–" if value is None else Verbatim(str(value)) for value in row] for row in rows]
-    more = f"the first {len(rows)} of {found.total} rows; --rows N shows more, --csv all"
-    end = more if found.total > len(rows) else counted(len(rows), "row")
-    print_blocks(Table(list(zip(found.columns, numeric, strict=True)), told), Text(end, "muted"))
+    printed_rows = [
+        ["–" if value is None else Verbatim(str(value)) for value in row] for row in rows
+    ]
+    more = f"the first {len(rows)} of {result.total} rows; --rows N shows more, --csv all"
+    end = more if result.total > len(rows) else counted(len(rows), "row")
+    print_blocks(
+        Table(list(zip(result.columns, numeric, strict=True)), printed_rows), Text(end, "muted")
+    )

@@ -110,18 +110,18 @@ def _check(kind: ReportFormat, path: Path) -> None:
     from rmwbench.whole_file import check_page, is_written_through
 
     check_page(path, "Markdown" if kind is ReportFormat.markdown else "HTML")
-    other = {
+    format_of_name = {
         ".md": ReportFormat.markdown,
         ".html": ReportFormat.html,
         ".htm": ReportFormat.html,
     }.get(path.suffix.lower(), kind)
-    if other is not kind:
+    if format_of_name is not kind:
         raise UserError(
             "the name of the report promises another format",
             where=str(path),
             expected=kind.value,
-            actual=other.value,
-            fix=f"--format {other.value}",
+            actual=format_of_name.value,
+            fix=f"--format {format_of_name.value}",
         )
     if kind is ReportFormat.markdown and is_written_through(path):
         raise UserError(
@@ -137,8 +137,8 @@ def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
     from rmwbench.report.render.markdown import write_markdown
     from rmwbench.results.capacity.capacity_document import summarise
 
-    made = view(summarise(bundle), draw=True)
-    (write_html if kind is ReportFormat.html else write_markdown)(made, path)
+    capacity_view = view(summarise(bundle), draw=True)
+    (write_html if kind is ReportFormat.html else write_markdown)(capacity_view, path)
 
 
 def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
@@ -146,5 +146,5 @@ def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selecti
     from rmwbench.report.show.files import write_html, write_markdown
     from rmwbench.results.suite_document import summarise
 
-    shown = summarise(bundle, selection=selection)
-    (write_html if kind is ReportFormat.html else write_markdown)(shown, path, evaluated(shown))
+    answer = summarise(bundle, selection=selection)
+    (write_html if kind is ReportFormat.html else write_markdown)(answer, path, evaluated(answer))

@@ -115,23 +115,25 @@ def run(options: RunOptions) -> None:
 
 
 def _new_on(
-    address: str, copy_to: str | None, place: str | None, gang: bool
+    address: str, copy_to: str | None, placement: str | None, gang: bool
 ) -> "Callable[..., Runner[TrialSource]]":
     from rmwbench.cluster import placing
     from rmwbench.cluster.cluster_start import new_campaign
 
-    if place is not None and gang:
+    if placement is not None and gang:
         raise UserError(
             "--place and --gang contradict each other",
             fix="--place names the machines, --gang takes any like ones",
         )
-    placed = placing.parse(place) if place is not None else placing.Placing() if gang else None
+    placed = (
+        placing.parse(placement) if placement is not None else placing.Placing() if gang else None
+    )
     return functools.partial(new_campaign, address, copy_to, placed)
 
 
 def _sampling(options: RunOptions) -> dict[str, float | bool]:
     """What was asked for beyond the suite's own `sampling`. Raises UserError."""
-    asked: dict[str, float | bool] = {
+    sampling: dict[str, float | bool] = {
         name: True for name in ("threads", "schedule") if getattr(options, name)
     }
     series = options.series
@@ -148,5 +150,5 @@ def _sampling(options: RunOptions) -> dict[str, float | bool]:
                 expected="10Hz; at most 100Hz",
                 actual=series,
             )
-        asked["series_hz"] = rate
-    return asked
+        sampling["series_hz"] = rate
+    return sampling

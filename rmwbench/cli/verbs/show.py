@@ -54,11 +54,11 @@ def show(options: ShowOptions) -> None:
     from rmwbench.results.selection import is_capacity, is_imported, opened, refuse_selection
     from rmwbench.results.suite_document import summarise
 
-    asked = None
+    limits = None
     if options.limits is not None:
         from rmwbench.suite.file.limits_file import read_limits
 
-        asked = read_limits(options.limits)
+        limits = read_limits(options.limits)
     bundle, selection = opened(options.campaign)
     if is_capacity(bundle):
         refuse_selection(selection, f"rmwbench show {bundle.directory}")
@@ -76,15 +76,15 @@ def show(options: ShowOptions) -> None:
     if is_capacity(bundle):
         _capacity(bundle, options.as_json)
         return
-    shown = summarise(bundle, asked, selection)
+    answer = summarise(bundle, limits, selection)
     if options.as_json:
-        print_json(document(shown))
+        print_json(document(answer))
     else:
         from rmwbench.published.campaign_section import evaluated
         from rmwbench.report.show.suite_view import view
 
-        print_view(view(shown, evaluated(shown)))
-    raise typer.Exit(exit_code(shown))
+        print_view(view(answer, evaluated(answer)))
+    raise typer.Exit(exit_code(answer))
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:
@@ -92,11 +92,11 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
-    found = summarise(bundle)
+    capacity_answer = summarise(bundle)
     if as_json:
-        print_json(document(found))
+        print_json(document(capacity_answer))
     else:
-        print_view(view(found))
+        print_view(view(capacity_answer))
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:

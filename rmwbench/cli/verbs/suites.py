@@ -70,9 +70,9 @@ class SuitesOptions:
 def suites(options: SuitesOptions) -> None:
     from rmwbench.suite.file.places import listed
 
-    found = listed()
+    listed_suites = listed()
     if options.folder is not None:
-        folders = list(dict.fromkeys(one.folder for one in found if one.folder))
+        folders = list(dict.fromkeys(suite.folder for suite in listed_suites if suite.folder))
         if options.folder not in folders:
             raise UserError(
                 f"there is no folder `{options.folder}` of suites",
@@ -80,13 +80,13 @@ def suites(options: SuitesOptions) -> None:
                 actual=options.folder,
                 fix=did_you_mean(options.folder, folders),
             )
-        found = [one for one in found if one.folder == options.folder]
+        listed_suites = [suite for suite in listed_suites if suite.folder == options.folder]
     if options.grep is not None:
         from rmwbench.suite.file.places import has_text
 
-        found = [one for one in found if has_text(one.name, options.grep)]
+        listed_suites = [suite for suite in listed_suites if has_text(suite.name, options.grep)]
     if options.folder == REPORTS:
-        _reports(options, [one.name for one in found])
+        _reports(options, [suite.name for suite in listed_suites])
     elif options.measure or options.save or options.markdown:
         raise UserError(
             "only reports are measured together",
@@ -94,20 +94,20 @@ def suites(options: SuitesOptions) -> None:
             fix="rmwbench suites reports --measure DIR",
         )
     elif options.as_json:
-        print_json([{"suite": one.name, "title": one.title} for one in found])
+        print_json([{"suite": suite.name, "title": suite.title} for suite in listed_suites])
     else:
-        _list(found)
+        _list(listed_suites)
 
 
-def _list(found: "list[ListedSuite]") -> None:
+def _list(listed_suites: "list[ListedSuite]") -> None:
     from rmwbench.report.view import Section, Table, TableCell, Text
 
     sections = []
-    for folder, what in FOLDERS.items():
-        rows = [(TableCell(x.name, "strong"), x.title) for x in found if x.folder == folder]
+    for folder, heading in FOLDERS.items():
+        rows = [(TableCell(x.name, "strong"), x.title) for x in listed_suites if x.folder == folder]
         if rows:
-            sections.append(Section(what, [Table(("suite", "what it asks"), rows)]))
-    if not found:
+            sections.append(Section(heading, [Table(("suite", "what it asks"), rows)]))
+    if not listed_suites:
         print_blocks(Text("No suite has that text."))
     print_blocks(*sections)
     say("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")
@@ -119,20 +119,20 @@ def _reports(options: SuitesOptions, names: list[str]) -> None:
     from rmwbench.published.reports.public_report import shipped_reports
     from rmwbench.published.reports.reports_page import document, view
 
-    reports = [one for one in shipped_reports() if one.suite in names]
+    reports = [report for report in shipped_reports() if report.suite in names]
     if options.save is not None and options.measure is None:
         raise UserError("what is to be saved?", where="--save", fix="--measure DIR besides")
     if options.measure is None:
-        found = [judged(one) for one in reports]
+        judged_reports = [judged(report) for report in reports]
     else:
         from rmwbench.published.reports.measure import Stopped, measure
 
         try:
-            found = measure(reports, options.measure, options.save, stderr_console())
+            judged_reports = measure(reports, options.measure, options.save, stderr_console())
         except Stopped as stopped:
             say(f"stopped by {stopped}; the same command goes on")
             raise typer.Exit(130) from None
     if options.as_json:
-        print_json([document(one) for one in found])
+        print_json([document(report) for report in judged_reports])
     else:
-        deliver(view(found), markdown=options.markdown)
+        deliver(view(judged_reports), markdown=options.markdown)

@@ -26,23 +26,25 @@ def types(
 ) -> None:
     from rmwbench.suite.workload.message_type import FAMILIES, message_type, message_type_names
 
-    found = [message_type(name) for name in message_type_names()]
+    message_types = [message_type(name) for name in message_type_names()]
     if as_json:
-        print_json([_document(one) for one in found])
+        print_json([_document(kind) for kind in message_types])
         return
     from rmwbench.report.view import Items, Section, Table
 
     columns = ("type", ("payload, bytes", True), "ROS type")
     print_blocks(
-        Table(columns, [(one.name, str(one.payload_bytes), one.ros_type) for one in found]),
-        Section("And of any size", [Items([f"{a}: {what}" for a, what in FAMILIES.items()])]),
+        Table(
+            columns, [(kind.name, str(kind.payload_bytes), kind.ros_type) for kind in message_types]
+        ),
+        Section("And of any size", [Items([f"{a}: {sizes}" for a, sizes in FAMILIES.items()])]),
     )
 
 
-def _document(one: "MessageType") -> dict[str, Any]:
+def _document(kind: "MessageType") -> dict[str, Any]:
     return {
-        "type": one.name,
-        "ros_type": one.ros_type,
-        "payload_bytes": one.payload_bytes,
-        "message_bytes": one.cdr_bytes,
+        "type": kind.name,
+        "ros_type": kind.ros_type,
+        "payload_bytes": kind.payload_bytes,
+        "message_bytes": kind.cdr_bytes,
     }

@@ -44,12 +44,14 @@ def checked(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> 
     )
 
 
-def candidates_in_use(known: Sequence[str], use: Sequence[str]) -> tuple[str, ...]:
-    """Those named, else the first. Raises UserError for one that there is not."""
+def candidates_in_use(candidates: Sequence[str], use: Sequence[str]) -> tuple[str, ...]:
+    """The candidates named, else the first. Raises UserError for one that there is not."""
     for name in use:
-        if name not in known:
-            raise not_one_of(f"the suite has no candidate `{name}`", name, known, where="--use")
-    return tuple(dict.fromkeys(use)) or tuple(known[:1])
+        if name not in candidates:
+            raise not_one_of(
+                f"the suite has no candidate `{name}`", name, candidates, where="--use"
+            )
+    return tuple(dict.fromkeys(use)) or tuple(candidates[:1])
 
 
 def _candidates(bundle: Bundle) -> list[str]:
@@ -63,11 +65,13 @@ def _judged(bundle: Bundle) -> tuple[CheckedCandidate, ...]:
     if bundle.campaign.plan.outcomes is None:
         return ()
     answer = summarise(bundle)
-    found: dict[str, list[_Place]] = {}
+    places_of_arm: dict[str, list[_Place]] = {}
     for condition in answer.outcomes.conditions if answer.outcomes else ():
         for arm in condition.arms:
-            found.setdefault(arm.arm, []).append(_Place(condition.workload, arm))
-    return tuple(sorted((_candidate(places, bundle) for places in found.values()), key=_rank))
+            places_of_arm.setdefault(arm.arm, []).append(_Place(condition.workload, arm))
+    return tuple(
+        sorted((_candidate(places, bundle) for places in places_of_arm.values()), key=_rank)
+    )
 
 
 @dataclass(frozen=True)
@@ -77,8 +81,8 @@ class _Place:
 
     @property
     def outcome(self) -> Outcome:
-        found = self.arm.outcome
-        return found if isinstance(found, Outcome) else Outcome.MISSES
+        arm_outcome = self.arm.outcome
+        return arm_outcome if isinstance(arm_outcome, Outcome) else Outcome.MISSES
 
     @property
     def use(self) -> float:
@@ -89,7 +93,7 @@ class _Place:
 
 
 def _candidate(places: Sequence[_Place], bundle: Bundle) -> CheckedCandidate:
-    worst = max(places, key=lambda one: (ORDER.index(one.outcome), one.use))
+    worst = max(places, key=lambda place: (ORDER.index(place.outcome), place.use))
     return CheckedCandidate(
         arm=worst.arm.arm,
         outcome=worst.outcome,
@@ -97,25 +101,25 @@ def _candidate(places: Sequence[_Place], bundle: Bundle) -> CheckedCandidate:
         workload=worst.workload,
         limit=worst.arm.limit,
         reason=worst.arm.reason,
-        missed=sum(one.outcome is Outcome.MISSES for one in places),
+        missed=sum(place.outcome is Outcome.MISSES for place in places),
         more_time=_more_time(places, bundle) if worst.outcome is Outcome.OPEN else None,
     )
 
 
-def _rank(one: CheckedCandidate) -> tuple[bool, int, float]:
-    value = None if one.limit is None else one.limit.value.value
-    use = math.inf if one.limit is None or value is None else value / one.limit.at_most
-    return one.why is Why.NOT_SUPPORTED, ORDER.index(one.outcome), use
+def _rank(candidate: CheckedCandidate) -> tuple[bool, int, float]:
+    value = None if candidate.limit is None else candidate.limit.value.value
+    use = math.inf if candidate.limit is None or value is None else value / candidate.limit.at_most
+    return candidate.why is Why.NOT_SUPPORTED, ORDER.index(candidate.outcome), use
 
 
 def _together(candidates: Sequence[CheckedCandidate], in_use: Sequence[str]) -> Outcome | None:
     """`meets` where all of them do, `misses` where one does not, else `open`."""
     if not candidates:
         return None
-    found = {one.outcome for one in candidates if one.arm in in_use}
-    if Outcome.MISSES in found:
+    outcomes = {candidate.outcome for candidate in candidates if candidate.arm in in_use}
+    if Outcome.MISSES in outcomes:
         return Outcome.MISSES
-    return Outcome.MEETS if found == {Outcome.MEETS} else Outcome.OPEN
+    return Outcome.MEETS if outcomes == {Outcome.MEETS} else Outcome.OPEN
 
 
 def _exit_code(outcome: Outcome | None, since: Compared | None) -> Literal[0, 1, 2]:
@@ -130,7 +134,7 @@ def _since(bundle: Bundle, earlier: Bundle | None) -> tuple[Compared | None, str
     if earlier is None:
         return None, None
     try:
-        sides = [select(str(one.directory)) for one in (earlier, bundle)]
+        sides = [select(str(side.directory)) for side in (earlier, bundle)]
         return compare(*sides, metrics=_metrics(bundle)), None
     except UserError as error:
         return None, error.what
@@ -141,23 +145,23 @@ def _metrics(bundle: Bundle) -> list[str]:
     outcomes = bundle.campaign.plan.outcomes
     if outcomes is None:
         return []
-    found = outcomes.document()
-    topics = (found.get("topics") or {}).values()
-    each = [*found["acceptable"], *(one for own in topics for one in own)]
-    return list(dict.fromkeys(one["metric"] for one in each))
+    limits = outcomes.document()
+    topics = (limits.get("topics") or {}).values()
+    limit_entries = [*limits["acceptable"], *(limit for own in topics for limit in own)]
+    return list(dict.fromkeys(limit["metric"] for limit in limit_entries))
 
 
 def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
     """Until every open limit is decided; None where more blocks would not settle all that is
     open."""
-    arms = [one.arm for one in places if one.outcome is Outcome.OPEN]
+    arms = [place.arm for place in places if place.outcome is Outcome.OPEN]
     if not all(arm.why in SETTLED_BY_BLOCKS for arm in arms):
         return None
     plan = bundle.campaign.plan
     least = max(Rules().min_blocks, plan.blocks.minimum or 0)
     needed = [blocks for arm in arms for blocks in _blocks_of_each_limit(arm, least)]
-    known = [blocks for blocks in needed if blocks is not None]
-    blocks = max(known) if len(known) == len(needed) else None
+    decidable = [blocks for blocks in needed if blocks is not None]
+    blocks = max(decidable) if len(decidable) == len(needed) else None
     return MoreTime(
         blocks=blocks,
         minutes=None if blocks is None or plan.block_s is None else blocks * plan.block_s / 60,
@@ -175,13 +179,13 @@ def blocks_needed(limit: LimitedValue, least: int) -> int | None:
     """So many blocks make the interval of a value end at its limit, its width going with 1/√n. More
     than there are. None where nobody can say, or too many would be needed."""
     value, low, high = limit.value.value, limit.value.low, limit.value.high
-    there = limit.value.trials
-    if value is None or low is None or high is None or not there:
+    trials = limit.value.trials
+    if value is None or low is None or high is None or not trials:
         return None
     apart, half = (
         abs(limit.at_most - value),
         high - value if value <= limit.at_most else value - low,
     )
-    if not math.isfinite(half) or half >= apart * math.sqrt(MOST_BLOCKS / there):
+    if not math.isfinite(half) or half >= apart * math.sqrt(MOST_BLOCKS / trials):
         return None
-    return max(least, there + 1, math.ceil(there * (half / apart) ** 2))
+    return max(least, trials + 1, math.ceil(trials * (half / apart) ** 2))

@@ -28,29 +28,36 @@ def new_place(checks: Path) -> Path:
 
 def newest(checks: Path) -> Bundle:
     """The last check, finished or not. Raises UserError where there is none."""
-    found = _bundles(checks)
-    if not found:
+    bundles = _bundles(checks)
+    if not bundles:
         raise UserError(
             "this suite was not checked on this machine yet",
             where=str(checks),
             fix="leave --last out",
         )
-    return found[-1]
+    return bundles[-1]
 
 
 def before(bundle: Bundle) -> Bundle | None:
     """The last finished check before this one; None where this is the first."""
     name = bundle.directory.name
-    earlier = [one for one in _bundles(bundle.directory.parent) if one.directory.name < name]
-    return next((one for one in reversed(earlier) if one.journal.finished), None)
+    earlier = [
+        bundle_before
+        for bundle_before in _bundles(bundle.directory.parent)
+        if bundle_before.directory.name < name
+    ]
+    return next(
+        (bundle_before for bundle_before in reversed(earlier) if bundle_before.journal.finished),
+        None,
+    )
 
 
 def _bundles(checks: Path) -> list[Bundle]:
     """In the order of time, without what is no campaign or a broken one."""
-    found = []
+    bundles = []
     for path in sorted(checks.glob("*/campaign.json")):
         try:
-            found.append(Bundle(path.parent))
+            bundles.append(Bundle(path.parent))
         except UserError:
             continue
-    return found
+    return bundles

@@ -33,52 +33,60 @@ DECIDES: Mapping[Outcome, str] = {
 }
 
 
-def view(found: RobotCheck) -> View:
-    sections = [_since(found)]
-    if found.since is not None:
-        of_change = comparison_view.view(found.since)
-        sections += [replace(one, on=On.DOCUMENT) for one in of_change.sections]
+def view(check: RobotCheck) -> View:
+    sections = [_since(check)]
+    if check.since is not None:
+        of_change = comparison_view.view(check.since)
+        sections += [replace(section, on=On.DOCUMENT) for section in of_change.sections]
     return View(
-        title=f"Check of {found.suite}",
-        about=[*_candidates(found)],
+        title=f"Check of {check.suite}",
+        about=[*_candidates(check)],
         sections=sections,
-        answer=[Text(_rest(found), "muted")],
-        card=[f"check of {found.suite}"],
+        answer=[Text(_rest(check), "muted")],
+        card=[f"check of {check.suite}"],
     )
 
 
-def _candidates(found: RobotCheck) -> Iterator[Block]:
-    if found.outcome is None:
+def _candidates(check: RobotCheck) -> Iterator[Block]:
+    if check.outcome is None:
         yield Text(NO_LIMITS, "warning")
         return
-    several = len({one.workload for one in found.candidates}) > 1
-    yield Facts([(one.arm, _candidate(one, several)) for one in found.candidates], "facts")
-    if len(found.candidates) > 1:
-        told = DECIDES[found.outcome]
-        together = len(found.in_use) > 1
-        who = (
-            f"of {names(found.in_use)} together, that" if together else f"{found.in_use[0]}, which"
+    several = len({candidate.workload for candidate in check.candidates}) > 1
+    yield Facts(
+        [(candidate.arm, _candidate(candidate, several)) for candidate in check.candidates], "facts"
+    )
+    if len(check.candidates) > 1:
+        verb = DECIDES[check.outcome]
+        together = len(check.in_use) > 1
+        subject = (
+            f"of {names(check.in_use)} together, that" if together else f"{check.in_use[0]}, which"
         )
-        yield Text(f"The exit code is about {who} {told} (--use ARM names another).", "muted")
+        yield Text(f"The exit code is about {subject} {verb} (--use ARM names another).", "muted")
 
 
-def _candidate(one: CheckedCandidate, several: bool) -> TableCell:
-    tone = TONES[one.outcome]
-    if one.why is Why.NOT_SUPPORTED:
-        return TableCell(f"not supported: {one.reason}", "odd")
-    where = f"{one.workload}: " if several else ""
-    measured = against_limit(one.limit, one.limit.value) if one.limit else one.reason
-    text = f"{where}{measured}"
-    if one.outcome is Outcome.MEETS:
+def _candidate(candidate: CheckedCandidate, several: bool) -> TableCell:
+    tone = TONES[candidate.outcome]
+    if candidate.why is Why.NOT_SUPPORTED:
+        return TableCell(f"not supported: {candidate.reason}", "odd")
+    workload = f"{candidate.workload}: " if several else ""
+    measured = (
+        against_limit(candidate.limit, candidate.limit.value)
+        if candidate.limit
+        else candidate.reason
+    )
+    text = f"{workload}{measured}"
+    if candidate.outcome is Outcome.MEETS:
         return TableCell(f"meets all limits; nearest: {text}", tone)
-    if one.why not in (Why.LIMIT, Why.INTERVAL):
-        text = f"{where}{one.reason}"
-    if one.missed > 1:
-        more = fmt.counted(one.missed - 1, "more workload or level", "more workloads or levels")
+    if candidate.why not in (Why.LIMIT, Why.INTERVAL):
+        text = f"{workload}{candidate.reason}"
+    if candidate.missed > 1:
+        more = fmt.counted(
+            candidate.missed - 1, "more workload or level", "more workloads or levels"
+        )
         text += f"; in {more}, too"
-    if one.more_time is not None:
-        text += f"; {_more_time(one.more_time)}"
-    return TableCell(f"{one.outcome}: {text}", tone)
+    if candidate.more_time is not None:
+        text += f"; {_more_time(candidate.more_time)}"
+    return TableCell(f"{candidate.outcome}: {text}", tone)
 
 
 def _more_time(more: MoreTime) -> str:
@@ -88,22 +96,22 @@ def _more_time(more: MoreTime) -> str:
     return f"about {fmt.counted(more.blocks, 'block')}{length} would decide it"
 
 
-def _since(found: RobotCheck) -> Section:
-    since = found.since
+def _since(check: RobotCheck) -> Section:
+    since = check.since
     if since is None:
-        told = f"This is the first check of {found.suite} on this machine."
-        if found.not_compared is not None:
-            told = f"The last check cannot be compared with this one: {found.not_compared}."
-        return Section("", [Text(told)])
+        text = f"This is the first check of {check.suite} on this machine."
+        if check.not_compared is not None:
+            text = f"The last check cannot be compared with this one: {check.not_compared}."
+        return Section("", [Text(text)])
     title = f"Since the last check, {since.a.created_utc}"
     return Section(title, [*_changes(since)], anchor="since", nav="since", look="panel")
 
 
 def _changes(since: Compared) -> Iterator[Block]:
     topics = [topic for topic in since.environment if topic.topic != "day"]  # always another one
-    differences = [one for topic in topics for one in topic.differences]
+    differences = [difference for topic in topics for difference in topic.differences]
     if differences:
-        yield Items([_difference(one) for one in differences], most=MOST)
+        yield Items([_difference(difference) for difference in differences], most=MOST)
     else:
         yield Text("Versions, settings, machine and workload are the same.")
     changed = comparison_view.changed(since)
@@ -119,30 +127,30 @@ def _changes(since: Compared) -> Iterator[Block]:
             ]
         )
         yield from (Text(text, "warning") for text in since.cautions)
-    others = tuple(row for row in since.rows if row not in changed)
-    if others:
-        said = comparison_view.counts(replace(since, rows=others))
-        yield Text(f"All other limited values, by topic: {said}.", "muted")
+    unchanged = tuple(row for row in since.rows if row not in changed)
+    if unchanged:
+        counts = comparison_view.counts(replace(since, rows=unchanged))
+        yield Text(f"All other limited values, by topic: {counts}.", "muted")
     if since.not_comparable:
         yield Items(
-            [f"not compared: {one.cell}: {one.reason}" for one in since.not_comparable],
+            [f"not compared: {pair.cell}: {pair.reason}" for pair in since.not_comparable],
             "open",
             most=MOST,
         )
 
 
-def _difference(one: Difference) -> str:
-    if one.lines:
-        return f"{one.name}: changed"
-    return f"{one.name}: {_side(one.a)} → {_side(one.b)}"
+def _difference(difference: Difference) -> str:
+    if difference.lines:
+        return f"{difference.name}: changed"
+    return f"{difference.name}: {_side(difference.a)} → {_side(difference.b)}"
 
 
 def _side(text: str | None) -> str:
     return "absent" if text is None else text if len(text) <= 60 else text[:57] + "…"
 
 
-def _rest(found: RobotCheck) -> str:
-    told = f"Everything that was measured: `rmwbench show {found.directory}`"
-    if found.since is not None:
-        told += f"; all differences: `rmwbench compare {found.since.a.directory} {found.directory}`"
-    return told
+def _rest(check: RobotCheck) -> str:
+    text = f"Everything that was measured: `rmwbench show {check.directory}`"
+    if check.since is not None:
+        text += f"; all differences: `rmwbench compare {check.since.a.directory} {check.directory}`"
+    return text

@@ -23,22 +23,22 @@ def checkup(domain: int | None = None, proc: Path = Path("/proc")) -> LiveChecku
             actual=error.strerror or str(error),
         ) from error
     if domain is not None:
-        there = tuple(one for one in system.processes if domain in one.domains)
-        system = replace(system, processes=there)
-    found = sorted(findings(system), key=lambda one: LEVELS.index(one.level))
-    return LiveCheckup(domain=domain, system=system, findings=tuple(found))
+        of_domain = tuple(process for process in system.processes if domain in process.domains)
+        system = replace(system, processes=of_domain)
+    sorted_findings = sorted(findings(system), key=lambda finding: LEVELS.index(finding.level))
+    return LiveCheckup(domain=domain, system=system, findings=tuple(sorted_findings))
 
 
-def summary(found: LiveCheckup) -> str:
+def summary(checkup: LiveCheckup) -> str:
     """One line: what was looked at, and what could not be read."""
-    where = "" if found.domain is None else f" in domain {found.domain}"
-    processes = found.system.processes
-    rmws = sorted({one.rmw for one in processes if one.rmw})
-    told = f"{counted(len(processes), 'process', 'processes')} of middlewares{where}"
-    told += f" ({', '.join(rmws)})" if rmws else ""
-    if found.system.unread:
-        told += (
-            f"; {counted(found.system.unread, 'process', 'processes')} of other users could not be "
+    domain = "" if checkup.domain is None else f" in domain {checkup.domain}"
+    processes = checkup.system.processes
+    rmws = sorted({process.rmw for process in processes if process.rmw})
+    text = f"{counted(len(processes), 'process', 'processes')} of middlewares{domain}"
+    text += f" ({', '.join(rmws)})" if rmws else ""
+    if checkup.system.unread:
+        text += (
+            f"; {counted(checkup.system.unread, 'process', 'processes')} of other users could not be "
             "read: run it as root"
         )
-    return told if found.findings else f"{told}; nothing found"
+    return text if checkup.findings else f"{text}; nothing found"

@@ -73,14 +73,14 @@ class LiveProcess:
     def domains(self) -> tuple[int, ...]:
         """Those at whose discovery port it listens; else the one that its environment names."""
         heard = {
-            (one.port - BASE_PORT) // DOMAIN_PORTS
-            for one in self.udp
-            if one.port >= BASE_PORT and (one.port - BASE_PORT) % DOMAIN_PORTS == 0
+            (socket.port - BASE_PORT) // DOMAIN_PORTS
+            for socket in self.udp
+            if socket.port >= BASE_PORT and (socket.port - BASE_PORT) % DOMAIN_PORTS == 0
         }
         if heard or self.rmw is None:
             return tuple(sorted(heard))
-        asked = self.environment.get("ROS_DOMAIN_ID", "")
-        return (int(asked) if asked.isdecimal() else 0,)
+        domain = self.environment.get("ROS_DOMAIN_ID", "")
+        return (int(domain) if domain.isdecimal() else 0,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,11 +112,11 @@ class LiveFinding(Finding):
     proof: str
 
     def lines(self) -> list[tuple[str, str, bool]]:
-        who = ", ".join(f"{one.name} ({one.pid})" for one in self.processes[:8])
+        names = ", ".join(f"{process.name} ({process.pid})" for process in self.processes[:8])
         more = len(self.processes) - 8
         rows = [
-            ("processes", f"{who} and {more} more" if more > 0 else who, False),
-            *(("seen", one, False) for one in self.evidence),
+            ("processes", f"{names} and {more} more" if more > 0 else names, False),
+            *(("seen", line, False) for line in self.evidence),
             ("proof", self.proof, True),
             *super().lines(),
         ]
@@ -145,14 +145,14 @@ class LiveCheckup:
             "unread": self.system.unread,
             "processes": [
                 {
-                    "pid": one.pid,
-                    "name": one.name,
-                    "uid": one.uid,
-                    "rmw": one.rmw,
-                    "domains": list(one.domains),
-                    "network": one.network,
+                    "pid": process.pid,
+                    "name": process.name,
+                    "uid": process.uid,
+                    "rmw": process.rmw,
+                    "domains": list(process.domains),
+                    "network": process.network,
                 }
-                for one in self.system.processes
+                for process in self.system.processes
             ],
-            "findings": [asdict(one) for one in self.findings],
+            "findings": [asdict(finding) for finding in self.findings],
         }

@@ -29,22 +29,24 @@ SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
 
 def look(proc: Path = Path("/proc")) -> LiveSystem:
     tables = _Tables()
-    found, unreadable = [], []
-    for entry in sorted(proc.iterdir(), key=lambda one: one.name):
+    processes, unreadable = [], []
+    for entry in sorted(proc.iterdir(), key=lambda path: path.name):
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 if process := _process(entry, tables):
-                    found.append(process)
+                    processes.append(process)
             except PermissionError:
                 unreadable.append(entry)
             except (OSError, ValueError):
                 continue  # it ended
-    known = {one.inode for process in found for one in (*process.udp, *process.tcp)}
+    known_inodes = {
+        socket.inode for process in processes for socket in (*process.udp, *process.tcp)
+    }
     return LiveSystem(
-        processes=tuple(sorted(found, key=lambda one: one.pid)),
+        processes=tuple(sorted(processes, key=lambda p: p.pid)),
         udp=tables.udp,
         tcp=tables.tcp,
-        unread=_unread(unreadable, tables, known),
+        unread=_unread(unreadable, tables, known_inodes),
         sysctls={name: _sysctl(name) for name in SYSCTLS},
     )
 
@@ -84,7 +86,7 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         rmw = environment.get("RMW_IMPLEMENTATION")
     network = os.stat(entry / "ns" / "net").st_ino
     tables.read(entry, network)
-    held = _held(entry, maps)
+    open_files = _held(entry, maps)
     pid = int(entry.name)
     return LiveProcess(
         pid=pid,
@@ -95,18 +97,18 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         shm=_shm(entry),
         rmw=rmw,
         environment=environment,
-        udp=_owned(tables.udp[network], held.sockets),
-        tcp=_owned(tables.tcp[network], held.sockets),
-        files=held.files,
+        udp=_owned(tables.udp[network], open_files.sockets),
+        tcp=_owned(tables.tcp[network], open_files.sockets),
+        files=open_files.files,
     )
 
 
 def _owned(sockets: Iterable[Socket], inodes: frozenset[int]) -> tuple[Socket, ...]:
-    return tuple(one for one in sockets if one.inode in inodes)
+    return tuple(socket for socket in sockets if socket.inode in inodes)
 
 
 def _environment(raw: bytes) -> Mapping[str, str]:
-    pairs = (one.partition("=") for one in raw.decode(errors="replace").split("\0"))
+    pairs = (variable.partition("=") for variable in raw.decode(errors="replace").split("\0"))
     return {name: value for name, _, value in pairs if VARIABLES.match(name)}
 
 
@@ -124,7 +126,10 @@ def _shared_names(maps: str) -> Iterator[str]:
 
 def _middleware(path: str) -> str | None:
     name = os.path.basename(path)
-    return next((one for one, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)), None)
+    return next(
+        (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
+        None,
+    )
 
 
 def _held(entry: Path, maps: str) -> _Held:
@@ -139,7 +144,7 @@ def _held(entry: Path, maps: str) -> _Held:
         elif target.startswith(SHM) and _middleware(target):
             paths[target] = None
     files = (_file(entry, path) for path in paths)
-    return _Held(frozenset(sockets), tuple(one for one in files if one is not None))
+    return _Held(frozenset(sockets), tuple(file for file in files if file is not None))
 
 
 def _file(entry: Path, path: str) -> SharedFile | None:
@@ -163,7 +168,7 @@ def _shm(entry: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _unread(unreadable: Sequence[Path], tables: _Tables, known: set[int]) -> int:
+def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int]) -> int:
     """How many processes that cannot be read look like a middleware's by their words, and how many
     further users of such processes have a socket at a port of DDS or of Zenoh that nobody owns whom
     we know."""
@@ -179,9 +184,15 @@ def _unread(unreadable: Sequence[Path], tables: _Tables, known: set[int]) -> int
             users.add(uid)
             suspected += [uid] * is_of_middleware(words, "")
     tables.read(Path("/proc/self"), os.stat("/proc/self/ns/net").st_ino)
-    sockets = [one for found in (*tables.udp.values(), *tables.tcp.values()) for one in found]
+    sockets = [
+        socket
+        for sockets_of_network in (*tables.udp.values(), *tables.tcp.values())
+        for socket in sockets_of_network
+    ]
     strangers = {
-        one.uid for one in sockets if one.inode not in known and _is_of_middleware(one.port)
+        socket.uid
+        for socket in sockets
+        if socket.inode not in known_inodes and _is_of_middleware(socket.port)
     }
     return len(suspected) + len((strangers & users) - set(suspected))
 

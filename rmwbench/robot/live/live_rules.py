@@ -56,13 +56,13 @@ Found = Iterator[LiveFinding]
 
 
 def findings(system: LiveSystem) -> list[LiveFinding]:
-    return [found for rule in RULES for found in rule(system)]
+    return [finding for rule in RULES for finding in rule(system)]
 
 
 def shared_memory(system: LiveSystem) -> Found:
     """A middleware takes shared memory to whoever has its host's address: in one network namespace
     that is everybody, also in another container or of another user."""
-    users = [one for one in system.processes if one.files]
+    users = [process for process in system.processes if process.files]
     for a, b in combinations(users, 2):
         shared = {file.middleware for file in a.files} & {file.middleware for file in b.files}
         if a.network != b.network or not shared:
@@ -78,10 +78,10 @@ def shared_memory(system: LiveSystem) -> Found:
                 why="each takes the other for a process of its host and sends through shared memory "
                 "that the other does not have: topics are seen, and nothing arrives",
                 evidence=[
-                    f"{one.pid}: /dev/shm is device {one.shm[0]}, inode {one.shm[1]}; IPC namespace "
-                    f"{one.ipc}"
-                    for one in (a, b)
-                    if one.shm
+                    f"{process.pid}: /dev/shm is device {process.shm[0]}, inode {process.shm[1]}; IPC namespace "
+                    f"{process.ipc}"
+                    for process in (a, b)
+                    if process.shm
                 ],
                 proof=f"stat -c '%d %i' /proc/{a.pid}/root/dev/shm /proc/{b.pid}/root/dev/shm",
                 fix=_instead_of_shm(middleware, "docker run --ipc=host … (with --network=host)"),
@@ -97,19 +97,19 @@ def shared_memory(system: LiveSystem) -> Found:
                 why="a reader's file in /dev/shm is written by whoever sends to it: topics are seen, "
                 "and nothing arrives",
                 evidence=[
-                    f"/dev/shm/{one.name}: user {one.uid}, mode {one.mode:o}" for one in refused
+                    f"/dev/shm/{file.name}: user {file.uid}, mode {file.mode:o}" for file in refused
                 ],
-                proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{one.name}' for one in refused)}",
+                proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{file.name}' for file in refused)}",
                 fix=_instead_of_shm(middleware, f"docker run --user {a.uid} …: the same user"),
             )
 
 
-def _refused(owner: LiveProcess, other: LiveProcess, middleware: str) -> list[SharedFile]:
+def _refused(owner: LiveProcess, reader: LiveProcess, middleware: str) -> list[SharedFile]:
     """Files of the one that the other may not read and write. Groups are not looked at."""
-    if other.uid == 0:
+    if reader.uid == 0:
         return []
-    files = [one for one in owner.files if one.middleware == middleware]
-    return [one for one in files if one.uid != other.uid and one.mode & 0o006 != 0o006][:4]
+    files = [file for file in owner.files if file.middleware == middleware]
+    return [file for file in files if file.uid != reader.uid and file.mode & 0o006 != 0o006][:4]
 
 
 def _instead_of_shm(middleware: str, first: str) -> str:
@@ -121,19 +121,19 @@ def _instead_of_shm(middleware: str, first: str) -> str:
 def router(system: LiveSystem) -> Found:
     """Nodes of rmw_zenoh find each other through a router."""
     alone: dict[tuple[int, str], list[LiveProcess]] = {}
-    for one in system.processes:
-        if one.rmw != ZENOH:
+    for process in system.processes:
+        if process.rmw != ZENOH:
             continue
-        wanted = endpoints(one)
-        if wanted and not any(_reaches(one, end, system) for end in wanted):
-            alone.setdefault((one.network, ", ".join(wanted)), []).append(one)
+        connect_to = endpoints(process)
+        if connect_to and not any(_reaches(process, end, system) for end in connect_to):
+            alone.setdefault((process.network, ", ".join(connect_to)), []).append(process)
     for (network, ends), processes in alone.items():
         port = ends.rpartition(":")[2]
         first = processes[0].pid
         elsewhere = sum(
             any(socket.listens and str(socket.port) == port for socket in sockets)
-            for place, sockets in system.tcp.items()
-            if place != network
+            for namespace, sockets in system.tcp.items()
+            if namespace != network
         )
         evidence = [f"configured: {ends}; no connection to it, and nobody listens at it here"]
         if elsewhere:
@@ -151,52 +151,52 @@ def router(system: LiveSystem) -> Found:
         )
 
 
-def endpoints(one: LiveProcess) -> list[str]:
+def endpoints(process: LiveProcess) -> list[str]:
     """Where a session of rmw_zenoh is told to connect, from its variables and the file that they
     name."""
-    override = one.environment.get("ZENOH_CONFIG_OVERRIDE", "")
-    said = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
-    text = said[1] if said else _connect(one)
-    found = re.findall(r"[\"']((?:tcp|tls|quic|udp)/[^\"'\s]+:\d+)", text)
-    return found or ([] if said else [ROUTER])
+    override = process.environment.get("ZENOH_CONFIG_OVERRIDE", "")
+    match = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
+    text = match[1] if match else _connect(process)
+    configured = re.findall(r"[\"']((?:tcp|tls|quic|udp)/[^\"'\s]+:\d+)", text)
+    return configured or ([] if match else [ROUTER])
 
 
-def _connect(one: LiveProcess) -> str:
+def _connect(process: LiveProcess) -> str:
     """The `connect` of its configuration file (JSON5); empty where there is none."""
-    path = one.environment.get("ZENOH_SESSION_CONFIG_URI", "").removeprefix("file://")
+    path = process.environment.get("ZENOH_SESSION_CONFIG_URI", "").removeprefix("file://")
     if not path:
         return ""
     try:
-        with open(f"/proc/{one.pid}/root{path}", encoding="utf-8", errors="replace") as file:
+        with open(f"/proc/{process.pid}/root{path}", encoding="utf-8", errors="replace") as file:
             text = re.sub(r"(?<!:)//[^\n]*|/\*.*?\*/", "", file.read(1 << 20), flags=re.DOTALL)
     except OSError:
         return ""
-    found = re.search(r"\bconnect[\"']?\s*:\s*\{", text)
-    return "" if found is None else _block(text[found.end() :])
+    match = re.search(r"\bconnect[\"']?\s*:\s*\{", text)
+    return "" if match is None else _block(text[match.end() :])
 
 
 def _block(text: str) -> str:
     """Up to the brace that closes what was opened before."""
     depth = 1
-    for place, letter in enumerate(text):
+    for position, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")
         if depth == 0:
-            return text[:place]
+            return text[:position]
     return text
 
 
-def _reaches(one: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
+def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
     """Whether it has a connection to that port, or somebody listens at it on its own host. Of a
     connectionless protocol nobody can say."""
-    protocol, _, place = endpoint.partition("/")
-    host, _, port = place.rpartition(":")
+    protocol, _, address = endpoint.partition("/")
+    host, _, port = address.rpartition(":")
     if protocol not in ("tcp", "tls"):
         return True
-    if any(socket.remote == int(port) and not socket.listens for socket in one.tcp):
+    if any(socket.remote == int(port) and not socket.listens for socket in process.tcp):
         return True
     local = host in LOCAL
     return local and any(
-        socket.listens and socket.port == int(port) for socket in system.tcp[one.network]
+        socket.listens and socket.port == int(port) for socket in system.tcp[process.network]
     )
 
 
@@ -204,12 +204,12 @@ def participant_index(system: LiveSystem) -> Found:
     """A DDS process takes the first free pair of ports of its domain, up to its implementation's
     largest index."""
     for (network, domain), members in _by_domain(system.processes).items():
-        cyclone = [one for one in members if one.rmw == CYCLONEDDS]
+        cyclone = [process for process in members if process.rmw == CYCLONEDDS]
         if not cyclone:
             continue
         begin = BASE_PORT + DOMAIN_PORTS * domain + FIRST_INDEX
         ports = {socket.port for socket in system.udp[network]}
-        most = min(_most_index(one) for one in cyclone)
+        most = min(_most_index(process) for process in cyclone)
         used = sum(begin + 2 * index in ports for index in range(most + 1))
         if most + 1 - used > FEW_LEFT:
             continue
@@ -232,25 +232,25 @@ def participant_index(system: LiveSystem) -> Found:
         )
 
 
-def _most_index(one: LiveProcess) -> int:
-    said = re.search(
-        r"<MaxAutoParticipantIndex>\s*(\d+)", one.environment.get("CYCLONEDDS_URI", "")
+def _most_index(process: LiveProcess) -> int:
+    match = re.search(
+        r"<MaxAutoParticipantIndex>\s*(\d+)", process.environment.get("CYCLONEDDS_URI", "")
     )
-    return int(said[1]) if said else MOST_INDEX
+    return int(match[1]) if match else MOST_INDEX
 
 
 def datagrams(system: LiveSystem) -> Found:
     """A datagram that does not fit in its socket's buffer is gone; the kernel counts it there."""
     most, default = (system.sysctls.get(f"net.core.rmem_{name}") for name in ("max", "default"))
-    for one in system.processes:
-        full = [socket for socket in one.udp if socket.drops]
-        if not full or one.rmw == ZENOH:
+    for process in system.processes:
+        full = [socket for socket in process.udp if socket.drops]
+        if not full or process.rmw == ZENOH:
             continue
         worst = max(full, key=lambda socket: socket.drops)
         fix, permanent = _larger(worst, most, default)
         yield _finding(
             LiveCode.DATAGRAMS_DROPPED,
-            [one],
+            [process],
             level="yellow",
             found=f"{sum(socket.drops for socket in full)} datagrams dropped at full sockets since "
             "they were opened",
@@ -261,7 +261,7 @@ def datagrams(system: LiveSystem) -> Found:
                 *(_dropped(socket) for socket in full[:4]),
                 _arithmetic(worst, most, default),
             ],
-            proof=f"nsenter -n -t {one.pid} ss -uanmp 'sport = :{worst.port}'",
+            proof=f"nsenter -n -t {process.pid} ss -uanmp 'sport = :{worst.port}'",
             fix=fix,
             permanent=permanent,
         )
@@ -292,15 +292,15 @@ def _dropped(socket: Socket) -> str:
 def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
     """The kernel doubles what a socket asks for, since its own structures count as well
     (socket(7)); one that asks for nothing has rmem_default, not doubled."""
-    told = [
+    limits = [
         f"rmem_{name} = {value}" for name, value in (("max", most), ("default", default)) if value
     ]
     if worst.buffer_bytes is None:
-        return f"{', '.join(told)}; the socket's own buffer cannot be read"
+        return f"{', '.join(limits)}; the socket's own buffer cannot be read"
     half = bytes_text(worst.buffer_bytes / 2)
     granted = "" if most is None else f"; at most 2 × {most} are granted to who asks"
     return (
-        f"{', '.join(told)}{granted}; of {worst.buffer_bytes} bytes about half are payload: no "
+        f"{', '.join(limits)}{granted}; of {worst.buffer_bytes} bytes about half are payload: no "
         f"message above {half} can wait here whole"
     )
 
@@ -308,13 +308,15 @@ def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
 def ignored_variables(system: LiveSystem) -> Found:
     """Variables that its RMW does not read, and the RMW that was asked for and is not the one."""
     alike: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
-    for one in system.processes:
-        names = tuple(name for name in IGNORED.get(one.rmw or "", ()) if one.environment.get(name))
-        asked = one.environment.get("RMW_IMPLEMENTATION")
-        if one.rmw and asked and asked != one.rmw:
+    for process in system.processes:
+        names = tuple(
+            name for name in IGNORED.get(process.rmw or "", ()) if process.environment.get(name)
+        )
+        rmw_asked = process.environment.get("RMW_IMPLEMENTATION")
+        if process.rmw and rmw_asked and rmw_asked != process.rmw:
             names = ("RMW_IMPLEMENTATION", *names)
         if names:
-            alike.setdefault((one.rmw or "", names), []).append(one)
+            alike.setdefault((process.rmw or "", names), []).append(process)
     for (rmw, names), processes in alike.items():
         first = processes[0]
         discovery = any(name in (*OF_DISCOVERY, "RMW_IMPLEMENTATION") for name in names)
@@ -338,9 +340,9 @@ ZENOH_INSTEAD = "a domain or a router of its own keeps nodes of rmw_zenoh apart"
 def two_rmws(system: LiveSystem) -> Found:
     for (_, domain), members in _by_domain(system.processes).items():
         by: dict[str, list[LiveProcess]] = {}
-        for one in members:
-            if one.rmw:
-                by.setdefault(one.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(one)
+        for process in members:
+            if process.rmw:
+                by.setdefault(process.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(process)
         if len(by) < 2:
             continue
         counts = ", ".join(f"{name}: {len(processes)}" for name, processes in by.items())
@@ -348,7 +350,7 @@ def two_rmws(system: LiveSystem) -> Found:
         most = max(by, key=lambda name: len(by[name]))
         yield _finding(
             LiveCode.TWO_RMWS,
-            [one for processes in by.values() for one in processes],
+            [process for processes in by.values() for process in processes],
             level="red" if ZENOH in by else "yellow",
             found=f"{len(by)} RMWs in domain {domain}: {counts}",
             expected="one RMW in a domain",
@@ -358,7 +360,7 @@ def two_rmws(system: LiveSystem) -> Found:
             "services among them often do not",
             evidence=[f"{name}: {_pids(processes)}" for name, processes in by.items()],
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
-            f"{' '.join(f'/proc/{one.pid}/maps' for one in members[:8])}",
+            f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
             fix=f"export RMW_IMPLEMENTATION={most} where {_pids(fewest)} are started",
         )
 
@@ -366,16 +368,16 @@ def two_rmws(system: LiveSystem) -> Found:
 def discovery_range(system: LiveSystem) -> Found:
     for (_, domain), members in _by_domain(system.processes).items():
         by: dict[str, list[LiveProcess]] = {}
-        for one in members:
-            if one.rmw and one.rmw != ZENOH:
-                by.setdefault(_range(one), []).append(one)
+        for process in members:
+            if process.rmw and process.rmw != ZENOH:
+                by.setdefault(_range(process), []).append(process)
         if len(by) < 2:
             continue
         off = "OFF" in by
         first = min(by.values(), key=len)
         yield _finding(
             LiveCode.DISCOVERY_RANGE,
-            [one for processes in by.values() for one in processes],
+            [process for processes in by.values() for process in processes],
             level="red" if off else "yellow",
             found=f"discovery ranges differ in domain {domain}: "
             + ", ".join(f"{name} ({len(processes)})" for name, processes in by.items()),
@@ -391,38 +393,38 @@ def discovery_range(system: LiveSystem) -> Found:
         )
 
 
-def _range(one: LiveProcess) -> str:
+def _range(process: LiveProcess) -> str:
     """ROS_LOCALHOST_ONLY counts first where it is 1."""
-    if one.environment.get(LOCALHOST_ONLY) == "1":
+    if process.environment.get(LOCALHOST_ONLY) == "1":
         return f"{LOCALHOST_ONLY}=1"
-    return one.environment.get(RANGE) or "SUBNET"
+    return process.environment.get(RANGE) or "SUBNET"
 
 
 def _by_domain(
     processes: Iterable[LiveProcess],
 ) -> dict[tuple[int, int], list[LiveProcess]]:
     """(network namespace, domain) -> its processes."""
-    found: dict[tuple[int, int], list[LiveProcess]] = {}
-    for one in processes:
-        for domain in one.domains:
-            found.setdefault((one.network, domain), []).append(one)
-    return found
+    members_of: dict[tuple[int, int], list[LiveProcess]] = {}
+    for process in processes:
+        for domain in process.domains:
+            members_of.setdefault((process.network, domain), []).append(process)
+    return members_of
 
 
 def _pids(processes: Sequence[LiveProcess]) -> str:
-    few = ", ".join(f"{one.name} ({one.pid})" for one in processes[:NAMED])
+    few = ", ".join(f"{process.name} ({process.pid})" for process in processes[:NAMED])
     return few if len(processes) <= NAMED else f"{few} and {len(processes) - NAMED} more"
 
 
 def _finding(
-    code: LiveCode, processes: Iterable[LiveProcess], *, evidence: Sequence[str], **said: Any
+    code: LiveCode, processes: Iterable[LiveProcess], *, evidence: Sequence[str], **parts: Any
 ) -> LiveFinding:
     return LiveFinding(
         check=code.replace("_", " "),
         code=code,
-        processes=tuple(NamedProcess(pid=one.pid, name=one.name) for one in processes),
+        processes=tuple(NamedProcess(pid=process.pid, name=process.name) for process in processes),
         evidence=tuple(evidence),
-        **said,
+        **parts,
     )
 
 

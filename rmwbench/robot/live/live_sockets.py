@@ -27,12 +27,12 @@ DIAG_BYTES = 72
 def table(process: Path, protocol: str) -> tuple[Socket, ...]:
     """The IPv4 and IPv6 sockets of the namespace that the process (`/proc/PID`) is in. `protocol`:
     udp or tcp."""
-    found: list[Socket] = []
+    sockets: list[Socket] = []
     for name in (protocol, f"{protocol}6"):
         with suppress(OSError, ValueError):
             lines = (process / "net" / name).read_text().splitlines()[1:]
-            found += [_row(line.split(), protocol) for line in lines]
-    return tuple(found)
+            sockets += [_row(line.split(), protocol) for line in lines]
+    return tuple(sockets)
 
 
 def _row(words: list[str], protocol: str) -> Socket:
@@ -54,7 +54,7 @@ def _address(text: str) -> tuple[str, int]:
     """`0100007F:1CE8` is 127.0.0.1 and 7400: words of 32 bits in the machine's own order."""
     words, _, port = text.partition(":")
     raw = b"".join(
-        struct.pack("=I", int(words[place : place + 8], 16)) for place in range(0, len(words), 8)
+        struct.pack("=I", int(words[offset : offset + 8], 16)) for offset in range(0, len(words), 8)
     )
     family = socket.AF_INET if len(raw) == 4 else socket.AF_INET6
     return socket.inet_ntop(family, raw).removeprefix("::ffff:"), int(port, 16)
@@ -67,7 +67,9 @@ def with_buffers(process: Path, sockets: tuple[Socket, ...]) -> tuple[Socket, ..
     asking = threading.Thread(target=_ask_within, args=(process, buffers))
     asking.start()  # a thread of its own has a namespace of its own
     asking.join()
-    return tuple(replace(one, buffer_bytes=buffers.get(one.inode)) for one in sockets)
+    return tuple(
+        replace(udp_socket, buffer_bytes=buffers.get(udp_socket.inode)) for udp_socket in sockets
+    )
 
 
 def _ask_within(process: Path, buffers: dict[int, int]) -> None:
@@ -81,25 +83,25 @@ def _enter(namespace: Path) -> None:
     """Raises OSError where that is not allowed."""
     if os.stat(namespace).st_ino == os.stat("/proc/thread-self/ns/net").st_ino:
         return
-    there = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+    namespace_fd = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
     try:
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.setns(there, CLONE_NEWNET):
+        if libc.setns(namespace_fd, CLONE_NEWNET):
             raise OSError(ctypes.get_errno(), "setns")
     finally:
-        os.close(there)
+        os.close(namespace_fd)
 
 
 def _buffers(family: int) -> Iterator[tuple[int, int]]:
     """(inode, receive buffer in bytes) of each UDP socket."""
-    wanted = 1 << (INET_DIAG_SKMEMINFO - 1)
-    body = struct.pack("=BBBBI48x", family, socket.IPPROTO_UDP, wanted, 0, 0xFFFFFFFF)
+    extensions = 1 << (INET_DIAG_SKMEMINFO - 1)
+    body = struct.pack("=BBBBI48x", family, socket.IPPROTO_UDP, extensions, 0, 0xFFFFFFFF)
     head = struct.pack("=IHHII", 16 + len(body), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as asked:
-        asked.settimeout(2)
-        asked.send(head + body)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as netlink:
+        netlink.settimeout(2)
+        netlink.send(head + body)
         while True:
-            data = asked.recv(1 << 16)
+            data = netlink.recv(1 << 16)
             while len(data) >= 16:
                 length, kind = struct.unpack_from("=IH", data)
                 if kind in (NLMSG_DONE, NLMSG_ERROR) or length < 16:

@@ -89,8 +89,8 @@ def _belonging(intervals: Histogram, centre_ns: float, period_ns: float) -> floa
 
 def _period(intervals: Histogram, above_ns: float) -> float:
     """The mode of the intervals above a bound, refined over those of up to 3.5 modes."""
-    kept = intervals.means > above_ns
-    means, counts = intervals.means[kept], intervals.counts[kept]
+    above = intervals.means > above_ns
+    means, counts = intervals.means[above], intervals.counts[above]
     at = np.floor(np.log2(means) * BINS_PER_OCTAVE).astype(int)
     half = round(BINS_PER_OCTAVE * np.log2(1.1))
     below = np.concatenate(([0.0], np.cumsum(counts)))

@@ -77,29 +77,29 @@ def is_storage(path: Path) -> bool:
 
 
 def _of_directory(path: Path) -> Bag:
-    written = path / metadata.NAME
-    found = metadata.read_metadata(written) if written.exists() else None
-    named = [path / Path(name).name for name in found.files] if found else []
-    there = [one for one in named if one.exists()]
-    if found and named and 0 < len(there) < len(named):
-        missing = next(one for one in named if not one.exists())
+    metadata_file = path / metadata.NAME
+    bag_metadata = metadata.read_metadata(metadata_file) if metadata_file.exists() else None
+    named_files = [path / Path(name).name for name in bag_metadata.files] if bag_metadata else []
+    existing = [file for file in named_files if file.exists()]
+    if bag_metadata and named_files and 0 < len(existing) < len(named_files):
+        missing = next(file for file in named_files if not file.exists())
         raise UserError(
             "a file of this bag is missing",
-            where=str(written),
-            expected=", ".join(one.name for one in named),
+            where=str(metadata_file),
+            expected=", ".join(file.name for file in named_files),
             actual=f"without {missing.name}",
             fix="copy it here, or name one of the others alone",
         )
-    files = there or sorted(filter(is_storage, path.iterdir()), key=_number)
-    if not files and found is None:
+    files = existing or sorted(filter(is_storage, path.iterdir()), key=_number)
+    if not files and bag_metadata is None:
         raise UserError("there is no bag in this directory", where=str(path), expected=EXPECTED)
-    return Bag(path=path, files=tuple(files), metadata=found)
+    return Bag(path=path, files=tuple(files), metadata=bag_metadata)
 
 
 def _number(path: Path) -> tuple[int, str]:
     """`bag_10.mcap` follows `bag_9.mcap`."""
-    found = re.search(r"_(\d+)\.", path.name)
-    return (int(found[1]) if found else 0), path.name
+    match = re.search(r"_(\d+)\.", path.name)
+    return (int(match[1]) if match else 0), path.name
 
 
 def _part(progress: Progress, begin: float, length: float) -> Progress:

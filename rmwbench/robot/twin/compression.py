@@ -34,19 +34,19 @@ BROKEN = (zstandard.ZstdError, RuntimeError, EOFError)
 """What both libraries raise for damaged data."""
 
 
-def message_bytes(head: bytes, stored_bytes: int, whole: Callable[[], bytes]) -> int:
-    """The size of a message whose stored bytes begin so; `whole` gets all of them where the frame
-    does not say it."""
+def message_bytes(head: bytes, stored_bytes: int, all_bytes: Callable[[], bytes]) -> int:
+    """The size in bytes of a message whose stored bytes begin with `head`; `all_bytes` reads all of
+    them where the frame does not say it."""
     if head[:4] == ZSTD:
-        said = zstandard.frame_content_size(head)
+        size = zstandard.frame_content_size(head)
         return (
-            said
-            if said >= 0
-            else len(zstandard.ZstdDecompressor().decompressobj().decompress(whole()))
+            size
+            if size >= 0
+            else len(zstandard.ZstdDecompressor().decompressobj().decompress(all_bytes()))
         )
     if head[:4] == LZ4:
-        said = lz4.frame.get_frame_info(head)["content_size"] if len(head) >= 15 else 0
-        return said or len(lz4.frame.decompress(whole()))
+        size = lz4.frame.get_frame_info(head)["content_size"] if len(head) >= 15 else 0
+        return size or len(lz4.frame.decompress(all_bytes()))
     return stored_bytes
 
 

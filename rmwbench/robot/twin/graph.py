@@ -43,7 +43,7 @@ def read_graph(path: Path) -> tuple[GraphNode, ...]:
     try:
         text = read_text(path, MOST_BYTES)
         document = load_yaml(text.partition(f"\n{END}")[0])
-        found = tuple(map(_node, document["nodes"]))
+        nodes = tuple(map(_node, document["nodes"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             "this is not a graph",
@@ -51,9 +51,9 @@ def read_graph(path: Path) -> tuple[GraphNode, ...]:
             expected="a rosgraph_msgs/Graph as `ros2 topic echo --once /rosgraph` prints it",
             actual=f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error),
         ) from None
-    if not found:
+    if not nodes:
         raise UserError("there is no node in this graph", where=str(path))
-    return found
+    return nodes
 
 
 def _node(node: Mapping[str, Any]) -> GraphNode:

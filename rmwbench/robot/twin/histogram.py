@@ -27,9 +27,9 @@ class Histogram:
         )
         counts, sums = np.bincount(inverse), np.bincount(inverse, weights=values)
         for at, count, total in zip(bins.tolist(), counts.tolist(), sums.tolist(), strict=True):
-            held = self._bins.setdefault(at, [0, 0.0])
-            held[0] += count
-            held[1] += total
+            bin_sums = self._bins.setdefault(at, [0, 0.0])
+            bin_sums[0] += count
+            bin_sums[1] += total
         self._sorted = None
 
     @property
@@ -57,8 +57,8 @@ class Histogram:
 
     def within(self, low: float, high: float) -> np.ndarray:
         """Which bins lie in [low, high)."""
-        found: np.ndarray = (self.means >= low) & (self.means < high)
-        return found
+        inside: np.ndarray = (self.means >= low) & (self.means < high)
+        return inside
 
     def share(self, low: float, high: float = np.inf) -> float:
         """Of all numbers, those in [low, high)."""
@@ -66,6 +66,6 @@ class Histogram:
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
         if self._sorted is None:
-            held = np.array([self._bins[at] for at in sorted(self._bins)]).reshape(-1, 2)
-            self._sorted = held[:, 1] / np.maximum(held[:, 0], 1), held[:, 0]
+            sums = np.array([self._bins[at] for at in sorted(self._bins)]).reshape(-1, 2)
+            self._sorted = sums[:, 1] / np.maximum(sums[:, 0], 1), sums[:, 0]
         return self._sorted

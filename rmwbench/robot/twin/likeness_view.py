@@ -16,56 +16,56 @@ BY = (
 )
 
 
-def view(found: TwinLikeness, source: str, other: str, by: str | None = None) -> View:
+def view(likeness: TwinLikeness, source: str, other_name: str, by: str | None = None) -> View:
     """`by`: the middleware that it was played with."""
-    rows = [_row(one) for one in found.topics]
+    rows = [_row(topic) for topic in likeness.topics]
     table = Table(COLUMNS, rows)
     return View(
-        title=f"{other}, compared with {source}",
+        title=f"{other_name}, compared with {source}",
         sections=[
             panel("Topic by topic", ["Values are those of the source, then the other's."], table)
         ],
         answer=[
-            Text(sentence(found), "good" if found.alike else "bad"),
-            *([Text(BY.format(by), "muted")] if by and any(map(_lacks, found.unlike)) else []),
+            Text(sentence(likeness), "good" if likeness.alike else "bad"),
+            *([Text(BY.format(by), "muted")] if by and any(map(_lacks, likeness.unlike)) else []),
         ],
     )
 
 
-def sentence(found: TwinLikeness) -> str:
-    judged, unlike = len(found.judged), found.unlike
-    beside = len(found.topics) - judged
+def sentence(likeness: TwinLikeness) -> str:
+    judged, unlike = len(likeness.judged), likeness.unlike
+    beside = len(likeness.topics) - judged
     apart = f"; {fmt.counted(beside, 'topic')} with too few messages to judge" if beside else ""
     if not judged:
         return f"Not told: no topic has enough messages{apart}."
     if not unlike:
         return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{apart}."
-    named = "; ".join(f"{one.topic} ({_differs(one)})" for one in unlike)
-    return f"Not a twin in {len(unlike)} of {fmt.counted(judged, 'topic')}: {named}{apart}."
+    differences = "; ".join(f"{topic.topic} ({_differs(topic)})" for topic in unlike)
+    return f"Not a twin in {len(unlike)} of {fmt.counted(judged, 'topic')}: {differences}{apart}."
 
 
-def _row(one: TwinTopicLikeness) -> TableRow:
-    by_name = {part.what: part for part in one.compared}
-    said = one.why_not or ("yes" if one.alike else _differs(one))
+def _row(topic: TwinTopicLikeness) -> TableRow:
+    by_name = {part.what: part for part in topic.compared}
+    verdict = topic.why_not or ("yes" if topic.alike else _differs(topic))
     values = [_values(by_name[name]) if name in by_name else "–" for name in ("rate", "size")]
-    tone = "muted" if one.why_not else "" if one.alike else "bad"
-    return TableRow([one.topic, *values, said], tone=tone)  # type: ignore[arg-type]
+    tone = "muted" if topic.why_not else "" if topic.alike else "bad"
+    return TableRow([topic.topic, *values, verdict], tone=tone)  # type: ignore[arg-type]
 
 
-def _differs(one: TwinTopicLikeness) -> str:
-    if one.missing:
+def _differs(topic: TwinTopicLikeness) -> str:
+    if topic.missing:
         return "nothing of it arrived"
-    if one.kinds is not None:
-        return f"{_kind(one.kinds[0])} in the source, {_kind(one.kinds[1])} here"
-    return ", ".join(f"{part.what} {_values(part)}" for part in one.compared if not part.alike)
+    if topic.kinds is not None:
+        return f"{_kind(topic.kinds[0])} in the source, {_kind(topic.kinds[1])} here"
+    return ", ".join(f"{part.what} {_values(part)}" for part in topic.compared if not part.alike)
 
 
-def _lacks(one: TwinTopicLikeness) -> bool:
+def _lacks(topic: TwinTopicLikeness) -> bool:
     """Whether messages that did not arrive may be all that it is unlike in."""
     fewer = any(
-        part.what in ("rate", "missing messages") for part in one.compared if not part.alike
+        part.what in ("rate", "missing messages") for part in topic.compared if not part.alike
     )
-    return one.missing or one.kinds is not None or fewer
+    return topic.missing or topic.kinds is not None or fewer
 
 
 def _kind(kind: str) -> str:

@@ -34,9 +34,11 @@ SMALLEST = message_type(f"Bytes({HEADER_BYTES})")
 
 def message_for(ros_type: str, size_bytes: float) -> MessageType:
     """`size_bytes`: of the serialised message. Smaller ones than `SMALLEST` become that."""
-    known = [one for name in _names(ros_type, size_bytes) if (one := _known(name)) is not None]
-    if known:
-        best = min(known, key=lambda one: abs(one.cdr_bytes - size_bytes))
+    candidates = [
+        kind for name in _names(ros_type, size_bytes) if (kind := _known(name)) is not None
+    ]
+    if candidates:
+        best = min(candidates, key=lambda kind: abs(kind.cdr_bytes - size_bytes))
         if abs(best.cdr_bytes - size_bytes) <= max(NEAR * size_bytes, NEAR_BYTES):
             return best
     around = SMALLEST.cdr_bytes - HEADER_BYTES
@@ -45,7 +47,10 @@ def message_for(ros_type: str, size_bytes: float) -> MessageType:
 
 def _names(ros_type: str, size_bytes: float) -> list[str]:
     if ros_type == "tf2_msgs/msg/TFMessage":
-        return [f"TFMessage({max(2, round(size_bytes / each))})" for each in (88, 96, 104)]
+        return [
+            f"TFMessage({max(2, round(size_bytes / transform_bytes))})"
+            for transform_bytes in (88, 96, 104)
+        ]
     if ros_type not in _ARRAYS:
         return [name for name in message_type_names() if message_type(name).ros_type == ros_type]
     form, element_bytes = _ARRAYS[ros_type]

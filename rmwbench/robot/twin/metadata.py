@@ -44,8 +44,8 @@ def read_metadata(path: Path) -> BagMetadata:
 
 def _metadata(info: Mapping[str, Any]) -> BagMetadata:
     counted = [
-        (one["topic_metadata"], int(one["message_count"]))
-        for one in info["topics_with_message_count"]
+        (entry["topic_metadata"], int(entry["message_count"]))
+        for entry in info["topics_with_message_count"]
     ]
     return BagMetadata(
         files=tuple(map(str, info.get("relative_file_paths") or ())),

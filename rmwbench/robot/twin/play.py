@@ -64,16 +64,16 @@ def _of_topic(
     topic: TwinTopic, columns: dict[str, np.ndarray], published: "_PublishTimes"
 ) -> Iterator[Message]:
     source = topic.traffic
-    made = BagTopic(name=source.name, type=source.type, offers=source.offers)
+    bag_topic = BagTopic(name=source.name, type=source.type, offers=source.offers)
     around = topic.message.cdr_bytes - topic.message.payload_bytes
     sent = (
         published.of(columns["writer"], columns["seq"])
         if source.stamp == "publish_time"
         else [None] * len(columns["seq"])
     )
-    taken, sizes = columns["taken_ns"].tolist(), columns["bytes"].tolist()
-    for log_ns, publish_ns, size in zip(taken, sent, sizes, strict=True):
-        yield Message(made, log_ns, publish_ns, size + around)
+    taken_ns, sizes = columns["taken_ns"].tolist(), columns["bytes"].tolist()
+    for log_ns, publish_ns, size in zip(taken_ns, sent, sizes, strict=True):
+        yield Message(bag_topic, log_ns, publish_ns, size + around)
 
 
 class _PublishTimes:
@@ -86,8 +86,10 @@ class _PublishTimes:
         self._keys, self._times = keys[order], sent["call_ns"][order]
 
     def of(self, writers: np.ndarray, numbers: np.ndarray) -> list[int]:
-        found: list[int] = self._times[np.searchsorted(self._keys, _key(writers, numbers))].tolist()
-        return found
+        times_ns: list[int] = self._times[
+            np.searchsorted(self._keys, _key(writers, numbers))
+        ].tolist()
+        return times_ns
 
 
 def _key(writers: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -40,16 +40,16 @@ def load_yaml(text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from None
 
 
-def offers(written: Any) -> tuple[QosOffer, ...]:
+def offers(profiles: Any) -> tuple[QosOffer, ...]:
     """Those of `offered_qos_profiles`, one per publisher. Raises ValueError where it is neither
     empty nor a list of profiles."""
-    if isinstance(written, str):
-        written = load_yaml(written)
-    if written is None or written == "":
+    if isinstance(profiles, str):
+        profiles = load_yaml(profiles)
+    if profiles is None or profiles == "":
         return ()
-    if not isinstance(written, list):
+    if not isinstance(profiles, list):
         raise ValueError("offered_qos_profiles is not a list")
-    return tuple(map(offer, written))
+    return tuple(map(offer, profiles))
 
 
 def offer(profile: Any) -> QosOffer:
@@ -58,12 +58,12 @@ def offer(profile: Any) -> QosOffer:
         raise ValueError("a quality of service is not a mapping")
     history = _word(profile.get("history"), _HISTORY)
     depth = profile.get("depth")
-    known = history == KEEP_LAST and isinstance(depth, int) and depth > 0
+    has_depth = history == KEEP_LAST and isinstance(depth, int) and depth > 0
     return QosOffer(
         _word(profile.get("reliability"), _RELIABILITY),
         _word(profile.get("durability"), _DURABILITY),
         history,
-        depth if known else None,
+        depth if has_depth else None,
     )
 
 

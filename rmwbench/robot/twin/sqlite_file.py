@@ -16,10 +16,11 @@ _ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compres
 
 
 def sqlite_messages(
-    path: Path, progress: Callable[[float], None], named: Path | None = None
+    path: Path, progress: Callable[[float], None], users_path: Path | None = None
 ) -> Iterator[Message]:
-    """`named`: the file as the user knows it. `progress` is told the share of the rows now and then.
-    Raises UserError where it is not the storage of a bag, or is damaged."""
+    """The messages of a db3 file. `users_path`: the file as the user knows it. `progress` is called
+    with the share of the rows now and then. Raises UserError where it is not the storage of a bag,
+    or is damaged."""
     try:
         with closing(_opened(path)) as database:
             topics = _topics(database)
@@ -32,7 +33,7 @@ def sqlite_messages(
     except (sqlite3.Error, KeyError, TypeError, ValueError, *compression.BROKEN) as error:
         raise UserError(
             "this is not the storage of a bag, or it is damaged",
-            where=str(named or path),
+            where=str(users_path or path),
             expected="a db3 file of rosbag2",
             actual=f"{type(error).__name__}: {error}",
             fix="SQLite's `.recover` saves what is whole of a damaged one",
@@ -41,13 +42,13 @@ def sqlite_messages(
 
 def _opened(path: Path) -> sqlite3.Connection:
     """Read-only; where the directory may not be written to, without the log of an open writer."""
-    where = path.absolute().as_uri()
-    database = sqlite3.connect(f"{where}?mode=ro", uri=True)
+    uri = path.absolute().as_uri()
+    database = sqlite3.connect(f"{uri}?mode=ro", uri=True)
     try:
         database.execute("SELECT count(*) FROM topics")
     except sqlite3.OperationalError:
         database.close()
-        database = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
+        database = sqlite3.connect(f"{uri}?mode=ro&immutable=1", uri=True)
     return database
 
 
@@ -57,8 +58,8 @@ def _topics(database: sqlite3.Connection) -> dict[int, BagTopic]:
     offered = "offered_qos_profiles" if "offered_qos_profiles" in columns else "''"
     rows = database.execute(f"SELECT id, name, type, {offered} FROM topics")
     return {
-        number: BagTopic(name=name, type=kind, offers=offers(written))
-        for number, name, kind, written in rows
+        number: BagTopic(name=name, type=kind, offers=offers(profiles))
+        for number, name, kind, profiles in rows
     }
 
 

@@ -78,7 +78,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         "workloads:",
         f"  - name: {WORKLOAD}",
         "    title: as recorded",
-        f"    qos: {_qos(Qos(), whole=True)}  # assumed where a line says nothing else",
+        f"    qos: {_qos(Qos(), complete=True)}  # assumed where a line says nothing else",
         *_focus(twin, judged),
         "    nodes:",
         *_nodes(twin, steady_s),
@@ -136,13 +136,19 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
 
 
 def _assumed(twin: Twin) -> Iterator[str]:
-    known = [any(one.depth for one in topic.traffic.offers) for topic in twin.topics]
-    depth = "" if all(known) else f"; the depth of {known.count(False)} of {len(known)} topics"
+    depth_known = [any(offer.depth for offer in topic.traffic.offers) for topic in twin.topics]
+    depth = (
+        ""
+        if all(depth_known)
+        else f"; the depth of {depth_known.count(False)} of {len(depth_known)} topics"
+    )
     if all(node.assumed for node in twin.nodes):
-        who = "which node sends what, and that each topic is read once (`--graph FILE` knows both)"
+        assumption = (
+            "which node sends what, and that each topic is read once (`--graph FILE` knows both)"
+        )
     else:
-        who = "that each node is a process of its own"
-    yield f"Assumed: {who}{depth}; that a callback takes no time (`hold_ms`)."
+        assumption = "that each node is a process of its own"
+    yield f"Assumed: {assumption}{depth}; that a callback takes no time (`hold_ms`)."
     if any(topic.traffic.sizes is None for topic in twin.topics):
         yield (
             "Sizes are not in metadata.yaml: every message is assumed to have 1 kB, and rates are "
@@ -187,7 +193,7 @@ def _nodes(twin: Twin, steady_s: float) -> Iterator[str]:
     heading = False
     if any(topic.heavy for topic in twin.topics):
         yield "      # These carry 98 % of the bytes."
-    for node in sorted(twin.nodes, key=lambda one: not _is_heavy(twin, one)):
+    for node in sorted(twin.nodes, key=lambda n: not _is_heavy(twin, n)):
         if not heading and not _is_heavy(twin, node):
             heading = True
             yield "      # All others."
@@ -247,10 +253,10 @@ def _jitter_ms(jitter_ns: float, period_ns: float) -> float | None:
 
 def _arrival_text(topic: TwinTopic, steady_s: float) -> str:
     arrival = _arrival(topic, steady_s)
-    said = arrival.model_dump(by_alias=True, exclude_none=True)
-    if set(said) == {"kind", "rate_hz"} and said["kind"] == "periodic":
-        return f"rate_hz: {said['rate_hz']:g}"
-    parts = (f"{key}: {_yaml(value)}" for key, value in said.items())
+    fields = arrival.model_dump(by_alias=True, exclude_none=True)
+    if set(fields) == {"kind", "rate_hz"} and fields["kind"] == "periodic":
+        return f"rate_hz: {fields['rate_hz']:g}"
+    parts = (f"{key}: {_yaml(value)}" for key, value in fields.items())
     return f"arrival: {{{', '.join(parts)}}}"
 
 
@@ -321,16 +327,16 @@ def _least_loss(messages: int) -> float | None:
     return next((share for share in LOSSES if high <= share), None)
 
 
-def _qos(qos: Qos, *, whole: bool = False) -> str:
+def _qos(qos: Qos, *, complete: bool = False) -> str:
     """What differs from the workload's, as YAML."""
-    said = {
-        "reliability": None if qos.reliability == "reliable" and not whole else qos.reliability,
+    settings = {
+        "reliability": None if qos.reliability == "reliable" and not complete else qos.reliability,
         "durability": None if qos.durability == "volatile" else qos.durability,
-        "history": None if qos.history == "keep_last" and not whole else qos.history,
-        "depth": DEFAULT_DEPTH if whole else None if qos.depth == DEFAULT_DEPTH else qos.depth,
+        "history": None if qos.history == "keep_last" and not complete else qos.history,
+        "depth": DEFAULT_DEPTH if complete else None if qos.depth == DEFAULT_DEPTH else qos.depth,
     }
-    found = ", ".join(f"{key}: {value}" for key, value in said.items() if value is not None)
-    return f"{{{found}}}" if found else ""
+    text = ", ".join(f"{key}: {value}" for key, value in settings.items() if value is not None)
+    return f"{{{text}}}" if text else ""
 
 
 def _rate(bytes_per_s: float) -> str:

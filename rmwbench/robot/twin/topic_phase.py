@@ -28,29 +28,29 @@ Group = tuple[TopicPhase, ...]
 
 def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
     """Of periodic topics: each is in one group, mostly by itself. Phases begin with 0."""
-    found: list[list[TopicPhase]] = []
+    groups: list[list[TopicPhase]] = []
     for topic in topics:
-        for group in found:
+        for group in groups:
             after_ns = distance_ns(group[0].topic, topic)
             if after_ns is not None:
                 group.append(TopicPhase(topic, after_ns))
                 break
         else:
-            found.append([TopicPhase(topic, 0)])
-    return [_from_zero(group) for group in found]
+            groups.append([TopicPhase(topic, 0)])
+    return [_from_zero(group) for group in groups]
 
 
-def distance_ns(one: TopicTraffic, other: TopicTraffic) -> int | None:
-    """How long after `one` the `other` is sent, within half a period; None where that is not
+def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
+    """How long after `first` the `second` is sent, within half a period; None where that is not
     steady, or not in the same instant. Two stamps are of two clocks and not compared."""
-    period_ns, its_ns = one.arrivals.period_ns, other.arrivals.period_ns
-    if period_ns is None or its_ns is None or one.stamp != other.stamp:
+    period_ns, its_ns = first.arrivals.period_ns, second.arrivals.period_ns
+    if period_ns is None or its_ns is None or first.stamp != second.stamp:
         return None
-    if min(len(one.times_ns), len(other.times_ns)) < FEWEST:
+    if min(len(first.times_ns), len(second.times_ns)) < FEWEST:
         return None
     if abs(its_ns / period_ns - 1) > SAME_PERIOD:
         return None
-    apart = _distances(one.times_ns, other.times_ns)
+    apart = _distances(first.times_ns, second.times_ns)
     apart = apart[np.abs(apart) < period_ns / 2]
     if len(apart) < FEWEST:
         return None
@@ -66,8 +66,8 @@ def _distances(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
     right = np.clip(np.searchsorted(ones, others), 1, len(ones) - 1)
     left = right - 1
     nearest = np.where(others - ones[left] <= ones[right] - others, left, right)
-    found: np.ndarray = others - ones[nearest]
-    return found
+    distances: np.ndarray = others - ones[nearest]
+    return distances
 
 
 def _from_zero(group: Sequence[TopicPhase]) -> Group:

@@ -116,52 +116,58 @@ def read_traffic(path: Path, progress: Progress) -> BagTraffic:
 
 
 def is_latched(offers: Iterable[QosOffer]) -> bool:
-    return any(one.durability == TRANSIENT_LOCAL for one in offers)
+    return any(offer.durability == TRANSIENT_LOCAL for offer in offers)
 
 
 def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> BagTraffic:
     """`listed`: topics as the metadata have them, which may know offers that the files do not.
     Raises UserError where there is no message."""
     offers = {topic.name: topic.offers for topic in listed}
-    seen: dict[str, _TopicStamps] = {}
+    stamps_of_topic: dict[str, _TopicStamps] = {}
     for topic, log_ns, publish_ns, size in messages:
-        collected = seen.get(topic.name)
+        collected = stamps_of_topic.get(topic.name)
         if collected is None:
-            collected = seen[topic.name] = _TopicStamps(topic)
+            collected = stamps_of_topic[topic.name] = _TopicStamps(topic)
         collected.add(log_ns, publish_ns, size)
-    if not seen:
+    if not stamps_of_topic:
         raise UserError("there is no message in this bag", expected="at least one message")
-    for collected in seen.values():
+    for collected in stamps_of_topic.values():
         collected.take()
-    began_ns = min(one.log.first for one in seen.values())
-    span_ns = max(one.log.last for one in seen.values()) - began_ns
-    known = {name: one.topic.offers or offers.get(name, ()) for name, one in seen.items()}
+    began_ns = min(stamps.log.first for stamps in stamps_of_topic.values())
+    span_ns = max(stamps.log.last for stamps in stamps_of_topic.values()) - began_ns
+    offers_of_topic = {
+        name: stamps.topic.offers or offers.get(name, ())
+        for name, stamps in stamps_of_topic.items()
+    }
     return BagTraffic(
-        topics=tuple(one.result(known[name], span_ns) for name, one in seen.items()),
+        topics=tuple(
+            stamps.result(offers_of_topic[name], span_ns)
+            for name, stamps in stamps_of_topic.items()
+        ),
         began_ns=began_ns,
         duration_s=span_ns / 1e9,
-        other_clock=sum(one.is_of_other_clock for one in seen.values()),
+        other_clock=sum(stamps.is_of_other_clock for stamps in stamps_of_topic.values()),
         simulated=began_ns < WALL_CLOCK_FROM_NS
-        or any(one.topic.type == CLOCK_TOPIC for one in seen.values()),
-        silent=len(offers.keys() - seen.keys()),
+        or any(stamps.topic.type == CLOCK_TOPIC for stamps in stamps_of_topic.values()),
+        silent=len(offers.keys() - stamps_of_topic.keys()),
     )
 
 
 def metadata_traffic(metadata: BagMetadata) -> BagTraffic:
     """What metadata.yaml alone tells: mean rates. Raises UserError where nothing was recorded."""
     seconds = metadata.duration_ns / 1e9
-    there = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
-    if not there or seconds <= 0:
+    recorded = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
+    if not recorded or seconds <= 0:
         raise UserError(
             "these metadata are of nothing",
             expected="a duration, and a topic with a message",
-            actual=f"{seconds:g} s, {len(there)} topics with a message",
+            actual=f"{seconds:g} s, {len(recorded)} topics with a message",
         )
     return BagTraffic(
-        topics=tuple(_counted(topic, metadata.counts[topic.name], seconds) for topic in there),
+        topics=tuple(_counted(topic, metadata.counts[topic.name], seconds) for topic in recorded),
         began_ns=metadata.began_ns,
         duration_s=seconds,
-        silent=len(metadata.topics) - len(there),
+        silent=len(metadata.topics) - len(recorded),
     )
 
 
@@ -229,7 +235,7 @@ class _TopicStamps:
 
     def take(self) -> None:
         """The lot into what is known."""
-        logs, published, sizes = (np.array(one, dtype=np.int64) for one in self._lot)
+        logs, published, sizes = (np.array(column, dtype=np.int64) for column in self._lot)
         self._lot = array("q"), array("q"), array("q")
         if not len(logs):
             return

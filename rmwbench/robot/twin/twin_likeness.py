@@ -61,7 +61,11 @@ class TwinTopicLikeness:
 
     @property
     def alike(self) -> bool:
-        return not self.missing and self.kinds is None and all(one.alike for one in self.compared)
+        return (
+            not self.missing
+            and self.kinds is None
+            and all(difference.alike for difference in self.compared)
+        )
 
 
 @dataclass(frozen=True)
@@ -70,11 +74,11 @@ class TwinLikeness:
 
     @property
     def judged(self) -> tuple[TwinTopicLikeness, ...]:
-        return tuple(one for one in self.topics if not one.why_not)
+        return tuple(topic for topic in self.topics if not topic.why_not)
 
     @property
     def unlike(self) -> tuple[TwinTopicLikeness, ...]:
-        return tuple(one for one in self.judged if not one.alike)
+        return tuple(topic for topic in self.judged if not topic.alike)
 
     @property
     def alike(self) -> bool:
@@ -83,7 +87,7 @@ class TwinLikeness:
 
 def likeness(source: BagTraffic, twin: BagTraffic) -> TwinLikeness:
     """Of every topic of the source."""
-    return TwinLikeness(tuple(_topic(one, twin.topic(one.name)) for one in source.topics))
+    return TwinLikeness(tuple(_topic(topic, twin.topic(topic.name)) for topic in source.topics))
 
 
 def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TwinTopicLikeness:
@@ -103,48 +107,52 @@ def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TwinTopicLikeness
 
 
 def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:
-    one, other = source.arrivals, twin.arrivals
+    expected, actual = source.arrivals, twin.arrivals
     error = ERRORS * math.sqrt(1 / source.messages + 1 / twin.messages)
-    regular = one.period_ns is not None and other.period_ns is not None
-    yield _share("rate", one.rate_hz, other.rate_hz, "Hz", RATE if regular else MEAN_RATE + error)
-    if one.kind == "burst":
-        yield _share("messages of a burst", one.per_burst, other.per_burst, "count", BURST)
-    elif one.period_ns is not None and regular:
-        most_ns = max(JITTER * one.jitter_ns, JITTER_OF_PERIOD * one.period_ns, JITTER_NS)
-        off_ns = abs(other.jitter_ns - one.jitter_ns)
+    regular = expected.period_ns is not None and actual.period_ns is not None
+    yield _share(
+        "rate", expected.rate_hz, actual.rate_hz, "Hz", RATE if regular else MEAN_RATE + error
+    )
+    if expected.kind == "burst":
+        yield _share("messages of a burst", expected.per_burst, actual.per_burst, "count", BURST)
+    elif expected.period_ns is not None and regular:
+        most_ns = max(JITTER * expected.jitter_ns, JITTER_OF_PERIOD * expected.period_ns, JITTER_NS)
+        off_ns = abs(actual.jitter_ns - expected.jitter_ns)
         yield TopicDifference(
             what="jitter",
-            source=one.jitter_ns,
-            twin=other.jitter_ns,
+            source=expected.jitter_ns,
+            twin=actual.jitter_ns,
             unit="ns",
             off=off_ns,
             most=most_ns,
         )
         yield TopicDifference(
             what="missing messages",
-            source=one.missing_share,
-            twin=other.missing_share,
+            source=expected.missing_share,
+            twin=actual.missing_share,
             unit="fraction",
-            off=max(0.0, other.missing_share - one.missing_share),
+            off=max(0.0, actual.missing_share - expected.missing_share),
             most=MISSING,
         )
-    elif one.kind == "on_change" and one.gaps is not None and other.gaps is not None:
-        yield _share("median gap", one.gaps.p50_ns, other.gaps.p50_ns, "ns", MIDDLE_GAP + error)
+    elif expected.kind == "on_change" and expected.gaps is not None and actual.gaps is not None:
+        yield _share(
+            "median gap", expected.gaps.p50_ns, actual.gaps.p50_ns, "ns", MIDDLE_GAP + error
+        )
         most = LONG_GAP + 1.5 * error  # √(0.95 ÷ 0.05) ÷ ln 20 of an exponential quantile's error
-        yield _share("95 % gap", one.gaps.p95_ns, other.gaps.p95_ns, "ns", most)
+        yield _share("95 % gap", expected.gaps.p95_ns, actual.gaps.p95_ns, "ns", most)
 
 
 def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:
     """A message of the suite has no fewer bytes than the smallest one."""
-    one, other = source.sizes, twin.sizes
-    assert one is not None and other is not None
-    for what, its, theirs, most in (
-        ("size", one.mean, other.mean, SIZE),
-        ("95 % size", one.p95, other.p95, LARGE_SIZE),
+    expected, actual = source.sizes, twin.sizes
+    assert expected is not None and actual is not None
+    for quantity, its, theirs, most in (
+        ("size", expected.mean, actual.mean, SIZE),
+        ("95 % size", expected.p95, actual.p95, LARGE_SIZE),
     ):
         least = max(its, SMALLEST.cdr_bytes)
         yield _share(
-            what, least, max(theirs, SMALLEST.cdr_bytes), "bytes", max(most, SIZE_BYTES / least)
+            quantity, least, max(theirs, SMALLEST.cdr_bytes), "bytes", max(most, SIZE_BYTES / least)
         )
 
 
@@ -154,9 +162,9 @@ def stands_for_all_sizes(source: TopicTraffic) -> bool:
     if sizes is None:
         return True
     alike = replace(source, sizes=replace(sizes, p95=sizes.mean))
-    return all(one.alike for one in _sizes(source, alike))
+    return all(difference.alike for difference in _sizes(source, alike))
 
 
-def _share(what: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:
+def _share(quantity: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:
     off = abs(twin / source - 1)
-    return TopicDifference(what=what, source=source, twin=twin, unit=unit, off=off, most=most)
+    return TopicDifference(what=quantity, source=source, twin=twin, unit=unit, off=off, most=most)

@@ -77,8 +77,8 @@ class Twin:
     def read_traffic(self) -> BagTraffic:
         """Of the bag, what somebody reads here."""
         names = {topic.traffic.name for topic in self.topics if topic.name in self.read}
-        kept = tuple(one for one in self.traffic.topics if one.name in names)
-        return replace(self.traffic, topics=kept)
+        topics_read = tuple(topic for topic in self.traffic.topics if topic.name in names)
+        return replace(self.traffic, topics=topics_read)
 
     def topic(self, name: str) -> TwinTopic:
         return next(topic for topic in self.topics if topic.name == name)
@@ -86,40 +86,40 @@ class Twin:
 
 def make_twin(traffic: BagTraffic, graph: Sequence[GraphNode]) -> Twin:
     """Raises UserError where nothing of it can be sent."""
-    sent = [one for one in traffic.topics if not _is_left_out(one.type)]
+    sent = [topic for topic in traffic.topics if not _is_left_out(topic.type)]
     if not sent:
         raise UserError(
             "nothing in this bag was sent by a robot",
             expected="a topic besides /rosout, /parameter_events and those of rosbag2",
-            actual=", ".join(one.name for one in traffic.topics),
+            actual=", ".join(topic.name for topic in traffic.topics),
         )
     _check_times(sent)
-    topics = _topics([_offered_in_graph(one, graph) for one in sent])
-    by_name = {one.traffic.name: one for one in topics}
+    topics = _topics([_offered_in_graph(topic, graph) for topic in sent])
+    by_name = {topic.traffic.name: topic for topic in topics}
     nodes, notes = _graph_nodes(graph, by_name) if graph else (_assumed_nodes(topics), [])
-    left = [one.name for one in traffic.topics if _is_left_out(one.type)]
-    if left:
-        notes.append(f"Left out, since every node has its own: {', '.join(sorted(left))}.")
+    left_out = [topic.name for topic in traffic.topics if _is_left_out(topic.type)]
+    if left_out:
+        notes.append(f"Left out, since every node has its own: {', '.join(sorted(left_out))}.")
     return Twin(topics=topics, nodes=tuple(nodes), traffic=traffic, notes=tuple(notes))
 
 
 def _check_times(sent: Iterable[TopicTraffic]) -> None:
-    for one in sent:
-        if one.arrivals.rate_hz > MAX_RATE_HZ:
+    for topic in sent:
+        if topic.arrivals.rate_hz > MAX_RATE_HZ:
             raise UserError(
-                f"the times of {one.name} are not those of messages",
+                f"the times of {topic.name} are not those of messages",
                 expected=f"at most {MAX_RATE_HZ} Hz",
-                actual=f"{one.arrivals.rate_hz:.3g} Hz",
+                actual=f"{topic.arrivals.rate_hz:.3g} Hz",
             )
 
 
 def _offered_in_graph(topic: TopicTraffic, graph: Iterable[GraphNode]) -> TopicTraffic:
     """With what the graph's publishers offer, which has a depth where the middleware tells it."""
     offers = tuple(
-        one.qos
+        publisher.qos
         for node in graph
-        for one in node.publishers
-        if one.topic == topic.name and not node.is_tool
+        for publisher in node.publishers
+        if publisher.topic == topic.name and not node.is_tool
     )
     return replace(topic, offers=offers) if offers else topic
 
@@ -129,41 +129,41 @@ def _is_left_out(ros_type: str) -> bool:
 
 
 def _topics(sent: Sequence[TopicTraffic]) -> tuple[TwinTopic, ...]:
-    ordered = sorted(sent, key=lambda one: (-one.bytes_per_s, one.name))
-    total = sum(one.bytes_per_s for one in ordered)
+    ordered = sorted(sent, key=lambda topic: (-topic.bytes_per_s, topic.name))
+    total = sum(topic.bytes_per_s for topic in ordered)
     heavy: set[str] = set()
     carried = 0.0
-    for one in ordered:
+    for topic in ordered:
         if carried < MOST_BYTES_SHARE * total:
-            heavy.add(one.name)
-        carried += one.bytes_per_s
-    names = _suite_names(one.name for one in ordered)
+            heavy.add(topic.name)
+        carried += topic.bytes_per_s
+    names = _suite_names(topic.name for topic in ordered)
     phases = _phases(ordered)
     leaders = {name: names[phase.leader] for name, phase in phases.items()}
     return tuple(
         TwinTopic(
-            name=names[one.name],
-            traffic=one,
-            message=message_for(one.type, one.sizes.mean if one.sizes else UNSIZED_BYTES),
-            qos=_offered(one),
-            together=leaders.get(one.name, names[one.name]),
-            phase_ns=phases[one.name].ns if one.name in phases else None,
-            heavy=one.name in heavy,
+            name=names[topic.name],
+            traffic=topic,
+            message=message_for(topic.type, topic.sizes.mean if topic.sizes else UNSIZED_BYTES),
+            qos=_offered(topic),
+            together=leaders.get(topic.name, names[topic.name]),
+            phase_ns=phases[topic.name].ns if topic.name in phases else None,
+            heavy=topic.name in heavy,
         )
-        for one in ordered
+        for topic in ordered
     )
 
 
 def _suite_names(names: Iterable[str]) -> dict[str, str]:
     """Name in ROS -> in a suite, which has no leading slash."""
-    found: dict[str, str] = {}
+    suite_names: dict[str, str] = {}
     for name in names:
         parts = [re.sub(r"\W", "_", part, flags=re.ASCII) for part in name.split("/") if part]
         plain = "/".join(f"_{part}" if part[0].isdigit() else part for part in parts) or "topic"
-        while plain in found.values():
+        while plain in suite_names.values():
             plain += "_"
-        found[name] = plain
-    return found
+        suite_names[name] = plain
+    return suite_names
 
 
 @dataclass(frozen=True)
@@ -175,29 +175,31 @@ class _Phase:
 def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
     """Of topics that are sent together with others, as in the bag: from the period's begin, which
     is counted from the first message of all."""
-    periodic = [one for one in topics if one.arrivals.kind == "periodic" and one.publishers == 1]
-    begin = min((int(one.times_ns[0]) for one in periodic if len(one.times_ns)), default=0)
-    found: dict[str, _Phase] = {}
+    periodic = [
+        topic for topic in topics if topic.arrivals.kind == "periodic" and topic.publishers == 1
+    ]
+    begin = min((int(topic.times_ns[0]) for topic in periodic if len(topic.times_ns)), default=0)
+    phases: dict[str, _Phase] = {}
     for group in groups(periodic):
         if len(group) == 1:
             continue
         first = next(phase.topic for phase in group if phase.after_ns == 0)
         base = (int(first.times_ns[0]) - begin) % round(first.arrivals.period_ns or 1)
         leader = group[0].topic.name
-        found |= {one.topic.name: _Phase(leader, base + one.after_ns) for one in group}
-    return found
+        phases |= {phase.topic.name: _Phase(leader, base + phase.after_ns) for phase in group}
+    return phases
 
 
 def _offered(topic: TopicTraffic) -> Qos:
     """The strictest that all its publishers offer, with what is not known assumed."""
     offers = topic.offers or (QosOffer(),)
-    reliable = all(one.reliability != BEST_EFFORT for one in offers)
-    durable = all(one.durability == TRANSIENT_LOCAL for one in offers)
-    if any(one.history == KEEP_ALL for one in offers):
+    reliable = all(offer.reliability != BEST_EFFORT for offer in offers)
+    durable = all(offer.durability == TRANSIENT_LOCAL for offer in offers)
+    if any(offer.history == KEEP_ALL for offer in offers):
         history, depth = KEEP_ALL, None
     else:
-        known = [one.depth for one in offers if one.depth is not None]
-        history, depth = "keep_last", _drained(max(known, default=DEFAULT_DEPTH), topic, reliable)
+        depths = [offer.depth for offer in offers if offer.depth is not None]
+        history, depth = "keep_last", _drained(max(depths, default=DEFAULT_DEPTH), topic, reliable)
     return Qos.model_validate(
         {
             "reliability": RELIABLE if reliable else BEST_EFFORT,
@@ -218,18 +220,18 @@ def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
 def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
     """A node for each namespace that carries much, one for all others, and for each of them one
     that reads it. Topics that are sent together are of one node."""
-    heavy = {one.name for one in topics if one.heavy}
-    namespace = _namespaces([one.name for one in topics])
-    found: dict[str, list[TwinTopic]] = {}
-    for one in topics:
-        owner = namespace[one.together] if one.together in heavy else OTHERS
-        found.setdefault(owner, []).append(one)
+    heavy = {topic.name for topic in topics if topic.heavy}
+    namespace = _namespaces([topic.name for topic in topics])
+    topics_of_owner: dict[str, list[TwinTopic]] = {}
+    for topic in topics:
+        owner = namespace[topic.together] if topic.together in heavy else OTHERS
+        topics_of_owner.setdefault(owner, []).append(topic)
     nodes = []
-    for owner, held in found.items():
-        publishes = tuple(one.name for one in held for _ in range(one.traffic.publishers))
-        reads = tuple(TwinReader(one.name, one.qos) for one in held)
+    for owner, owned in topics_of_owner.items():
+        publishes = tuple(topic.name for topic in owned for _ in range(topic.traffic.publishers))
+        reads = tuple(TwinReader(topic.name, topic.qos) for topic in owned)
         nodes.append(TwinNode(name=owner, publishes=publishes))
-        nodes.append(TwinNode(name=_free(f"{owner}_reader", found), reads=reads))
+        nodes.append(TwinNode(name=_free(f"{owner}_reader", topics_of_owner), reads=reads))
     return nodes
 
 
@@ -237,14 +239,14 @@ def _namespaces(names: Sequence[str]) -> dict[str, str]:
     """Topic -> the first part of its name that not all topics have."""
     parts = [name.split("/") for name in names]
     common = 0
-    while all(len(one) > common + 1 and one[common] == parts[0][common] for one in parts):
+    while all(len(part) > common + 1 and part[common] == parts[0][common] for part in parts):
         common += 1
-    return {name: one[common] for name, one in zip(names, parts, strict=True)}
+    return {name: part[common] for name, part in zip(names, parts, strict=True)}
 
 
-def _free(name: str, taken: Iterable[str]) -> str:
-    held = set(taken)
-    while name in held:
+def _free(name: str, used_names: Iterable[str]) -> str:
+    used = set(used_names)
+    while name in used:
         name += "_"
     return name
 
@@ -256,32 +258,41 @@ def _graph_nodes(
     assumed node."""
     notes: list[str] = []
     nodes: list[TwinNode] = []
-    there = [node for node in graph if not node.is_tool]
-    for node in there:
-        publishes = [topics[one.topic].name for one in node.publishers if one.topic in topics]
+    robot_nodes = [node for node in graph if not node.is_tool]
+    for node in robot_nodes:
+        publishes = [
+            topics[publisher.topic].name
+            for publisher in node.publishers
+            if publisher.topic in topics
+        ]
         reads = [
-            TwinReader(topics[one.topic].name, _asked(one.qos, topics[one.topic].qos))
-            for one in node.subscriptions
-            if one.topic in topics
+            TwinReader(
+                topics[subscription.topic].name,
+                _asked(subscription.qos, topics[subscription.topic].qos),
+            )
+            for subscription in node.subscriptions
+            if subscription.topic in topics
         ]
-        unmatched = [one for one in reads if _never_matches(one, topics.values())]
+        unmatched = [reader for reader in reads if _never_matches(reader, topics.values())]
         notes += [
-            f"{node.name} never matches {one.topic}: {_never_matches(one, topics.values())}"
-            for one in unmatched
+            f"{node.name} never matches {reader.topic}: {_never_matches(reader, topics.values())}"
+            for reader in unmatched
         ]
-        kept = tuple(one for one in reads if one not in unmatched)
-        if publishes or kept:
-            name = _free(_node_name(node.name), (one.name for one in nodes))
-            nodes.append(TwinNode(name=name, publishes=tuple(publishes), reads=kept, assumed=False))
+        matched = tuple(reader for reader in reads if reader not in unmatched)
+        if publishes or matched:
+            name = _free(_node_name(node.name), (twin_node.name for twin_node in nodes))
+            nodes.append(
+                TwinNode(name=name, publishes=tuple(publishes), reads=matched, assumed=False)
+            )
     published = {name for node in nodes for name in node.publishes}
     missing = [
-        one.name
-        for one in topics.values()
-        if one.name not in published
-        for _ in range(one.traffic.publishers)
+        topic.name
+        for topic in topics.values()
+        if topic.name not in published
+        for _ in range(topic.traffic.publishers)
     ]
     if missing:
-        name = _free(OTHERS, (one.name for one in nodes))
+        name = _free(OTHERS, (twin_node.name for twin_node in nodes))
         nodes.append(TwinNode(name=name, publishes=tuple(missing)))
     silent = len(graph) - sum(not node.assumed for node in nodes)
     if silent:
@@ -289,19 +300,21 @@ def _graph_nodes(
     return nodes, notes
 
 
-def _asked(asked: QosOffer, offered: Qos) -> Qos:
+def _asked(offer: QosOffer, offered: Qos) -> Qos:
     """What a subscription asks for; what is not known is as offered."""
-    said = {
-        "reliability": asked.reliability or offered.reliability,
-        "durability": asked.durability or offered.durability,
-        "history": asked.history or offered.history,
+    settings = {
+        "reliability": offer.reliability or offered.reliability,
+        "durability": offer.durability or offered.durability,
+        "history": offer.history or offered.history,
     }
-    kept = None if said["history"] == KEEP_ALL else asked.depth or offered.depth or DEFAULT_DEPTH
-    return Qos.model_validate(said | {"depth": kept})
+    depth = (
+        None if settings["history"] == KEEP_ALL else offer.depth or offered.depth or DEFAULT_DEPTH
+    )
+    return Qos.model_validate(settings | {"depth": depth})
 
 
 def _never_matches(reader: TwinReader, topics: Iterable[TwinTopic]) -> str | None:
-    offered = next(one.qos for one in topics if one.name == reader.topic)
+    offered = next(topic.qos for topic in topics if topic.name == reader.topic)
     return incompatibility(offered, reader.qos)
 
 
@@ -315,23 +328,23 @@ def anonymous(
 ) -> tuple[BagTraffic, tuple[GraphNode, ...]]:
     """Without the names of topics and nodes, and of types that are not of a package that everybody
     has."""
-    ordered = sorted(traffic.topics, key=lambda one: (-one.bytes_per_s, one.name))
-    names = {one.name: f"/topic_{number}" for number, one in enumerate(ordered, start=1)}
+    ordered = sorted(traffic.topics, key=lambda topic: (-topic.bytes_per_s, topic.name))
+    names = {topic.name: f"/topic_{number}" for number, topic in enumerate(ordered, start=1)}
     topics = tuple(
-        replace(one, name=names[one.name], type=_public_type(one.type)) for one in ordered
+        replace(topic, name=names[topic.name], type=_public_type(topic.type)) for topic in ordered
     )
     nodes = tuple(
         GraphNode(
             name=node.name if node.is_tool else f"/node_{number}",
             publishers=tuple(
-                replace(one, topic=names[one.topic])
-                for one in node.publishers
-                if one.topic in names
+                replace(publisher, topic=names[publisher.topic])
+                for publisher in node.publishers
+                if publisher.topic in names
             ),
             subscriptions=tuple(
-                replace(one, topic=names[one.topic])
-                for one in node.subscriptions
-                if one.topic in names
+                replace(subscription, topic=names[subscription.topic])
+                for subscription in node.subscriptions
+                if subscription.topic in names
             ),
         )
         for number, node in enumerate(graph, start=1)

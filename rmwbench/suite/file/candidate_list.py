@@ -66,12 +66,16 @@ class CandidatesFile(Strict):
 
     @property
     def what(self) -> dict[str, str]:
-        return {name: one if isinstance(one, str) else one.what for name, one in self.sets.items()}
+        return {
+            name: declared if isinstance(declared, str) else declared.what
+            for name, declared in self.sets.items()
+        }
 
     @property
     def no_loan(self) -> dict[str, dict[str, str]]:
         return {
-            name: {} if isinstance(one, str) else one.no_loan for name, one in self.sets.items()
+            name: {} if isinstance(declared, str) else declared.no_loan
+            for name, declared in self.sets.items()
         }
 
 
@@ -106,7 +110,7 @@ class Candidates:
         return [*self.sets, *self.known]
 
     def of_set(self, name: str) -> list[Candidate]:
-        return [one for one in self.known.values() if name in one.sets]
+        return [candidate for candidate in self.known.values() if name in candidate.sets]
 
     def named(self, name: object, at: tuple[str | int, ...] = ()) -> list[Candidate]:
         """The one of that name, or all of the set. Raises Fault with the nearest names."""
@@ -117,7 +121,7 @@ class Candidates:
         raise unknown_name("candidate or set", name, self.names, at=at)
 
     def and_those(self, other: "Candidates") -> "Candidates":
-        """Both; of one name the other's."""
+        """The candidates and sets of both; where both have a name, the other's counts."""
         return Candidates(
             {**self.known, **other.known},
             {**self.sets, **other.sets},
@@ -128,10 +132,14 @@ class Candidates:
         """Where a candidate of that set publishes by loan: the set's middlewares of which none
         does, but for those that say why. Whether these lend, their workers know."""
         members = self.of_set(name)
-        lend = {str(one.arm["middleware"]) for one in members if one.arm.get("loan")}
-        told = self.no_loan.get(name, {})
-        rest = dict.fromkeys(str(one.arm["middleware"]) for one in members)
-        return [one for one in rest if lend and one not in lend and one not in told]
+        lend = {str(member.arm["middleware"]) for member in members if member.arm.get("loan")}
+        excused = self.no_loan.get(name, {})
+        rest = dict.fromkeys(str(member.arm["middleware"]) for member in members)
+        return [
+            middleware
+            for middleware in rest
+            if lend and middleware not in lend and middleware not in excused
+        ]
 
 
 def unknown_name(
@@ -140,7 +148,11 @@ def unknown_name(
     """A Fault with the nearest of many names, and where all of them are listed."""
     close = difflib.get_close_matches(str(name), known, n=NEAR, cutoff=0.5)
     listed = "`rmwbench candidates` lists them"
-    fix = f"did you mean {' or '.join(f'`{one}`' for one in close)}? {listed}" if close else listed
+    fix = (
+        f"did you mean {' or '.join(f'`{near_name}`' for near_name in close)}? {listed}"
+        if close
+        else listed
+    )
     expected = "a name of candidates.yaml: " + ", ".join(known)
     return Fault(f"unknown {kind} `{name}`", expected=expected, actual=name, fix=fix, at=at)
 
@@ -150,32 +162,35 @@ def expanded(arms: Any, known: Candidates) -> Any:
     as it is. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq) or not any(_refers(arm) for arm in arms):
         return arms
-    found = CommentedSeq()
+    arms_written_out = CommentedSeq()
     for index, arm in enumerate(arms):
         line, column = arms.lc.item(index)
-        for one in _arms(arm, known, index, (line, column)):
-            found.append(one)
-            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
-    found.lc.line, found.lc.col = arms.lc.line, arms.lc.col
-    return found
+        for expanded_arm in _arms(arm, known, index, (line, column)):
+            arms_written_out.append(expanded_arm)
+            arms_written_out.lc.add_kv_line_col(
+                len(arms_written_out) - 1, [line, column, line, column]
+            )
+    arms_written_out.lc.line, arms_written_out.lc.col = arms.lc.line, arms.lc.col
+    return arms_written_out
 
 
 def expand_short(tree: CommentedMap, known: Candidates) -> None:
-    """The same for the names of arms under `short`: those of a set that the file has."""
+    """Replaces each name of a set under `short`, `arms` by those of its members that the file
+    has."""
     short = tree.get("short")
     names = short.get("arms") if isinstance(short, CommentedMap) else None
     if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
         return
     here = [_name(arm) for arm in tree["arms"]]
     line = (names.lc.line, names.lc.col)
-    found = [
-        one.name
+    members = [
+        candidate.name
         for name in names
-        for one in known.of_set(str(name))
-        if name not in here and one.name in here
+        for candidate in known.of_set(str(name))
+        if name not in here and candidate.name in here
     ]
     short["arms"] = _listed(
-        [*(name for name in names if name in here or name not in known.sets), *found], line
+        [*(name for name in names if name in here or name not in known.sets), *members], line
     )
 
 
@@ -200,7 +215,8 @@ def _refers_in_pairs(arm: CommentedMap) -> bool:
 def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> list[Any]:
     if isinstance(entry, str):
         return [
-            interop_pairs.placed(dict(one.arm), line) for one in known.named(str(entry), (index,))
+            interop_pairs.placed(dict(candidate.arm), line)
+            for candidate in known.named(str(entry), (index,))
         ]
     if not isinstance(entry, CommentedMap):
         return [entry]
@@ -232,7 +248,8 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
             )
     own = {key: value for key, value in entry.items() if key not in (SET, WITHOUT)}
     return [
-        interop_pairs.placed({**one.arm, **own}, line) for one in _of_set(entry, known, (index,))
+        interop_pairs.placed({**candidate.arm, **own}, line)
+        for candidate in _of_set(entry, known, (index,))
     ]
 
 
@@ -241,7 +258,7 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
     if name not in known.sets:
         raise unknown_name("set", name, list(known.sets), at=(*at, SET))
     members = known.of_set(name)
-    names = [one.name for one in members]
+    names = [member.name for member in members]
     without = entry.get(WITHOUT, ())
     if not isinstance(without, CommentedSeq | tuple):
         raise Fault(
@@ -250,10 +267,12 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
             actual=str(without),
             at=(*at, WITHOUT),
         )
-    for place, left in enumerate(without):
-        if left not in names:
-            raise unknown_name(f"candidate of `{name}`", left, names, at=(*at, WITHOUT, place))
-    return [one for one in members if one.name not in without]
+    for position, left_out in enumerate(without):
+        if left_out not in names:
+            raise unknown_name(
+                f"candidate of `{name}`", left_out, names, at=(*at, WITHOUT, position)
+            )
+    return [member for member in members if member.name not in without]
 
 
 def _with_sides(
@@ -262,30 +281,32 @@ def _with_sides(
     """An entry of `pairs` whose sets are written out; a side is called by its middleware, as one
     written by hand is."""
     sides = CommentedSeq()
-    for place, side in enumerate(entry[interop_pairs.KEY]):
-        at = entry[interop_pairs.KEY].lc.item(place)
+    for position, side in enumerate(entry[interop_pairs.KEY]):
+        at = entry[interop_pairs.KEY].lc.item(position)
         of_set = isinstance(side, CommentedMap) and SET in side
-        members = _of_set(side, known, (index, interop_pairs.KEY, place)) if of_set else []
+        members = _of_set(side, known, (index, interop_pairs.KEY, position)) if of_set else []
         own = (
             {key: value for key, value in side.items() if key not in (SET, WITHOUT)}
             if of_set
             else {}
         )
-        made = [_side(one, own, (at[0], at[1])) for one in members] if of_set else [side]
-        for one in made:
-            sides.append(one)
+        written_out = (
+            [_side(member, own, (at[0], at[1])) for member in members] if of_set else [side]
+        )
+        for written_side in written_out:
+            sides.append(written_side)
             sides.lc.add_kv_line_col(len(sides) - 1, [*at, *at])
     sides.lc.line, sides.lc.col = entry[interop_pairs.KEY].lc.line, entry[interop_pairs.KEY].lc.col
     return interop_pairs.placed({**entry, interop_pairs.KEY: sides}, line)
 
 
-def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
-    said = {
+def _side(candidate: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
+    settings = {
         key: value
-        for key, value in one.arm.items()
+        for key, value in candidate.arm.items()
         if key in interop_pairs.SIDE_KEYS and key != "name"
     }
-    return interop_pairs.placed({**said, **own}, line)
+    return interop_pairs.placed({**settings, **own}, line)
 
 
 @dataclass(frozen=True)
@@ -314,8 +335,8 @@ class Choice:
     @property
     def changes(self) -> bool:
         """Whether it says anything of the arms."""
-        named = self.candidates or self.added or self.without or self.profiles
-        return bool(named or self.written is not None)
+        words = self.candidates or self.added or self.without or self.profiles
+        return bool(words or self.written is not None)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -348,9 +369,11 @@ def chosen(
     is not there to be left out, or there already: unlike, or all that a word of --with names."""
     if choice.written is not None:
         return _listed([interop_pairs.placed(dict(arm), line) for arm in choice.written], line)
-    found = list(arms)
+    wanted_arms = list(arms)
     if choice.candidates:
-        found = [arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}]
+        wanted_arms = [
+            arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}
+        ]
     options = (
         ("--candidates", choice.candidates),
         (WITH, choice.added),
@@ -358,43 +381,43 @@ def chosen(
     )
     for option, words in options:
         for word in words:
-            before = len(found)
-            for one in named(word, option):
-                _add(one, found, option, line)
-            if len(found) == before and option in ADDING:
+            before = len(wanted_arms)
+            for candidate in named(word, option):
+                _add(candidate, wanted_arms, option, line)
+            if len(wanted_arms) == before and option in ADDING:
                 raise Fault(
                     f"the suite has `{word}` already",
                     expected="an arm that it has not",
-                    actual=", ".join(_name(arm) for arm in found),
+                    actual=", ".join(_name(arm) for arm in wanted_arms),
                     fix=f"leave {option} out",
                     at=(option,),
                 )
     for word in choice.without:
         names = (
-            [one.name for one in named(word, "--without")]
+            [candidate.name for candidate in named(word, "--without")]
             if is_file(word)
             else [*sets.get(word, ()), word]
         )
-        here = [_name(arm) for arm in found]
-        names += [_name(arm) for arm in found if word in _sets_of(arm)]
+        here = [_name(arm) for arm in wanted_arms]
+        names += [_name(arm) for arm in wanted_arms if word in _sets_of(arm)]
         if not set(names) & set(here):
-            known = [*here, *(one for one in sets if set(sets[one]) & set(here))]
-            raise unknown_name("arm of this suite", word, known, at=("--without",))
-        found = [arm for arm in found if _name(arm) not in names]
-    return _listed(found, line)
+            nameable = [*here, *(set_name for set_name in sets if set(sets[set_name]) & set(here))]
+            raise unknown_name("arm of this suite", word, nameable, at=("--without",))
+        wanted_arms = [arm for arm in wanted_arms if _name(arm) not in names]
+    return _listed(wanted_arms, line)
 
 
-def _add(one: Candidate, arms: list[Any], option: str, line: tuple[int, int]) -> None:
+def _add(candidate: Candidate, arms: list[Any], option: str, line: tuple[int, int]) -> None:
     """Puts a candidate behind the arms, unless it is there. Raises Fault where another arm has its
     name."""
-    there = next((arm for arm in arms if _name(arm) == one.name), None)
-    if there is None:
-        arms.append(interop_pairs.placed(dict(one.arm), line))
-    elif _settings(there) != _settings(one.arm):
+    same_name = next((arm for arm in arms if _name(arm) == candidate.name), None)
+    if same_name is None:
+        arms.append(interop_pairs.placed(dict(candidate.arm), line))
+    elif _settings(same_name) != _settings(candidate.arm):
         raise Fault(
-            f"the suite has an arm `{one.name}` already, which is another than the candidate",
+            f"the suite has an arm `{candidate.name}` already, which is another than the candidate",
             expected="a candidate under a name of its own",
-            actual=f"{_told(there)}; the candidate: {_told(one.arm)}",
+            actual=f"{_told(same_name)}; the candidate: {_told(candidate.arm)}",
             fix="give it another name in a file of your own",
             at=(option,),
         )
@@ -406,9 +429,11 @@ def without_sets(arms: Any, known: Candidates) -> None:
     for index, arm in enumerate(arms if isinstance(arms, CommentedSeq) else ()):
         if not isinstance(arm, CommentedMap) or IN not in arm:
             continue
-        for place, name in enumerate(arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]):
+        for position, name in enumerate(
+            arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
+        ):
             if name not in known.sets:
-                raise unknown_name("set", name, list(known.sets), at=(index, IN, place))
+                raise unknown_name("set", name, list(known.sets), at=(index, IN, position))
         del arm[IN]
 
 
@@ -421,16 +446,18 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
             del arm["against"]
     short = tree.get("short")
-    for place in (tree, short):
-        if isinstance(place, CommentedMap) and isinstance(place.get("exclude"), CommentedSeq):
-            place["exclude"] = _kept(place["exclude"], lambda rule: _arm_of(rule) in (None, *names))
+    for section in (tree, short):
+        if isinstance(section, CommentedMap) and isinstance(section.get("exclude"), CommentedSeq):
+            section["exclude"] = _kept(
+                section["exclude"], lambda rule: _arm_of(rule) in (None, *names)
+            )
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
-    kept = _kept(short["arms"], lambda name: name in names)
+    short_arms = _kept(short["arms"], lambda name: name in names)
     line = (short["arms"].lc.line, short["arms"].lc.col)
-    both = _listed([*kept, *(name for name in names if name not in before)], line)
-    if both:
-        short["arms"] = both
+    arms = _listed([*short_arms, *(name for name in names if name not in before)], line)
+    if arms:
+        short["arms"] = arms
     else:
         del short["arms"]
     if not short:
@@ -441,26 +468,26 @@ def _arm_of(rule: Any) -> Any:
     return rule.get("arm") if isinstance(rule, CommentedMap) else None
 
 
-def _kept(items: CommentedSeq, wanted: Callable[[Any], bool]) -> CommentedSeq:
-    """Those that are wanted, each with its line."""
-    made = CommentedSeq()
+def _kept(items: CommentedSeq, keep: Callable[[Any], bool]) -> CommentedSeq:
+    """The items that `keep` accepts, each with its line in the file."""
+    remaining = CommentedSeq()
     for index, item in enumerate(items):
-        if wanted(item):
-            made.append(item)
+        if keep(item):
+            remaining.append(item)
             line, column = items.lc.item(index)
-            made.lc.add_kv_line_col(len(made) - 1, [line, column, line, column])
-    made.lc.line, made.lc.col = items.lc.line, items.lc.col
-    return made
+            remaining.lc.add_kv_line_col(len(remaining) - 1, [line, column, line, column])
+    remaining.lc.line, remaining.lc.col = items.lc.line, items.lc.col
+    return remaining
 
 
 def _listed(arms: Sequence[Any], line: tuple[int, int]) -> CommentedSeq:
-    made = CommentedSeq()
+    listed = CommentedSeq()
     for arm in arms:
-        made.append(arm)
+        listed.append(arm)
         at = (arm.lc.line, arm.lc.col) if isinstance(arm, CommentedMap) else line
-        made.lc.add_kv_line_col(len(made) - 1, [*at, *at])
-    made.lc.line, made.lc.col = line
-    return made
+        listed.lc.add_kv_line_col(len(listed) - 1, [*at, *at])
+    listed.lc.line, listed.lc.col = line
+    return listed
 
 
 def _name(arm: Any) -> str:
@@ -468,9 +495,9 @@ def _name(arm: Any) -> str:
 
 
 def _sets_of(arm: Any) -> set[str]:
-    """Those that a suite's own arm is `in`."""
-    said = arm.get(IN) if isinstance(arm, Mapping) else None
-    return {str(name) for name in said} if isinstance(said, CommentedSeq) else set()
+    """The sets that a suite's own arm says it is `in`."""
+    sets = arm.get(IN) if isinstance(arm, Mapping) else None
+    return {str(name) for name in sets} if isinstance(sets, CommentedSeq) else set()
 
 
 def _is_floor(arm: Any) -> bool:

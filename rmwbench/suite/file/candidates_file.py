@@ -60,22 +60,26 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
     except Fault as fault:
         at = fault.at if fault.at[:1] == ("candidates",) else ("candidates", *fault.at)
         raise fault_error(tree, where, at, fault) from fault
-    found = {}
-    for index, one in enumerate(file.candidates):
-        said = values_of(tree["candidates"][index], where)
-        arm = {key: value for key, value in said.items() if key not in candidate_list.OF_THE_FILE}
+    candidates = {}
+    for index, entry in enumerate(file.candidates):
+        written = values_of(tree["candidates"][index], where)
+        arm = {
+            key: value for key, value in written.items() if key not in candidate_list.OF_THE_FILE
+        }
         line = f"{where}:{locate(tree, ('candidates', index))[0]}"
-        found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, line)
-    return Candidates(found, file.what, file.no_loan)
+        candidates[entry.name] = Candidate(
+            entry.name, _absolute(arm, path.parent), entry.in_, entry.needs, line
+        )
+    return Candidates(candidates, file.what, file.no_loan)
 
 
 def own_profile(word: str) -> Candidate:
     """The arm of `MIDDLEWARE=FILE`: the middleware, or the candidate of that name, with the user's
     own file, or with the one of a directory that `rmwbench middlewares profile -o` wrote. Raises
     Fault."""
-    middleware, _, named = word.partition("=")
-    path = Path(named)
-    if not middleware or not named:
+    middleware, _, file_name = word.partition("=")
+    path = Path(file_name)
+    if not middleware or not file_name:
         raise Fault(
             f"`{word}` names no middleware with a file",
             expected="MIDDLEWARE=FILE, such as cyclonedds=./mine.xml",
@@ -83,15 +87,15 @@ def own_profile(word: str) -> Candidate:
             at=(PROFILE,),
         )
     if path.is_dir():
-        there = sorted(one for one in path.iterdir() if one.suffix in FORMAT_OF_SUFFIX)
-        path = there[0] if len(there) == 1 else path
+        profiles = sorted(file for file in path.iterdir() if file.suffix in FORMAT_OF_SUFFIX)
+        path = profiles[0] if len(profiles) == 1 else path
     if not path.is_file() or path.suffix not in FORMAT_OF_SUFFIX:
         raise Fault(
-            f"there is no profile file `{named}`",
+            f"there is no profile file `{file_name}`",
             expected="a file ending in "
             + ", ".join(FORMAT_OF_SUFFIX)
             + ", or a directory with one such file",
-            actual=named,
+            actual=file_name,
             fix=f"`rmwbench middlewares profile {middleware}` prints those that come with it",
             at=(PROFILE,),
         )
@@ -110,19 +114,19 @@ def middleware_of(name: str) -> str:
 
 
 def _check_names(file: CandidatesFile, besides: Candidates) -> None:
-    sets, seen = [*besides.sets, *file.sets], dict.fromkeys(file.sets, "a set")
-    for index, one in enumerate(file.candidates):
-        if one.name in seen:
+    sets, kind_of_name = [*besides.sets, *file.sets], dict.fromkeys(file.sets, "a set")
+    for index, candidate in enumerate(file.candidates):
+        if candidate.name in kind_of_name:
             raise Fault(
-                f"`{one.name}` is the name of {seen[one.name]} already",
+                f"`{candidate.name}` is the name of {kind_of_name[candidate.name]} already",
                 expected="a name of its own for each candidate and set",
                 at=("candidates", index, "name"),
             )
-        seen[one.name] = "a candidate"
-        for place, name in enumerate(one.in_):
+        kind_of_name[candidate.name] = "a candidate"
+        for position, name in enumerate(candidate.in_):
             if name not in sets:
                 raise candidate_list.unknown_name(
-                    "set", name, sets, at=("candidates", index, "in", place)
+                    "set", name, sets, at=("candidates", index, "in", position)
                 )
 
 

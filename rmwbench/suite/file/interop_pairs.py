@@ -30,15 +30,17 @@ def expanded(arms: Any) -> Any:
         isinstance(arm, CommentedMap) and KEY in arm for arm in arms
     ):
         return arms
-    found = CommentedSeq()
+    arms_written_out = CommentedSeq()
     for index, arm in enumerate(arms):
         line, column = arms.lc.item(index)
-        made = _arms(arm, index) if isinstance(arm, CommentedMap) and KEY in arm else [arm]
-        for one in made:
-            found.append(one)
-            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
-    found.lc.line, found.lc.col = arms.lc.line, arms.lc.col
-    return found
+        expanded_arms = _arms(arm, index) if isinstance(arm, CommentedMap) and KEY in arm else [arm]
+        for expanded_arm in expanded_arms:
+            arms_written_out.append(expanded_arm)
+            arms_written_out.lc.add_kv_line_col(
+                len(arms_written_out) - 1, [line, column, line, column]
+            )
+    arms_written_out.lc.line, arms_written_out.lc.col = arms.lc.line, arms.lc.col
+    return arms_written_out
 
 
 def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
@@ -59,18 +61,18 @@ def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
                 actual=f"both `{key}` and `pairs`",
                 at=(index, key),
             )
-    found = [_side(side, (index, KEY, place)) for place, side in enumerate(sides)]
-    names = [side["name"] for side in found]
-    for place, name in enumerate(names):
-        if name in names[:place]:
+    pair_sides = [_side(side, (index, KEY, position)) for position, side in enumerate(sides)]
+    names = [side["name"] for side in pair_sides]
+    for position, name in enumerate(names):
+        if name in names[:position]:
             raise Fault(
                 f"`{name}` is in the list twice",
                 expected="each once; `name` tells two profiles of a middleware apart",
-                at=(index, KEY, place),
+                at=(index, KEY, position),
             )
     line = entry.lc.key(KEY)
     shared = {key: value for key, value in entry.items() if key != KEY}
-    return [_arm(first, second, shared, line) for first in found for second in found]
+    return [_arm(first, second, shared, line) for first in pair_sides for second in pair_sides]
 
 
 def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
@@ -101,7 +103,7 @@ def _arm(
 ) -> CommentedMap:
     """Every override is written out whole, so that nothing of the first reaches the second but
     modes for both."""
-    other = {
+    override = {
         "profile": "untouched",
         "options": {},
         **{k: v for k, v in second.items() if k not in OF_A_PAIR},
@@ -110,7 +112,7 @@ def _arm(
         **shared,
         **first,
         "name": f"{first['name']}{ARROW}{second['name']}",
-        "processes": {SECOND: other},
+        "processes": {SECOND: override},
     }
     optional = [side["optional"] for side in (shared, first, second) if "optional" in side]
     if optional:
@@ -119,17 +121,18 @@ def _arm(
         arm["optional"] = strange[0] if strange else any(optional)
     if "modes" in shared:  # for both, a side's own in front
         arm["modes"] = {**shared["modes"], **first.get("modes", {})}
-        other["modes"] = {**shared["modes"], **second.get("modes", {})}
+        override["modes"] = {**shared["modes"], **second.get("modes", {})}
     elif "modes" in first:
-        other.setdefault("modes", {})
+        override.setdefault("modes", {})
     return placed(arm, line)
 
 
 def placed(mapping: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
-    """As if it stood in the file at that line; what does stand there keeps its own."""
-    made = CommentedMap()
+    """The mapping as a tree whose keys stand at that line of the file; a value that has a line
+    keeps it."""
+    tree = CommentedMap()
     for key, value in mapping.items():
-        made[key] = placed(value, line) if type(value) is dict else value
-        made.lc.add_kv_line_col(key, [*line, *line])
-    made.lc.line, made.lc.col = line
-    return made
+        tree[key] = placed(value, line) if type(value) is dict else value
+        tree.lc.add_kv_line_col(key, [*line, *line])
+    tree.lc.line, tree.lc.col = line
+    return tree

@@ -50,12 +50,12 @@ def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
 
 def no_such_case(limits: LimitsFile, cases: Sequence[str]) -> UserError:
     """What to say where no cell that was measured is what the limits are of."""
-    asked = [limits.of.workload] if limits.of.workload else []
-    asked += [f"{name}={level}" for name, level in limits.of.levels.items()]
+    case = [limits.of.workload] if limits.of.workload else []
+    case += [f"{name}={level}" for name, level in limits.of.levels.items()]
     return UserError(
         f"no cell of these campaigns is what limits `{limits.limits}` are of",
         where="of",
         expected="; ".join(cases) or "a campaign with a workload",
-        actual=" ".join(asked) or "any",
+        actual=" ".join(case) or "any",
         fix="change `of:` of the limits file, or measure that case",
     )

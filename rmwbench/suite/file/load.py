@@ -96,8 +96,8 @@ def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
 def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
     """What a suite's text says, in Python's own types and with its candidates and pairs of
     middlewares written out; nothing is validated."""
-    found: dict[str, Any] = values_of(_tree(text, where, choice), where)
-    return found
+    values: dict[str, Any] = values_of(_tree(text, where, choice), where)
+    return values
 
 
 def written(
@@ -187,23 +187,26 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
 def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> CommentedSeq:
     """What comes by the command line stands at `line`. Raises UserError at the option that names
     what there is not."""
-    known = known_candidates()
+    candidates = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
     for own in files.values():
-        known = known.and_those(own)
+        candidates = candidates.and_those(own)
 
-    def named(word: str, option: str) -> Iterable[Candidate]:
+    def candidates_of_word(word: str, option: str) -> Iterable[Candidate]:
         if option == candidate_list.PROFILE:
             return [own_profile(word)]
-        return files[word].known.values() if word in files else known.named(word, (option,))
+        return files[word].known.values() if word in files else candidates.named(word, (option,))
 
     try:
-        sets = {name: [one.name for one in known.of_set(name)] for name in known.sets}
-        return candidate_list.chosen(arms, choice, named, sets, line)
+        sets = {
+            name: [candidate.name for candidate in candidates.of_set(name)]
+            for name in candidates.sets
+        }
+        return candidate_list.chosen(arms, choice, candidates_of_word, sets, line)
     except Fault as fault:
-        where = str(fault.at[0])
+        option = str(fault.at[0])
         raise UserError(
-            fault.what, where=where, expected=fault.expected, actual=fault.actual, fix=fault.fix
+            fault.what, where=option, expected=fault.expected, actual=fault.actual, fix=fault.fix
         ) from fault
 
 

@@ -81,14 +81,14 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         )
     with inside("perf_test"):
         _check_keys(perf_test, OF_PERF_TEST)
-    for path, known in ONE_WAY.items():
-        _levels(tree, path, known.__contains__, "only " + ", ".join(known))
-    found = {key: _levels(tree, *row) for key, row in LISTS.items()}
-    modes = found["processes"]
+    for path, values in ONE_WAY.items():
+        _levels(tree, path, values.__contains__, "only " + ", ".join(values))
+    levels_of = {key: _levels(tree, *row) for key, row in LISTS.items()}
+    modes = levels_of["processes"]
     ours = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
     _has_arms(tree, ours["arms"])
-    axes = {key: found[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
-    qos = {key: found[key] for key in ("durability", "history", "depth")}
+    axes = {key: levels_of[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
+    qos = {key: levels_of[key] for key in ("durability", "history", "depth")}
     axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
     axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
 
@@ -100,13 +100,13 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
     }
     short = ours["short"]
     fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
-    made: CommentedMap = _at(
+    suite: CommentedMap = _at(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
             "description": ours["description"],
             "blocks": ours["blocks"],
-            "timeline": {**ours["timeline"], "steady_s": found["steady_s"][0]},
+            "timeline": {**ours["timeline"], "steady_s": levels_of["steady_s"][0]},
             "arms": ours["arms"],
             "workloads": [workload],
             "factors": axes,
@@ -114,7 +114,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         },
         tree,
     )
-    return made
+    return suite
 
 
 def _check_keys(tree: CommentedMap, known: Sequence[str]) -> None:
@@ -165,12 +165,12 @@ def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
         for arm in arms
         if (name := arm["middleware"]).startswith("rclcpp/")
     )
-    known = list(dict.fromkeys(names))
+    implementations = list(dict.fromkeys(names))
     _levels(
         tree,
         ("rmw_implementations",),
-        lambda rmw: rmw in known,
-        "those with an arm: " + ", ".join(known),
+        lambda rmw: rmw in implementations,
+        "those with an arm: " + ", ".join(implementations),
     )
     if "fastdds_xml_files" not in tree:
         return
@@ -181,8 +181,8 @@ def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
     }
 
     def has_arm(file: Any) -> bool:
-        found = _XML.fullmatch(str(file))
-        return found is not None and (found["mode"], found["off"] is None) in done
+        match = _XML.fullmatch(str(file))
+        return match is not None and (match["mode"], match["off"] is None) in done
 
     ways = (
         f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml"
@@ -210,24 +210,23 @@ def _is_message(value: Any) -> bool:
         return False
 
 
-def _at(value: Any, place: CommentedMap) -> Any:
-    """A tree whose every line is that of `place`: the file says where it begins, and the rest is
-    not in it."""
-    line, column = place.lc.line, place.lc.col
+def _at(value: Any, source: CommentedMap) -> Any:
+    """A tree whose every line is that of `source`: the rest stands nowhere in the file."""
+    line, column = source.lc.line, source.lc.col
     if isinstance(value, dict):
-        made: Any = CommentedMap()
+        tree: Any = CommentedMap()
         for key, item in value.items():
-            made[key] = _at(item, place)
-            made.lc.add_kv_line_col(key, [line, column, line, column])
+            tree[key] = _at(item, source)
+            tree.lc.add_kv_line_col(key, [line, column, line, column])
     elif isinstance(value, list | tuple):
-        made = CommentedSeq()
+        tree = CommentedSeq()
         for index, item in enumerate(value):
-            made.append(_at(item, place))
-            made.lc.add_kv_line_col(index, [line, column, line, column])
+            tree.append(_at(item, source))
+            tree.lc.add_kv_line_col(index, [line, column, line, column])
     else:
         return value
-    made.lc.line, made.lc.col = line, column
-    return made
+    tree.lc.line, tree.lc.col = line, column
+    return tree
 
 
 COUNTS = (_is_count, "whole numbers from 1 on")

@@ -43,9 +43,9 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
     if everywhere is not None:
         _check(everywhere, tree, [*dict.fromkeys((*own, *shipped_networks()))])
         workloads, chains = tree.get("workloads"), RELAYS in (tree.get("factors") or ())
-        for index, one in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
-            if isinstance(one, CommentedMap):
-                _put_over(one, index, everywhere, chains=chains or RELAYS in one)
+        for index, workload in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
+            if isinstance(workload, CommentedMap):
+                _put_over(workload, index, everywhere, chains=chains or RELAYS in workload)
     lacking = {name for name in _named(tree) if name in shipped_networks() and name not in own}
     for name in sorted(lacking):
         _put(own, name, shipped_networks()[name])
@@ -68,9 +68,9 @@ def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
 def _named(tree: CommentedMap) -> Iterator[str]:
     """By workloads and as levels of the factor."""
     workloads, factors = tree.get("workloads"), tree.get("factors")
-    for one in workloads if isinstance(workloads, CommentedSeq) else ():
-        if isinstance(one, CommentedMap) and isinstance(one.get(NETWORK), str):
-            yield str(one[NETWORK])
+    for workload in workloads if isinstance(workloads, CommentedSeq) else ():
+        if isinstance(workload, CommentedMap) and isinstance(workload.get(NETWORK), str):
+            yield str(workload[NETWORK])
     levels = factors.get(NETWORK) if isinstance(factors, CommentedMap) else None
     yield from map(str, levels if isinstance(levels, CommentedSeq) else ())
 
@@ -86,12 +86,14 @@ def _put_over(workload: CommentedMap, index: int, network: str, *, chains: bool)
             if chains:
                 _put(workload, RELAYS_HOST, ROBOT)
         return
-    there = [node for node in nodes if isinstance(node, CommentedMap)]
-    if any(HOST in node and node[HOST] not in (ROBOT, BASE) for node in there):
+    written_nodes = [node for node in nodes if isinstance(node, CommentedMap)]
+    if any(HOST in node and node[HOST] not in (ROBOT, BASE) for node in written_nodes):
         return  # hosts of the suite's own
-    sending = {_process(node) for node in there if any(node.get(key) for key in SENDS)}
-    placed = {_process(node): ROBOT if _process(node) in sending else BASE for node in there}
-    placed |= {_process(node): node[HOST] for node in there if HOST in node}
+    sending = {_process(node) for node in written_nodes if any(node.get(key) for key in SENDS)}
+    placed = {
+        _process(node): ROBOT if _process(node) in sending else BASE for node in written_nodes
+    }
+    placed |= {_process(node): node[HOST] for node in written_nodes if HOST in node}
     if len(set(placed.values())) < 2:
         raise Fault(
             f"which nodes of `{workload.get('name')}` are at the other end of {network}?",
@@ -100,7 +102,7 @@ def _put_over(workload: CommentedMap, index: int, network: str, *, chains: bool)
             fix=f"write `host: {ROBOT}` or `host: {BASE}` into each node",
             at=("workloads", index, NODES),
         )
-    for node in there:
+    for node in written_nodes:
         if HOST not in node:
             _put(node, HOST, placed[_process(node)])
 

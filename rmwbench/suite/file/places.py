@@ -74,8 +74,8 @@ def sources_with(file: str) -> list[str]:
     """The published evaluations that have such a file or folder, by the name of their own
     folder."""
     directory = suites_directory()
-    found = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
-    return sorted(path.parent.name for path in found)
+    paths = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
+    return sorted(path.parent.name for path in paths)
 
 
 def source_directory(source: str | Path) -> Path:
@@ -104,15 +104,15 @@ def _named(directory: Path) -> Mapping[str, Path]:
     """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
     called like its folder: names that people type stay what they are wherever a file lies. Kept,
     because a questionnaire asks for a thousand of them and what is shipped does not change."""
-    found: dict[str, Path] = {}
+    file_of_name: dict[str, Path] = {}
     for path in directory.rglob("*.yaml"):
         if path.name not in NO_SUITES:
             folders = path.relative_to(directory).parts[:-1]
             folders = folders[1:] if folders[:1] == (PUBLISHED,) else folders
-            found["/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))] = (
-                path
-            )
-    return found
+            file_of_name[
+                "/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))
+            ] = path
+    return file_of_name
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
@@ -123,9 +123,9 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
         return path
     known = sources_with(file)
     if str(source) not in known:
-        there = source_directory(source).is_dir()
+        exists = source_directory(source).is_dir()
         raise UserError(
-            f"`{source}` has no {what}" if there else f"no source is called `{source}`",
+            f"`{source}` has no {what}" if exists else f"no source is called `{source}`",
             expected=f"one of those with {what}, {', '.join(known)}, or the path of a file",
             actual=str(source),
             fix=did_you_mean(str(source), known),
@@ -169,8 +169,8 @@ def has_text(name: str, text: str) -> bool:
     also `late-joiner`."""
     import yaml  # by those alone who search suites
 
-    told = [name, *_sentences(yaml.load(read(suite_file(name)), yaml.CSafeLoader))]
-    return any(_plain(text) in _plain(one) for one in told)
+    texts = [name, *_sentences(yaml.load(read(suite_file(name)), yaml.CSafeLoader))]
+    return any(_plain(text) in _plain(sentence) for sentence in texts)
 
 
 TEXTS = ("title", "description", "effect", "source", "figures", "versions", "helps", "unseen")
@@ -224,10 +224,10 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
     path = Path(suite)
     inside = [name for name in names if name.startswith(f"{word}/")]
     if not inside and path.is_dir():
-        found = sorted(
+        files_inside = sorted(
             file for end in SUFFIXES for file in path.glob(f"*{end}") if file.name not in NO_SUITES
         )
-        inside = [str(file) for file in found]
+        inside = [str(file) for file in files_inside]
     if inside or path.is_dir():
         return UserError(
             f"`{suite}` is a folder, not a suite",
@@ -277,8 +277,8 @@ PREFIX = "rmwbench-"
 def shipped_middlewares() -> tuple[str, ...]:
     """Those of the first set first, the others by name."""
     native = Path(__file__).resolve().parents[3] / "native"
-    found = [*native.glob("middlewares/*/Cargo.toml"), *native.glob("rare/*/Cargo.toml")]
-    crates = filter(None, map(_name, sorted(found, key=lambda path: path.parent.name)))
+    manifests = [*native.glob("middlewares/*/Cargo.toml"), *native.glob("rare/*/Cargo.toml")]
+    crates = filter(None, map(_name, sorted(manifests, key=lambda path: path.parent.name)))
     return tuple(
         dict.fromkeys(
             [*FIRST_SET, *crates, *(name.removeprefix(PREFIX) for name in python_programs())]
@@ -293,7 +293,7 @@ def python_programs() -> tuple[str, ...]:
         scripts = distribution("rmwbench").entry_points
     except PackageNotFoundError:
         return ()
-    return tuple(sorted(one.name for one in scripts if one.name.startswith(PREFIX)))
+    return tuple(sorted(script.name for script in scripts if script.name.startswith(PREFIX)))
 
 
 def _name(cargo: Path) -> str | None:

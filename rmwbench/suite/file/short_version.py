@@ -58,11 +58,11 @@ def shortened(
     for key in short:
         if key not in KEYS:
             raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
-    kept = {key: _kept(tree, short, key) for key in NAMED if key in short}
+    selected = {key: _kept(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
     if wanted:
         for key, value in (
-            kept | merged | {key: short[key] for key in REPLACED if key in short}
+            selected | merged | {key: short[key] for key in REPLACED if key in short}
         ).items():
             _put(tree, short, key, value)
         for workload in (
@@ -81,9 +81,9 @@ def shortened(
 def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
     """In its place, which keeps the line; a key that only `short` has takes the line it has
     there."""
-    known = key in tree
+    has_line = key in tree
     tree[key] = value
-    if not known:
+    if not has_line:
         tree.lc.add_kv_line_col(key, short.lc.data[key])
 
 
@@ -97,25 +97,25 @@ def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
             actual=str(names),
             at=(KEY, key),
         )
-    known = [
+    item_names = [
         str(item.get("name")) if isinstance(item, CommentedMap) else str(item) for item in items
     ]
     for index, name in enumerate(names):
-        if str(name) not in known:
+        if str(name) not in item_names:
             raise not_one_of(
                 f"no {key.removesuffix('s')} is called `{name}`",
                 str(name),
-                known,
+                item_names,
                 at=(KEY, key, index),
             )
-    found = CommentedSeq()
+    selected = CommentedSeq()
     for index, item in enumerate(items):
-        if known[index] in map(str, names):
+        if item_names[index] in map(str, names):
             line, column = items.lc.item(index)
-            found.append(item)
-            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
-    found.lc.line, found.lc.col = items.lc.line, items.lc.col
-    return found
+            selected.append(item)
+            selected.lc.add_kv_line_col(len(selected) - 1, [line, column, line, column])
+    selected.lc.line, selected.lc.col = items.lc.line, items.lc.col
+    return selected
 
 
 def _merged(
@@ -126,8 +126,8 @@ def _merged(
         raise Fault(
             f"`{key}` is a mapping", expected="some of its keys", actual=str(changes), at=(KEY, key)
         )
-    whole = tree.get(key)
-    if not isinstance(whole, CommentedMap):
+    original = tree.get(key)
+    if not isinstance(original, CommentedMap):
         if key == "factors":
             raise Fault(
                 "there are no factors to shorten",
@@ -138,18 +138,18 @@ def _merged(
         return changes
     if key == "factors":
         for name in changes:
-            if name not in whole:
+            if name not in original:
                 raise not_one_of(
                     f"no factor is called `{name}`",
                     str(name),
-                    list(map(str, whole)),
+                    list(map(str, original)),
                     at=(KEY, key, name),
                 )
-    found = CommentedMap()
-    for name in [*whole, *(name for name in changes if name not in whole)]:
-        kept = key == "factors" and name in whole_factors
-        source = changes if name in changes and not kept else whole
-        found[name] = source[name]
-        found.lc.add_kv_line_col(name, source.lc.data[name])
-    found.lc.line, found.lc.col = whole.lc.line, whole.lc.col
-    return found
+    merged = CommentedMap()
+    for name in [*original, *(name for name in changes if name not in original)]:
+        keeps_all = key == "factors" and name in whole_factors
+        source = changes if name in changes and not keeps_all else original
+        merged[name] = source[name]
+        merged.lc.add_kv_line_col(name, source.lc.data[name])
+    merged.lc.line, merged.lc.col = original.lc.line, original.lc.col
+    return merged

@@ -94,16 +94,16 @@ def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
         raise model_error(tree, where, error) from error
 
 
-def count_values(node: Any, known: dict[int, int]) -> int:
+def count_values(node: Any, counts: dict[int, int]) -> int:
     """How many values a tree has with its aliases written out, each visited once. An alias that
     contains itself counts once: `values_of` refuses it."""
     if not isinstance(node, CommentedMap | CommentedSeq):
         return 1
-    if id(node) not in known:
-        known[id(node)] = 1
+    if id(node) not in counts:
+        counts[id(node)] = 1
         inside = node.values() if isinstance(node, CommentedMap) else node
-        known[id(node)] = 1 + sum(count_values(item, known) for item in inside)
-    return known[id(node)]
+        counts[id(node)] = 1 + sum(count_values(item, counts) for item in inside)
+    return counts[id(node)]
 
 
 def values_of(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
@@ -152,13 +152,15 @@ def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
 
 def model_error(tree: Any, where: str, error: ValidationError) -> UserError:
     """The first mistake in the order of the file, and in its `do` line where the others are."""
-    details = [one for one in error.errors() if not _is_echo(one)]
-    found = sorted((_explained(tree, where, one) for one in details), key=lambda pair: pair[0])
-    lines = [line for line, _ in found]
-    first = found[0][1]
-    others = [line for line in dict.fromkeys(lines) if line != lines[0]]
-    if others:
-        also = f"then look at line{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+    details = [detail for detail in error.errors() if not _is_echo(detail)]
+    explained = sorted(
+        (_explained(tree, where, detail) for detail in details), key=lambda pair: pair[0]
+    )
+    lines = [line for line, _ in explained]
+    first = explained[0][1]
+    other_lines = [line for line in dict.fromkeys(lines) if line != lines[0]]
+    if other_lines:
+        also = f"then look at line{'s' if len(other_lines) > 1 else ''} {', '.join(map(str, other_lines))}"
         first = UserError(
             first.what,
             where=first.where,
@@ -197,22 +199,26 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
         return locate(tree, path)[0], fault_error(tree, where, path, cause)
     line, key, value = locate(tree, path)
     kind = details["type"]
-    what, expected, fix = f"`{key}`: {details['msg']}", None, None
+    message, expected, fix = f"`{key}`: {details['msg']}", None, None
     actual: str | None = shape(value)
     if kind == "missing":
-        what, expected, actual = f"missing key `{path[-1]}`", f"`{path[-1]}:` in this entry", None
+        message, expected, actual = (
+            f"missing key `{path[-1]}`",
+            f"`{path[-1]}:` in this entry",
+            None,
+        )
     elif kind == "literal_error":
         choices = [
             choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")
         ]
-        what, expected, fix = (
+        message, expected, fix = (
             f"`{key}` cannot be {shape(value)}",
             "one of " + ", ".join(choices),
             did_you_mean(str(value), choices),
         )
     elif kind == "union_tag_invalid":
         choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
-        what, expected = (
+        message, expected = (
             f"unknown {key} `{context['tag']}`",
             "`kind` as one of " + ", ".join(choices),
         )
@@ -222,16 +228,18 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
             did_you_mean(str(context["tag"]), choices),
         )
     elif kind == "union_tag_not_found":
-        what, expected = (
+        message, expected = (
             f"`{key}` does not say which kind",
             "for example `{kind: periodic, rate_hz: 30}`",
         )
     elif kind in _EXPECTED_TYPES:
-        what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
+        message, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
     elif kind in _LIMITS:
         limit = next(iter(context.values()))
-        what, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
-    return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
+        message, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
+    return line, UserError(
+        message, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix
+    )
 
 
 _EXPECTED_TYPES = {

@@ -37,12 +37,12 @@ class NotTaken(Exception):
 
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:
     """First character → (what it may be, its pattern), in ruamel.yaml's order for YAML 1.2."""
-    found: dict[str, list[tuple[str, Any]]] = {}
+    resolvers: dict[str, list[tuple[str, Any]]] = {}
     for versions, tag, pattern, firsts in implicit_resolvers:
         if (1, 2) in versions:
             for first in firsts:
-                found.setdefault(first, []).append((tag.removeprefix(_PREFIX), pattern))
-    return found
+                resolvers.setdefault(first, []).append((tag.removeprefix(_PREFIX), pattern))
+    return resolvers
 
 
 _RESOLVERS = _resolvers()
@@ -119,10 +119,10 @@ class _Builder:
     def _begin(self, event: Any) -> None:
         if event.tag is not None or self._wants_key() or len(self._open) >= MOST_DEPTH:
             raise NotTaken
-        made = CommentedMap() if isinstance(event, yaml.MappingStartEvent) else CommentedSeq()
+        tree = CommentedMap() if isinstance(event, yaml.MappingStartEvent) else CommentedSeq()
         mark = event.start_mark
-        made.lc.line, made.lc.col = mark.line, mark.column
-        self._open.append(_Open(made, mark.line, mark.column, event.anchor))
+        tree.lc.line, tree.lc.col = mark.line, mark.column
+        self._open.append(_Open(tree, mark.line, mark.column, event.anchor))
         if event.anchor is not None:
             # until it ends, an alias would be to what it stands in
             self._anchors.pop(event.anchor, None)
@@ -154,34 +154,36 @@ class _Builder:
         if not self._open:
             self._root = value
             return
-        there = self._open[-1]
-        if isinstance(there.made, CommentedSeq):
-            there.made.lc.add_idx_line_col(len(there.items), [line, column])
-            there.items.append(value)
-        elif there.key is _NO_KEY:
-            if value in there.made:
+        parent = self._open[-1]
+        if isinstance(parent.made, CommentedSeq):
+            parent.made.lc.add_idx_line_col(len(parent.items), [line, column])
+            parent.items.append(value)
+        elif parent.key is _NO_KEY:
+            if value in parent.made:
                 raise NotTaken
-            there.key, there.at = value, (line, column)
-        elif there.key is _MERGE_KEY:
+            parent.key, parent.at = value, (line, column)
+        elif parent.key is _MERGE_KEY:
             maps = value if isinstance(value, CommentedSeq) else [value]
-            if there.merged is not None or not all(isinstance(one, CommentedMap) for one in maps):
+            if parent.merged is not None or not all(
+                isinstance(item, CommentedMap) for item in maps
+            ):
                 raise NotTaken
-            there.merged, there.key = value, _NO_KEY
+            parent.merged, parent.key = value, _NO_KEY
         else:
-            there.made.lc.add_kv_line_col(there.key, [*there.at, line, column])
-            there.made[there.key] = value
-            there.key = _NO_KEY
+            parent.made.lc.add_kv_line_col(parent.key, [*parent.at, line, column])
+            parent.made[parent.key] = value
+            parent.key = _NO_KEY
 
 
 def _merge_value(merged: Any) -> MergeValue:
     """One mapping, or a sequence of them."""
-    found = MergeValue()
+    value = MergeValue()
     if isinstance(merged, CommentedSeq):
-        found.set_sequence(merged)
-        found.extend(merged)
+        value.set_sequence(merged)
+        value.extend(merged)
     else:
-        found.append(merged)
-    return found
+        value.append(merged)
+    return value
 
 
 def _resolved(text: str) -> Any:

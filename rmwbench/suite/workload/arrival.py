@@ -59,10 +59,12 @@ MOST_PHASE_NS = 1_000_000_000
 """A drawn phase is at most this: enough to keep slow flows apart, and none of them misses a window for it."""
 
 
-def _phase_ns(asked: int | None, period_ns: int, seed: int) -> int:
+def _phase_ns(phase_ns: int | None, period_ns: int, seed: int) -> int:
     """The phase that was asked for, or one drawn from the trial's seed, uniform within the
     period."""
-    return derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS) if asked is None else asked
+    return (
+        derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS) if phase_ns is None else phase_ns
+    )
 
 
 class Periodic(Strict):

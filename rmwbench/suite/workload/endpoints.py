@@ -196,19 +196,23 @@ class Endpoint:
 
     def wire(self, arm: Arm, schedule_seed: int) -> dict[str, Any]:
         """The endpoint's object in the protocol's `create`."""
-        asked: dict[str, Any] = {"endpoint": self.endpoint, "kind": self.kind, "topic": self.topic}
-        asked |= {"type": self.type.wire()}
+        settings: dict[str, Any] = {
+            "endpoint": self.endpoint,
+            "kind": self.kind,
+            "topic": self.topic,
+        }
+        settings |= {"type": self.type.wire()}
         if self.reply_type is not None:
-            asked["reply_type"] = self.reply_type.wire()
-        asked |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
+            settings["reply_type"] = self.reply_type.wire()
+        settings |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
         if self.reads:
-            asked["wait"] = arm.wait
+            settings["wait"] = arm.wait
         if self.kind == "subscription" and arm.take != "typed":
-            asked["take"] = arm.take
+            settings["take"] = arm.take
         if self.hold_ns:
-            asked["hold_ns"] = self.hold_ns
+            settings["hold_ns"] = self.hold_ns
         if self.kind not in SCHEDULED:
-            return asked
+            return settings
         if self.relay_from is not None:
             arrival = {"kind": "relay", "from": self.relay_from}
         else:
@@ -218,8 +222,8 @@ class Endpoint:
                 drawn = derive_seed(schedule_seed, "jitter", own)
                 arrival = self.arrival.jittered(arrival, self.sent, drawn)
         if self.frames is not None:
-            asked["frames"] = self.frames
-        return asked | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
+            settings["frames"] = self.frames
+        return settings | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
 
 
 def _capacity(messages: int) -> int:
@@ -244,13 +248,13 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     counts = Counts(drafts, peers, timeline)
     saturating = _saturating_topics(drafts)
     by_number = {draft["endpoint"]: draft for draft in drafts}
-    found = []
+    numbered = []
     for draft in drafts:
         number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
         called = draft["kind"] in ("service", "client")
         request, reply = services[topic] if called else (types[topic], None)
         _check_frames(draft, request, explicit)
-        found.append(
+        numbered.append(
             Endpoint(
                 **draft,
                 type=request,
@@ -265,7 +269,7 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
                 saturating=topic in saturating,
             )
         )
-    return tuple(found)
+    return tuple(numbered)
 
 
 def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
@@ -307,7 +311,7 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
             actual="something in every process that sends",
             at=("readers_freeze_s",),
         )
-    for key, what in (
+    for key, event in (
         ("daemons_end_s", "the daemons end"),
         ("daemons_return_s", "the daemons return"),
         ("readers_freeze_s", "the readers freeze"),
@@ -315,7 +319,7 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
         at_s = getattr(workload, key)
         if at_s is not None and at_s >= timeline.steady_s:
             raise Fault(
-                f"{what} after the steady state",
+                f"{event} after the steady state",
                 expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
                 actual=f"{at_s:g}",
                 at=(key,),
@@ -347,7 +351,7 @@ def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
 
 
 def _of_node(workload: Workload, node: Node, life: NodeLife, first: int) -> list[dict[str, Any]]:
-    place = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
+    shared = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
     readers = {
         subscription.topic: first + len(node.publishers) + index
         for index, subscription in enumerate(node.subscriptions)
@@ -356,7 +360,7 @@ def _of_node(workload: Workload, node: Node, life: NodeLife, first: int) -> list
 
     def draft(kind: str, topic: str, end: Any, arrival: Any = None) -> None:
         drafts.append(
-            place
+            shared
             | {
                 "endpoint": first + len(drafts),
                 "kind": kind,
@@ -393,20 +397,26 @@ def _topic_types(
     workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
 ) -> dict[str, MessageType]:
     """One message type per topic; a relay that names none passes on what it gets."""
-    named: dict[str, tuple[str, tuple[str | int, ...]]] = {}
+    type_of_topic: dict[str, tuple[str, tuple[str | int, ...]]] = {}
     relays: list[tuple[str, str, tuple[str | int, ...]]] = []
 
     def assign(topic: str, name: str, at: tuple[str | int, ...]) -> None:
-        before = named.setdefault(topic, (name, at))
+        before = type_of_topic.setdefault(topic, (name, at))
         if before[0] != name:
             raise Fault(
                 f"topic `{topic}` has two message types", expected=before[0], actual=name, at=at
             )
 
     for index, node in enumerate(nodes):
-        for place, publisher in enumerate(node.publishers):
+        for position, publisher in enumerate(node.publishers):
             at: tuple[str | int, ...] = (
-                (*explicit, index, "publishers", place, "message" if publisher.message else "topic")
+                (
+                    *explicit,
+                    index,
+                    "publishers",
+                    position,
+                    "message" if publisher.message else "topic",
+                )
                 if explicit
                 else ("message",)
             )
@@ -421,32 +431,32 @@ def _topic_types(
     # lists them.
     for _ in relays:
         for source, target, at in relays:
-            if source in named:
-                assign(target, named[source][0], at)
-    return {topic: message_type(name) for topic, (name, _) in named.items()}
+            if source in type_of_topic:
+                assign(target, type_of_topic[source][0], at)
+    return {topic: message_type(name) for topic, (name, _) in type_of_topic.items()}
 
 
 def _service_types(
     workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
 ) -> dict[str, tuple[MessageType, MessageType]]:
     """Request and reply of each service."""
-    named: dict[str, tuple[str, str]] = {}
+    types_of_service: dict[str, tuple[str, str]] = {}
     for index, node in enumerate(nodes):
-        for place, service in enumerate(node.services):
+        for position, service in enumerate(node.services):
             request, reply = service.request or workload.request, service.reply or workload.reply
             assert request and reply, "a workload whose services have no types is refused"
-            asked = request, reply
-            before = named.setdefault(service.service, asked)
-            if before != asked:
+            types = request, reply
+            before = types_of_service.setdefault(service.service, types)
+            if before != types:
                 raise Fault(
                     f"service `{service.service}` has two types",
                     expected=" and ".join(before),
-                    actual=" and ".join(asked),
-                    at=(*explicit, index, "services", place) if explicit else ("request",),
+                    actual=" and ".join(types),
+                    at=(*explicit, index, "services", position) if explicit else ("request",),
                 )
     return {
         name: (service_type(request, "request"), service_type(reply, "reply"))
-        for name, (request, reply) in named.items()
+        for name, (request, reply) in types_of_service.items()
     }
 
 
@@ -470,7 +480,7 @@ def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[in
             if writer["kind"] != "service":  # client and service read each other: one pair, not two
                 peers[writer["endpoint"]].append(reader["endpoint"])
                 peers[reader["endpoint"]].append(writer["endpoint"])
-    return {number: tuple(found) for number, found in peers.items()}
+    return {number: tuple(peer_numbers) for number, peer_numbers in peers.items()}
 
 
 def _qos_words(qos: Qos) -> str:
@@ -480,8 +490,8 @@ def _qos_words(qos: Qos) -> str:
 def _saturating_topics(drafts: list[dict[str, Any]]) -> set[str]:
     """Topics on which the number of messages is the middleware's answer: a saturating publisher, or
     a relay behind one."""
-    found = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
+    topics = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
     relays = [draft for draft in drafts if isinstance(draft["arrival"], Relay)]
     for _ in relays:
-        found |= {draft["topic"] for draft in relays if draft["arrival"].source in found}
-    return found
+        topics |= {draft["topic"] for draft in relays if draft["arrival"].source in topics}
+    return topics

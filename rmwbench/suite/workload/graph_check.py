@@ -20,23 +20,23 @@ def check_graph(nodes: Sequence[Node]) -> None:
     published = {publisher.topic for node in nodes for publisher in node.publishers}
     served = {service.service for node in nodes for service in node.services}
     for index, node in enumerate(nodes):
-        for place, subscription in enumerate(node.subscriptions):
+        for position, subscription in enumerate(node.subscriptions):
             if subscription.topic not in published:
                 raise not_one_of(
                     f"nobody publishes topic `{subscription.topic}`",
                     subscription.topic,
                     sorted(published) or ["(no topic is published)"],
-                    at=(index, "subscriptions", place, "topic"),
+                    at=(index, "subscriptions", position, "topic"),
                 )
-        for place, client in enumerate(node.clients):
+        for position, client in enumerate(node.clients):
             if client.service not in served:
                 raise not_one_of(
                     f"nobody serves `{client.service}`",
                     client.service,
                     sorted(served) or ["(there is no service)"],
-                    at=(index, "clients", place, "service"),
+                    at=(index, "clients", position, "service"),
                 )
-        for place, publisher in enumerate(node.publishers):
+        for position, publisher in enumerate(node.publishers):
             here = {subscription.topic for subscription in node.subscriptions}
             if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in here:
                 raise not_one_of(
@@ -44,7 +44,7 @@ def check_graph(nodes: Sequence[Node]) -> None:
                     "does not subscribe",
                     publisher.arrival.source,
                     sorted(here) or ["(it has no subscription)"],
-                    at=(index, "publishers", place, "arrival", "from"),
+                    at=(index, "publishers", position, "arrival", "from"),
                 )
     _check_killed_together(nodes)
     _check_no_circle(nodes)
@@ -55,12 +55,12 @@ def _check_killed_together(nodes: Sequence[Node]) -> None:
     process."""
     first: dict[str, Node] = {}
     for index, node in enumerate(nodes):
-        other = first.setdefault(node.process_name, node)
-        if node.killed_s != other.killed_s:
+        first_node = first.setdefault(node.process_name, node)
+        if node.killed_s != first_node.killed_s:
             raise Fault(
                 f"process `{node.process_name}` is killed as a whole, with all of its nodes",
-                expected=f"killed_s {'absent' if other.killed_s is None else f'{other.killed_s:g}'}, "
-                f"as node `{other.name}` says",
+                expected=f"killed_s {'absent' if first_node.killed_s is None else f'{first_node.killed_s:g}'}, "
+                f"as node `{first_node.name}` says",
                 actual="absent" if node.killed_s is None else f"{node.killed_s:g}",
                 fix="the same `killed_s` at all nodes of the process, or another process",
                 at=(index, "killed_s") if node.killed_s is not None else (index, "name"),
@@ -90,9 +90,9 @@ def _check_names(nodes: Sequence[Node]) -> None:
 
 def _check_no_circle(nodes: Sequence[Node]) -> None:
     relays = [
-        (publisher.arrival.source, publisher.topic, (index, "publishers", place))
+        (publisher.arrival.source, publisher.topic, (index, "publishers", position))
         for index, node in enumerate(nodes)
-        for place, publisher in enumerate(node.publishers)
+        for position, publisher in enumerate(node.publishers)
         if isinstance(publisher.arrival, Relay)
     ]
     topics = TopologicalSorter[str]()
@@ -107,6 +107,6 @@ def _check_no_circle(nodes: Sequence[Node]) -> None:
         raise Fault(
             f"relays go in a circle through topic `{topic}`",
             expected="a chain with an end",
-            actual=" → ".join(f"`{one}`" for one in circle),
+            actual=" → ".join(f"`{name}`" for name in circle),
             at=(*at, "arrival", "from"),
         ) from None

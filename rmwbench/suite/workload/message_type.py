@@ -63,13 +63,13 @@ class MessageType:
 def message_type(name: str) -> MessageType:
     """The type of that name; raises Fault for an unknown name or a payload that cannot carry the
     identity header."""
-    found = _BYTES.fullmatch(name)
-    if found:
-        return _bytes(int(found[1]))
-    if found := _IMAGE.fullmatch(name):
-        return _image(f"Image({int(found[1])}x{int(found[2])})", int(found[1]), int(found[2]))
-    if found := _SIZED.fullmatch(name):
-        return _sized(name, found[1], [int(number) for number in found.groups()[1:] if number])
+    match = _BYTES.fullmatch(name)
+    if match:
+        return _bytes(int(match[1]))
+    if match := _IMAGE.fullmatch(name):
+        return _image(f"Image({int(match[1])}x{int(match[2])})", int(match[1]), int(match[2]))
+    if match := _SIZED.fullmatch(name):
+        return _sized(name, match[1], [int(number) for number in match.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
     if (together := _TOO_SMALL.get(name)) is not None:
@@ -89,14 +89,14 @@ def service_type(name: str, part: str) -> MessageType:
     """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises
     Fault for anything but `Bytes(N)`: what is asked of a service is how long the way there and back
     is, not what stands in the fields."""
-    found = _BYTES.fullmatch(name)
-    if not found:
+    match = _BYTES.fullmatch(name)
+    if not match:
         raise Fault(
             f"`{name}` is not a message of a service",
             expected="Bytes(N), such as Bytes(64)",
             actual=name,
         )
-    payload_bytes = _checked(int(found[1]))
+    payload_bytes = _checked(int(match[1]))
     layout = CdrLayout().u32(payload_bytes).payload(payload_bytes)
     ros_type = {
         "request": "rmwbench_msgs/srv/Bytes_Request",

@@ -46,14 +46,14 @@ class Qos(Strict):
         """The `qos` object of the worker protocol, which carries a depth always: 0 stands for none
         under `keep_all`."""
         depth = 0 if self.history == "keep_all" else self.depth or DEFAULT_DEPTH
-        asked = {
+        settings = {
             "reliability": self.reliability,
             "durability": self.durability,
             "history": self.history,
             "depth": depth,
         }
         optional = {"content_filter": self.content_filter, "instance_key": self.instance_key}
-        return asked | {name: value for name, value in optional.items() if value is not None}
+        return settings | {name: value for name, value in optional.items() if value is not None}
 
 
 def incompatibility(writer: Qos, reader: Qos) -> str | None:

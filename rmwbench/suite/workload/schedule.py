@@ -38,10 +38,10 @@ class Sender:
 def sharing(senders: Iterable[Sender]) -> frozenset[int]:
     """The endpoints for which one thread sends, along with others, where the schedule is
     `shared`."""
-    found = [sender for sender in senders if sender.arrival not in WITHOUT]
-    together = Counter((sender.process, sender.late) for sender in found)
+    scheduled = [sender for sender in senders if sender.arrival not in WITHOUT]
+    together = Counter((sender.process, sender.late) for sender in scheduled)
     return frozenset(
-        sender.endpoint for sender in found if together[sender.process, sender.late] > 1
+        sender.endpoint for sender in scheduled if together[sender.process, sender.late] > 1
     )
 
 
@@ -61,12 +61,12 @@ def schedule_of(definition: Mapping[str, Any]) -> Schedule | None:
     """The schedule of a cell as it is stored; None where no thread could be shared."""
     senders = (
         Sender(
-            one.get("endpoint", place),
-            one.get("process") or "",
-            None if (at_s := one.get("joins_s")) is None else (one.get("node") or "", at_s),
-            (one.get("arrival") or {}).get("kind", WITHOUT[0]),
+            stored.get("endpoint", number),
+            stored.get("process") or "",
+            None if (at_s := stored.get("joins_s")) is None else (stored.get("node") or "", at_s),
+            (stored.get("arrival") or {}).get("kind", WITHOUT[0]),
         )
-        for place, one in enumerate(definition.get("endpoints") or ())
+        for number, stored in enumerate(definition.get("endpoints") or ())
     )
     if not sharing(senders):
         return None

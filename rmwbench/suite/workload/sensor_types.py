@@ -127,8 +127,8 @@ def point_cloud(points: int) -> Layout:
     """The payload are the points in one row: x, y, z and intensity, as a lidar's driver has
     them."""
     layout = header(CdrLayout()).u32(1, points).u32(len(CHANNELS))
-    for place, name in enumerate(CHANNELS):
-        layout.string(name).u32(4 * place).u8(FLOAT32).u32(1)
+    for index, name in enumerate(CHANNELS):
+        layout.string(name).u32(4 * index).u8(FLOAT32).u32(1)
     payload_bytes = POINT_BYTES * points
     # little endian, point_step, row_step, length of data
     layout.u8(0).u32(POINT_BYTES, payload_bytes, payload_bytes)

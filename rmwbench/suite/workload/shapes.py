@@ -68,9 +68,9 @@ def calls(
 
 
 @lru_cache(maxsize=256)
-def brought_up(asked: BringUp) -> tuple[Node, ...]:
+def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
     """node_1 … node_N and manager."""
-    return tuple(Node.model_validate(node) for node in asked.expanded())
+    return tuple(Node.model_validate(node) for node in bring_up.expanded())
 
 
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:
@@ -108,8 +108,8 @@ def _dealt_out(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
 
 
 def _first_and_others(nodes: Sequence[Node], hosts: Hosts) -> tuple[Node, ...]:
-    others = hosts[1:] or hosts
-    return (nodes[0].on(hosts[0]), *_dealt_out(nodes[1:], others))
+    other_hosts = hosts[1:] or hosts
+    return (nodes[0].on(hosts[0]), *_dealt_out(nodes[1:], other_hosts))
 
 
 def _processes(value: Any) -> Any:
@@ -183,7 +183,7 @@ class Graph(Strict):
                 publishers[(number + k) % self.nodes].append(name)
             for k in range(self.subscriptions_per_topic):
                 subscriptions[(number + 1 + k) % self.nodes].append(name)
-        made = []
+        nodes = []
         for index in range(self.nodes):
             if not publishers[index] and not subscriptions[index]:
                 raise Fault(
@@ -201,10 +201,10 @@ class Graph(Strict):
                 if value is not None
             }
             ends = {"publishers": publishers[index], "subscriptions": subscriptions[index]}
-            made.append(
+            nodes.append(
                 _node(f"node_{index + 1}", process, **ends, **late).on(hosts[group % len(hosts)])
             )
-        return tuple(made)
+        return tuple(nodes)
 
 
 def _numbered(name: str, count: int) -> list[str]:

@@ -55,11 +55,11 @@ class BringUp(Lifecycle):
     def expanded(self) -> list[dict[str, Any]]:
         times = {"configure_s": self.configure_s, "activate_s": self.activate_s}
         names = [f"node_{number}" for number in range(1, self.nodes + 1)]
-        made: list[dict[str, Any]] = [
+        nodes: list[dict[str, Any]] = [
             {"name": name, "joins_s": LAUNCH_S, "lifecycle": times} for name in names
         ]
         return [
-            *made,
+            *nodes,
             {
                 "name": MANAGER,
                 "joins_s": LAUNCH_S,
@@ -215,11 +215,11 @@ class Node(Strict):
                 actual="both",
                 at=("killed_s",),
             )
-        for key, what in (("leaves_s", "leaves"), ("killed_s", "is killed")):
+        for key, ending in (("leaves_s", "leaves"), ("killed_s", "is killed")):
             at_s = getattr(self, key)
             if at_s is not None and at_s <= joins_s:
                 raise Fault(
-                    f"node `{self.name}` {what} before it is there",
+                    f"node `{self.name}` {ending} before it is there",
                     expected=f"{key} after {joins_s:g}",
                     actual=f"{at_s:g}",
                     at=(key,),

@@ -171,15 +171,15 @@ class Workload(Strict):
         if not isinstance(data, dict):
             return data
         check_keys(cls, data, [*BESIDE_KEYS])
-        said = {key: value for key, value in data.items() if key in BESIDE_KEYS}
-        others = {key: value for key, value in data.items() if key not in BESIDE_KEYS}
-        if "primary_metric" not in others and _is_saturating(others.get("arrival")):
-            others["primary_metric"] = ACHIEVED_RATE
-        return others | ({"beside": said} if said else {})
+        beside_values = {key: value for key, value in data.items() if key in BESIDE_KEYS}
+        own_values = {key: value for key, value in data.items() if key not in BESIDE_KEYS}
+        if "primary_metric" not in own_values and _is_saturating(own_values.get("arrival")):
+            own_values["primary_metric"] = ACHIEVED_RATE
+        return own_values | ({"beside": beside_values} if beside_values else {})
 
     def said(self) -> dict[str, Any]:
-        given = super().said()
-        return given | (given.pop("beside").said() if "beside" in given else {})
+        values = super().said()
+        return values | (values.pop("beside").said() if "beside" in values else {})
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":
@@ -297,12 +297,12 @@ class Workload(Strict):
         with inside("nodes"):
             check_graph(nodes)
             for index, node in enumerate(nodes):
-                for place, publisher in enumerate(node.publishers):
-                    self._check_publisher(publisher, (index, "publishers", place))
-                for place, client in enumerate(node.clients):
-                    self._check_sender(client, "client", "service", (index, "clients", place))
-                for place, service in enumerate(node.services):
-                    self._check_service(service, (index, "services", place))
+                for position, publisher in enumerate(node.publishers):
+                    self._check_publisher(publisher, (index, "publishers", position))
+                for position, client in enumerate(node.clients):
+                    self._check_sender(client, "client", "service", (index, "clients", position))
+                for position, service in enumerate(node.services):
+                    self._check_service(service, (index, "services", position))
 
     def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
         if (

@@ -30,14 +30,14 @@ ASKED: Mapping[str, frozenset[str]] = {
 
 
 def contradiction(
-    asked: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()
+    asked_path: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()
 ) -> str | None:
     """Why the attested path is not the one that the arm asked for, or None. `reasons` are told with
     it."""
-    if asked is None or not rows:
+    if asked_path is None or not rows:
         return None
-    found = sum(row["fraction"] for row in rows if _grants(asked, row))
-    if found >= MAJORITY:
+    granted_fraction = sum(row["fraction"] for row in rows if _grants(asked_path, row))
+    if granted_fraction >= MAJORITY:
         return None
     text = ", ".join(
         f"{row['path']}{' on ' + row['interface'] if row['interface'] else ''} "
@@ -45,24 +45,24 @@ def contradiction(
         for row in rows
         if row["fraction"] >= 0.005
     )
-    told = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
+    notes = [row["note"] for row in rows if row["path"] == "other" and row["fraction"] >= MAJORITY]
     why = (
-        f"; {'; '.join(reasons or told)}" if reasons or told else "; the middleware gave no reason"
+        f"; {'; '.join(reasons or notes)}"
+        if reasons or notes
+        else "; the middleware gave no reason"
     )
-    return (
-        f"path: asked for {asked}, but only {100 * found:.0f} % of the bytes took it: {text}{why}"
-    )
+    return f"path: asked for {asked_path}, but only {100 * granted_fraction:.0f} % of the bytes took it: {text}{why}"
 
 
-def _grants(asked: str, row: Mapping[str, Any]) -> bool:
-    if row["path"] in ASKED[asked] or row["interface"] in ASKED[asked]:
+def _grants(asked_path: str, row: Mapping[str, Any]) -> bool:
+    if row["path"] in ASKED[asked_path] or row["interface"] in ASKED[asked_path]:
         return True
-    return asked == "unix" and row["path"] == "shm" and row["label"] == "inferred"
+    return asked_path == "unix" and row["path"] == "shm" and row["label"] == "inferred"
 
 
 def reasons(outcome: TrialOutcome) -> list[str]:
     """What the workers said keeps bytes from a path, each once, in the order of endpoints."""
     granted = outcome.endpoints.granted
     notes = (note for endpoint in sorted(granted) for note in granted[endpoint].get("notes") or [])
-    found = [note.removeprefix(NOTE).strip() for note in notes if note.startswith(NOTE)]
-    return list(dict.fromkeys(found))
+    reasons = [note.removeprefix(NOTE).strip() for note in notes if note.startswith(NOTE)]
+    return list(dict.fromkeys(reasons))

@@ -64,8 +64,8 @@ def own_interfaces(outcome: TrialOutcome, snapshot: Snapshot) -> Snapshot:
     if not outcome.network.shared_host:
         return snapshot
     interfaces = snapshot.get("interfaces", {})
-    kept = {name: values for name, values in interfaces.items() if name == LOOPBACK}
-    return {**snapshot, "interfaces": kept}
+    loopback = {name: values for name, values in interfaces.items() if name == LOOPBACK}
+    return {**snapshot, "interfaces": loopback}
 
 
 def _without(flow: LoadFlow, begin: Snapshot, end: Snapshot) -> Snapshot:

@@ -81,11 +81,13 @@ def crossing_fraction(outcome: TrialOutcome) -> float:
     total = across = 0
     for section in outcome.sections:
         if section.kind == RECEIVED:
-            rows, told = (
+            rows, own_window = (
                 section.rows,
                 outcome.times.windows.get(process[section.endpoint], outcome.times.window),
             )
-            inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
+            inside = (rows["taken_ns"] >= own_window.steady_ns) & (
+                rows["taken_ns"] < own_window.end_ns
+            )
             inside &= rows["flags"] & FOREIGN == 0
             here = [number for number, name in host.items() if name == host[section.endpoint]]
             total += int(rows["bytes"][inside].sum(dtype=np.int64))
@@ -100,8 +102,10 @@ def _devices(outcome: TrialOutcome) -> dict[str, str]:
     sends is counted then, or where a profile's file names it."""
     real = outcome.order.cell.real
     cards = real.gang.cards if real is not None and real.gang is not None else {}
-    named = {host: setup.device for host, setup in setups(outcome.order.cell).items()}
-    return named | {host: card["device"] for host, card in cards.items() if card.get("device")}
+    device_of_host = {host: setup.device for host, setup in setups(outcome.order.cell).items()}
+    return device_of_host | {
+        host: card["device"] for host, card in cards.items() if card.get("device")
+    }
 
 
 def _of_host(edges: tuple[Snapshot, Snapshot], devices: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -154,8 +158,8 @@ def delivered_bytes(outcome: TrialOutcome, edges: tuple[Snapshot, Snapshot] | No
     for section in outcome.sections:
         if section.kind == RECEIVED:
             rows = section.rows
-            told = outcome.times.windows.get(places[section.endpoint], outcome.times.window)
-            begin_ns, end_ns = told.steady if not read_ns or None in read_ns else read_ns
+            own_window = outcome.times.windows.get(places[section.endpoint], outcome.times.window)
+            begin_ns, end_ns = own_window.steady if not read_ns or None in read_ns else read_ns
             inside = (rows["taken_ns"] >= begin_ns) & (rows["taken_ns"] < end_ns)
             total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
     return total
@@ -181,29 +185,37 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
         apart = {}
     rows, rest = [], 1.0
     segments = shared_segments(outcome)
-    path, why, known = _remainder(outcome, segments, bool(claimed), edges[1])
+    path, why, known_segments = _remainder(outcome, segments, bool(claimed), edges[1])
     if not claimed and path != "other" and _is_control(outcome, delivered, counted):
         text = f"{CONTROL_SUFFICES}; {why.removeprefix(UNSEEN + ', and ')}"
         silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in counted]
-        return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known)]
+        return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known_segments)]
     for path, size in apart.items():
         fraction = min(rest, size / delivered)
         rest -= fraction
-        said = f"the middleware's own word: {path}"
-        known = segments if path == "shm" else []
+        note_of_path = f"the middleware's own word: {path}"
+        known_segments = segments if path == "shm" else []
         rows.append(
-            _row(path, None, "evidence", round(fraction * delivered), fraction, said, known)
+            _row(
+                path,
+                None,
+                "evidence",
+                round(fraction * delivered),
+                fraction,
+                note_of_path,
+                known_segments,
+            )
         )
-    for found, fraction in _shares(counted, delivered, rest, claimed):
+    for c, fraction in _shares(counted, delivered, rest, claimed):
         rest -= fraction
-        told = (
-            note
-            if found.copies < 1.05
-            else f"{note}; each datagram was received {found.copies:.3g} times"
+        share_note = (
+            note if c.copies < 1.05 else f"{note}; each datagram was received {c.copies:.3g} times"
         )
-        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, told))
+        rows.append(_row(c.transport, c.interface, "counted", c.bytes, fraction, share_note))
     if rest * delivered >= 1 and not _absorbed(outcome, rows, rest, path):
-        rows.append(_row(path, None, "inferred", round(rest * delivered), rest, why, known))
+        rows.append(
+            _row(path, None, "inferred", round(rest * delivered), rest, why, known_segments)
+        )
     return rows
 
 
@@ -230,14 +242,14 @@ def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
         return []
     across = crossing_fraction(outcome)
     counted = carried_between(outcome)
-    named = _evidence(outcome, delivered).keys() & {found.transport for found in counted}
-    told = [found for found in counted if not named or found.transport in named]
-    sent = sum(found.bytes for found in told)
+    named_transports = _evidence(outcome, delivered).keys() & {c.transport for c in counted}
+    carriers = [c for c in counted if not named_transports or c.transport in named_transports]
+    sent = sum(c.bytes for c in carriers)
     note = "sent by all hosts during the window, headers and lost frames included"
     rows = []
-    for found in counted:
-        fraction = across * found.bytes / sent if found in told and sent else 0.0
-        rows.append(_row(found.transport, found.interface, "counted", found.bytes, fraction, note))
+    for c in counted:
+        fraction = across * c.bytes / sent if c in carriers and sent else 0.0
+        rows.append(_row(c.transport, c.interface, "counted", c.bytes, fraction, note))
     rest = 1.0 - sum(row["fraction"] for row in rows)
     if rest * delivered >= 1:
         why = (
@@ -256,8 +268,8 @@ def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -
     it."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
-    sent = sum(found.bytes for found in counted)
-    most = sum(found.bytes * found.copies for found in counted)
+    sent = sum(c.bytes for c in counted)
+    most = sum(c.bytes * c.copies for c in counted)
     beyond = sent - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.sampling.collected)
     return beyond < MAJORITY * delivered <= most
 
@@ -268,13 +280,15 @@ def _shares(
     """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in
     proportion, because headers and control traffic belong to all of them. Where the middleware
     names a transport that did carry bytes, the others carried none of its messages."""
-    named = claimed.keys() & {found.transport for found in counted if found.bytes}
-    wanted = [
-        found.bytes * found.copies / delivered if not named or found.transport in named else 0.0
-        for found in counted
+    named_transports = claimed.keys() & {c.transport for c in counted if c.bytes}
+    fractions = [
+        c.bytes * c.copies / delivered
+        if not named_transports or c.transport in named_transports
+        else 0.0
+        for c in counted
     ]
-    scale = min(1.0, room / sum(wanted)) if sum(wanted) else 0.0
-    return [(found, share * scale) for found, share in zip(counted, wanted, strict=True)]
+    scale = min(1.0, room / sum(fractions)) if sum(fractions) else 0.0
+    return [(c, share * scale) for c, share in zip(counted, fractions, strict=True)]
 
 
 def _remainder(
@@ -338,7 +352,7 @@ def _is_disproved(
     """Whether the interfaces carried so much that at least half of what is claimed for other paths
     went there."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
-    sent = sum(found.bytes for found in counted)
+    sent = sum(c.bytes for c in counted)
     room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
     return claimed > 0 and sent - room > MAJORITY * claimed
 
@@ -369,11 +383,16 @@ def _evidence(outcome: TrialOutcome, delivered: int) -> dict[str, int]:
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
     total = sum(received[e] * size[e] for e in received if e in size)
-    found: dict[str, int] = {}
+    vouched_bytes: dict[str, int] = {}
     for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():
             if int(endpoint) in size:
                 for evidence in account.get("evidence", []):
                     path = _NAMES.get(evidence["path"], evidence["path"])
-                    found[path] = found.get(path, 0) + evidence["messages"] * size[int(endpoint)]
-    return {path: round(value * delivered / total) if total else 0 for path, value in found.items()}
+                    vouched_bytes[path] = (
+                        vouched_bytes.get(path, 0) + evidence["messages"] * size[int(endpoint)]
+                    )
+    return {
+        path: round(value * delivered / total) if total else 0
+        for path, value in vouched_bytes.items()
+    }
