@@ -123,8 +123,8 @@ class AgentSession:
     def _turn(self) -> None:
         for process in self._processes.values():
             if not process.ended:
-                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if process.outgoing else 0)
-                self._selector.modify(process.control, wanted, process)
+                events = selectors.EVENT_READ | (selectors.EVENT_WRITE if process.outgoing else 0)
+                self._selector.modify(process.control, events, process)
         self._selector.modify(
             self._connection,
             selectors.EVENT_READ
@@ -180,8 +180,8 @@ class AgentSession:
 
     def _signal(self, inner_pid: int, number: int) -> None:
         """To a process of this session only. One that has ended is passed over."""
-        known = any(process.inner_pid == inner_pid for process in self._processes.values())
-        if known and self._host is not None:
+        is_ours = any(process.inner_pid == inner_pid for process in self._processes.values())
+        if is_ours and self._host is not None:
             self._host.signal(inner_pid, number)
 
     def _begin(self, name: str) -> None:
@@ -412,14 +412,14 @@ def _greeted(
 
 def _tell_time(sock: socket.socket) -> None:
     prepare(sock)
-    while len(asked := secure.exactly(sock, NUMBER.size)) == NUMBER.size:
+    while len(request := secure.exactly(sock, NUMBER.size)) == NUMBER.size:
         received_ns = time.monotonic_ns()
-        sock.sendall(TIMES.pack(*NUMBER.unpack(asked), received_ns, time.monotonic_ns()))
+        sock.sendall(TIMES.pack(*NUMBER.unpack(request), received_ns, time.monotonic_ns()))
 
 
 def main() -> None:
-    told = json.loads(sys.stdin.readline())
-    address = told.get("address", LOOPBACK)
+    settings = json.loads(sys.stdin.readline())
+    address = settings.get("address", LOOPBACK)
     try:
         identity = secure.new_identity()
     except UserError as error:
@@ -430,8 +430,8 @@ def main() -> None:
         json.dumps({"port": listener.getsockname()[1], "certificate": identity.certificate}),
         flush=True,
     )
-    given = listener, told["token"], told["programs"], secure.serving(identity)
-    threading.Thread(target=serve, args=given, daemon=True).start()
+    arguments = listener, settings["token"], settings["programs"], secure.serving(identity)
+    threading.Thread(target=serve, args=arguments, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         while sys.stdin.read(1):
             pass

@@ -100,8 +100,10 @@ class HostClocks:
                 yield {"host": host, **reading._asdict()}
 
     def _speaker(self, host: str) -> WorkerProcess:
-        found = [self._crew.workers[process] for process, place in self._here() if place == host]
-        return next((worker for worker in found if not worker.ended), found[0])
+        workers = [
+            self._crew.workers[process] for process, host_name in self._here() if host_name == host
+        ]
+        return next((worker for worker in workers if not worker.ended), workers[0])
 
     def _here(self) -> list[tuple[str, str]]:
         """The processes whose worker has started; a killed one's successor starts later."""
@@ -115,13 +117,13 @@ class HostClocks:
         """Whether it told the time. Exchanges one after the other: two under way would wait for
         each other."""
         deadline = time.monotonic() + timeout_s
-        found: list[Exchange] = []
-        while len(found) < count and not worker.ended:
+        exchanges: list[Exchange] = []
+        while len(exchanges) < count and not worker.ended:
             if isinstance(worker.host, RemoteHost):
-                told = worker.host.exchange_clock(deadline - time.monotonic())
-                if told is None:
+                times_ns = worker.host.exchange_clock(deadline - time.monotonic())
+                if times_ns is None:
                     break
-                found.append(Exchange(*told))
+                exchanges.append(Exchange(*times_ns))
                 continue
             posted = self._crew.post(worker.process, "clock", {})
             while (
@@ -131,17 +133,19 @@ class HostClocks:
                 self._crew.turn(rest_s)
             if not posted.answered:
                 break
-            said = posted.take()
-            found.append(
-                Exchange(posted.asked_ns, said["received_ns"], said["sent_ns"], posted.answered_ns)
+            reply = posted.take()
+            exchanges.append(
+                Exchange(
+                    posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns
+                )
             )
-        if found:
+        if exchanges:
             try:
-                self._readings[host].append(intersect(found))
+                self._readings[host].append(intersect(exchanges))
             except ValueError as error:
                 raise worker.failure("protocol", f"tells no steady clock: {error}") from None
             self._clocks.pop(host, None)
-        return bool(found)
+        return bool(exchanges)
 
 
 def is_own(pid: int | None) -> bool:

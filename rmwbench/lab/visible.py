@@ -31,17 +31,21 @@ _VIEW = str(Path(__file__).parent / "host" / "view_program.py")
 
 def roots() -> tuple[str, ...]:
     """What stays visible: paths below PRIVATE that exist here, none of them below another."""
-    both = {form(place) for place in needed() for form in (os.path.abspath, os.path.realpath)}
-    there = sorted(place for place in both if _is_below(place) and os.path.exists(place))
+    resolved_paths = {
+        form(path) for path in needed() for form in (os.path.abspath, os.path.realpath)
+    }
+    existing = sorted(path for path in resolved_paths if _is_below(path) and os.path.exists(path))
     return tuple(
-        place for place in there if not any(place.startswith(f"{other}/") for other in there)
+        path
+        for path in existing
+        if not any(path.startswith(f"{other_path}/") for other_path in existing)
     )
 
 
 def is_seen(path: Path) -> bool:
     """Whether a trial finds it under this path."""
-    place = str(path)
-    return not _is_below(place) or any(f"{place}/".startswith(f"{one}/") for one in roots())
+    text = str(path)
+    return not _is_below(text) or any(f"{text}/".startswith(f"{root}/") for root in roots())
 
 
 def view() -> list[str]:
@@ -62,13 +66,13 @@ def try_in_a_trial(program: Path) -> list[str]:
 def needed() -> list[str]:
     """Places that a process of a trial may need, as they are named here."""
     first = 0 if sys.flags.safe_path else 1  # the first is where this command was typed
-    found = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, *sys.path[first:]]
+    paths = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, *sys.path[first:]]
     with contextlib.suppress(UserError):  # who has no home has no cache
-        found.append(str(home.cache()))
-    found += [os.path.dirname(os.path.dirname(link)) for link in _links(sys.executable)]
+        paths.append(str(home.cache()))
+    paths += [os.path.dirname(os.path.dirname(link)) for link in _links(sys.executable)]
     for name in VARIABLES:
-        found += filter(None, os.environ.get(name, "").split(os.pathsep))
-    return found
+        paths += filter(None, os.environ.get(name, "").split(os.pathsep))
+    return paths
 
 
 def _links(path: str) -> Iterator[str]:
@@ -83,10 +87,10 @@ def _links(path: str) -> Iterator[str]:
         yield path
 
 
-def _is_private(place: str) -> bool:
+def _is_private(path: str) -> bool:
     """Whether it lies below PRIVATE by its name or in fact."""
-    return _is_below(os.path.abspath(place)) or _is_below(os.path.realpath(place))
+    return _is_below(os.path.abspath(path)) or _is_below(os.path.realpath(path))
 
 
-def _is_below(place: str) -> bool:
-    return place.startswith(tuple(f"{one}/" for one in PRIVATE))
+def _is_below(path: str) -> bool:
+    return path.startswith(tuple(f"{folder}/" for folder in PRIVATE))

@@ -147,9 +147,9 @@ class FrameSources:
         """What a worker is given of its rings."""
         mine = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
-        for place, ring in enumerate(mine):
-            words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + place}"]
-        files = {FIRST_FD + place: ring.fd for place, ring in enumerate(mine)}
+        for index, ring in enumerate(mine):
+            words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + index}"]
+        files = {FIRST_FD + index: ring.fd for index, ring in enumerate(mine)}
         return Given(words=words, files=files)
 
     def start(self) -> None:
@@ -179,13 +179,13 @@ class FrameSources:
     @property
     def pids(self) -> list[tuple[str, int | None, str, str]]:
         """(process, PID in its host, role, host) for the sampler, once `wait` was called."""
-        found = []
+        sources = []
         for ring in self._rings:
             name, host = f"frames {ring.endpoint.endpoint}", ring.endpoint.host
-            found.append((name, ring.program.inner_pid if ring.program else None, ROLE, host))
+            sources.append((name, ring.program.inner_pid if ring.program else None, ROLE, host))
             if not ring.is_drawn:
-                found.append((f"{name} gstreamer", ring.child, ROLE, host))
-        return found
+                sources.append((f"{name} gstreamer", ring.child, ROLE, host))
+        return sources
 
     def accounts(self, window: Callable[[str], tuple[int, int]]) -> list[Account]:
         """The edges of the window: host → its begin and end, in ns of that host's clock."""
@@ -280,8 +280,8 @@ class _Ring:
         ring = np.frombuffer(self._view, dtype="<i8", count=TIMES, offset=TIMES_OFFSET).copy()
         whole_ns = ring[numbers % TIMES]
         edges = (self.format.period_ns, begin_ns, end_ns)
-        found = account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
-        return replace(found, lz4_ratio=self.lz4_ratio)
+        of_window = account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
+        return replace(of_window, lz4_ratio=self.lz4_ratio)
 
     def close(self) -> None:
         self._view.close()
@@ -322,13 +322,17 @@ def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
     """Rows of the table `probes`: the worst source's."""
     if not accounts:
         return []
-    late = max((one.late + one.due - one.made) / one.due if one.due else 0.0 for one in accounts)
-    found = [
-        ("source_kept", "fraction", min(one.kept for one in accounts)),
+    late = max(
+        (source.late + source.due - source.made) / source.due if source.due else 0.0
+        for source in accounts
+    )
+    probes = [
+        ("source_kept", "fraction", min(source.kept for source in accounts)),
         ("source_late", "fraction", late),
     ]
-    if ratios := [one.lz4_ratio for one in accounts if one.lz4_ratio is not None]:
-        found.append(("source_lz4_ratio", "ratio", min(ratios)))
+    if ratios := [source.lz4_ratio for source in accounts if source.lz4_ratio is not None]:
+        probes.append(("source_lz4_ratio", "ratio", min(ratios)))
     return [
-        {"probe": name, "unit": unit, "at": "window", "value": value} for name, unit, value in found
+        {"probe": name, "unit": unit, "at": "window", "value": value}
+        for name, unit, value in probes
     ]

@@ -139,8 +139,8 @@ def _fact(
     absent: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
     """`absent` is value and note of what was not found, where that is not what is `hidden`."""
-    shown, why = (str(value), note) if value is not None else absent or hidden
-    return {"name": name, "value": shown, "note": why}
+    text, why = (str(value), note) if value is not None else absent or hidden
+    return {"name": name, "value": text, "note": why}
 
 
 def _facts(raw: dict[str, Any]) -> list[dict[str, Any]]:
@@ -310,9 +310,9 @@ def _distribution() -> str | None:
 
 def _meminfo() -> dict[str, int]:
     """/proc/meminfo in bytes."""
-    found = {}
+    sizes_bytes = {}
     for line in (_read("/proc/meminfo") or "").splitlines():
         name, _, rest = line.partition(":")
         words = rest.split()
-        found[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
-    return found
+        sizes_bytes[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)
+    return sizes_bytes

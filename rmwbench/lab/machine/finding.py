@@ -97,8 +97,10 @@ class DoctorRule:
 
     def __call__(self, facts: Facts) -> Finding:
         fields = vars(self.judge(facts))
-        said = {name: value for name, value in fields.items() if value is not None}
-        return Finding(**{"check": self.check, "expected": self.expected, "why": self.why, **said})
+        given_fields = {name: value for name, value in fields.items() if value is not None}
+        return Finding(
+            **{"check": self.check, "expected": self.expected, "why": self.why, **given_fields}
+        )
 
 
 def rule(
@@ -112,8 +114,8 @@ def fact(facts: Mapping[str, Any], *path: str) -> Any:
     """The fact at that path. None means that it was looked for and could not be told. Raises Absent
     where it was not looked for."""
     value: Any = facts
-    for place, key in enumerate(path):
-        if value is None and place:
+    for depth, key in enumerate(path):
+        if value is None and depth:
             return None
         if not isinstance(value, Mapping) or key not in value:
             raise Absent(".".join(path))

@@ -53,21 +53,25 @@ class FixOutcome:
 
 def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep]:
     """What has to be changed for these findings, each place once, in their order."""
-    steps = [step for one in findings for change in one.changes for step in kernel.steps(change)]
+    steps = [
+        step for finding in findings for change in finding.changes for step in kernel.steps(change)
+    ]
     return [step for step in dict.fromkeys(steps) if step.is_needed]
 
 
 def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Finding]:
     """Findings that are red or yellow and have changes; of those, the ones named by `only`. Raises
     UserError for a name that no finding has."""
-    names = [one.check for one in findings]
+    names = [finding.check for finding in findings]
     for name in only:
         if name not in names:
             raise not_one_of(f"the doctor has no check `{name}`", name, names, where="--only")
     return [
-        one
-        for one in findings
-        if one.changes and one.level in ("red", "yellow") and (not only or one.check in only)
+        finding
+        for finding in findings
+        if finding.changes
+        and finding.level in ("red", "yellow")
+        and (not only or finding.check in only)
     ]
 
 
@@ -84,10 +88,10 @@ class KernelFiles:
             process = (self.shell, _started(self.shell))
             before = _limit(self.shell, change.target)
             return [FixStep("limit", change.target, before, change.value, process)]
-        found = sorted(self.root.glob(change.target.lstrip("/")))
+        paths = sorted(self.root.glob(change.target.lstrip("/")))
         return [
             FixStep("file", f"/{path.relative_to(self.root)}", _chosen(path), change.value)
-            for path in found
+            for path in paths
         ]
 
     def may(self, step: FixStep) -> bool:
@@ -147,17 +151,17 @@ def sysctl_name(target: str) -> str:
 def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
     """Does them in order. What was before is kept first; of a place that was changed before, its
     oldest value."""
-    kept = kept_steps(kernel)
-    known = {(step.kind, step.target, step.process): step for step in kept}
+    earlier_steps = kept_steps(kernel)
+    step_of = {(step.kind, step.target, step.process): step for step in earlier_steps}
     for step in steps:
         key = (step.kind, step.target, step.process)
-        before = known[key].before if key in known else step.before
-        known[key] = FixStep(step.kind, step.target, before, step.value, step.process)
-    _keep(list(known.values()), kernel)
+        before = step_of[key].before if key in step_of else step.before
+        step_of[key] = FixStep(step.kind, step.target, before, step.value, step.process)
+    _keep(list(step_of.values()), kernel)
     outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
-    failed = {one.step.target for one in outcomes if one.problem}
-    never = [s for s in known.values() if s.target in failed and kernel.now(s) == s.before]
-    _keep([step for step in known.values() if step not in never], kernel)
+    failed = {outcome.step.target for outcome in outcomes if outcome.problem}
+    never = [s for s in step_of.values() if s.target in failed and kernel.now(s) == s.before]
+    _keep([step for step in step_of.values() if step not in never], kernel)
     return outcomes
 
 
@@ -165,7 +169,7 @@ def undo(kernel: KernelFiles) -> list[FixOutcome]:
     """Takes back what the state file has, the last first. What is not there any more, such as a
     shell that ended, is forgotten; what has another value by now is left as it is, and forgotten;
     what could not be set stays in the file."""
-    outcomes, left = [], []
+    outcomes, remaining = [], []
     for step in reversed(kept_steps(kernel)):
         now = kernel.now(step)
         if now is None or step.before is None:
@@ -174,10 +178,10 @@ def undo(kernel: KernelFiles) -> list[FixOutcome]:
             outcomes.append(FixOutcome(step, f"somebody changed it since, to {now}: left as it is"))
         elif problem := kernel.set(step, step.before):
             outcomes.append(FixOutcome(step, problem))
-            left.append(step)
+            remaining.append(step)
         else:
             outcomes.append(FixOutcome(step))
-    _keep(list(reversed(left)), kernel)
+    _keep(list(reversed(remaining)), kernel)
     return outcomes
 
 
@@ -244,7 +248,7 @@ def _limit(pid: int, name: str) -> str | None:
         pair = resource.prlimit(pid, LIMITS[name])
     except (OSError, ValueError):
         return None
-    return ":".join(UNLIMITED if one == resource.RLIM_INFINITY else str(one) for one in pair)
+    return ":".join(UNLIMITED if limit == resource.RLIM_INFINITY else str(limit) for limit in pair)
 
 
 def _set_limit(step: FixStep, value: str) -> None:

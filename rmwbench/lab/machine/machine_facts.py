@@ -105,9 +105,9 @@ def multicast_host() -> str | None:
     """The round trip inside a host, on both interfaces; None where no host can be made."""
     log = os.memfd_create("rmwbench-multicast")
     try:
-        with Host("doctor") as made:
-            made.wait_ready()
-            made.spawn(
+        with Host("doctor") as trial_host:
+            trial_host.wait_ready()
+            trial_host.spawn(
                 "probe",
                 Path(sys.executable),
                 ["-I", "-S", "-c", _PROBE],
@@ -115,7 +115,7 @@ def multicast_host() -> str | None:
                 {"PATH": os.defpath},
             )
             while True:
-                match made.receive(HOST_TRY_S):
+                match trial_host.receive(HOST_TRY_S):
                     case Spawned():
                         continue
                     case Exited(_, 0):
@@ -227,11 +227,11 @@ def everything(
     """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
     problem}}."""
     facts = quick(described)
-    seen = processes.walk()
+    walk = processes.walk()
     problem, fix = host()
-    facts["programs"] = _programs(seen)
+    facts["programs"] = _programs(walk)
     facts["sampled"] = sampled(sample_s)
-    facts["shm"] = shm(seen)
+    facts["shm"] = shm(walk)
     facts["network"] = network(with_host=not problem)
     facts["abilities"] = {
         "host": problem,
@@ -250,8 +250,8 @@ def everything(
 def limits() -> dict[str, Any]:
     """What a process started from here may use; None is unlimited."""
 
-    def soft(which: int) -> int | None:
-        value = resource.getrlimit(which)[0]
+    def soft(resource_number: int) -> int | None:
+        value = resource.getrlimit(resource_number)[0]
         return None if value == resource.RLIM_INFINITY else value
 
     try:
@@ -267,7 +267,7 @@ def limits() -> dict[str, Any]:
     }
 
 
-def shm(seen: processes.Walk) -> dict[str, Any]:
+def shm(walk: processes.Walk) -> dict[str, Any]:
     try:
         status = os.statvfs("/dev/shm")
         size, used = (
@@ -282,8 +282,8 @@ def shm(seen: processes.Walk) -> dict[str, Any]:
             "middleware_files": 0,
             "unseen_processes": 0,
         }
-    dead, count = processes.leftovers(seen.mapped)
-    unseen = seen.unseen if count else 0
+    dead, count = processes.leftovers(walk.mapped)
+    unseen = walk.unseen if count else 0
     return {
         "bytes": size,
         "used_bytes": used,
@@ -328,20 +328,20 @@ def sampled(seconds: float) -> dict[str, Any]:
     }
 
 
-def _programs(seen: processes.Walk) -> list[dict[str, Any]]:
-    return sorted(seen.programs, key=lambda program: program["pid"])
+def _programs(walk: processes.Walk) -> list[dict[str, Any]]:
+    return sorted(walk.programs, key=lambda program: program["pid"])
 
 
 def _process_ticks() -> dict[int, tuple[str, int]]:
-    found = {}
+    ticks_of_pid = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             text = _text(entry / "stat") or ""
             name, _, rest = text.partition("(")[2].rpartition(")")
             words = rest.split()
             if len(words) > 12:
-                found[int(entry.name)] = (name, int(words[11]) + int(words[12]))
-    return found
+                ticks_of_pid[int(entry.name)] = (name, int(words[11]) + int(words[12]))
+    return ticks_of_pid
 
 
 def _interfaces_up() -> list[str] | None:

@@ -51,8 +51,10 @@ def read_ticks(text: str | None = None, processors: Collection[int] | None = Non
     stat = _STAT.read_text() if text is None else text
     rows = (line.split() for line in stat.splitlines() if line.startswith("cpu"))
     ticks = {name: [int(word) for word in words] for name, *words in rows}
-    wanted = [f"cpu{number}" for number in (usable() if processors is None else processors)]
-    listed = wanted if ticks.keys() >= set(wanted) else ["cpu"]
+    processor_names = [
+        f"cpu{number}" for number in (usable() if processors is None else processors)
+    ]
+    listed = processor_names if ticks.keys() >= set(processor_names) else ["cpu"]
     lines = [dict(zip(_FIELDS, ticks[name], strict=False)) for name in listed]
     value = {name: sum(line.get(name, 0) for line in lines) for name in _FIELDS}
     busy = value["user"] + value["nice"] + value["system"] + value["irq"]
@@ -123,21 +125,21 @@ def read_clocks() -> tuple[int, int]:
 
 def read_throttled_ns() -> int | None:
     """Summed over this process's control group and those above it; None where no quota is set."""
-    found = None
+    throttled_ns = None
     for path, name, factor in _throttled_files():
         try:
             words = path.read_text().split()
-            found = (found or 0) + int(words[words.index(name) + 1]) * factor
+            throttled_ns = (throttled_ns or 0) + int(words[words.index(name) + 1]) * factor
         except (OSError, ValueError):
             continue
-    return found
+    return throttled_ns
 
 
 @cache
 def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
     """(file, counter, ns per unit) of every group on our way up that has a quota, in either
     version."""
-    found = []
+    files = []
     for line in _lines("/proc/self/cgroup"):
         _, controllers, group = line.split(":", 2)
         parts = [part for part in group.split("/") if part]
@@ -149,7 +151,7 @@ def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
                     for g in groups
                     if _lines(base / g / "cpu.max")[:1] not in ([], ["max 100000"])
                 ]
-                found += [(g / "cpu.stat", "throttled_usec", 1000) for g in limited]
+                files += [(g / "cpu.stat", "throttled_usec", 1000) for g in limited]
         elif "cpu" in controllers.split(","):
             base = Path("/sys/fs/cgroup/cpu")
             limited = [
@@ -157,8 +159,8 @@ def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
                 for g in groups
                 if _lines(base / g / "cpu.cfs_quota_us")[:1] not in ([], ["-1"])
             ]
-            found += [(g / "cpu.stat", "throttled_time", 1) for g in limited]
-    return tuple(found)
+            files += [(g / "cpu.stat", "throttled_time", 1) for g in limited]
+    return tuple(files)
 
 
 def _lines(path: str | Path) -> list[str]:

@@ -40,7 +40,7 @@ class Walk:
 
 
 def walk(proc: Path = Path("/proc")) -> Walk:
-    found = Walk()
+    result = Walk()
     own = os.getpid()
     for entry in proc.iterdir():
         if not entry.name.isdigit() or int(entry.name) == own:
@@ -54,16 +54,16 @@ def walk(proc: Path = Path("/proc")) -> Walk:
         try:
             maps = (entry / "maps").read_text(errors="replace")
         except PermissionError:  # of another user: its words still tell a daemon or a node
-            found.unseen += 1
+            result.unseen += 1
             maps = ""
         except OSError:
             continue
-        found.mapped.update(_mapped(maps))
-        found.mapped.update(_open(entry))
+        result.mapped.update(_mapped(maps))
+        result.mapped.update(_open(entry))
         program = _program(words, maps)
         if program:
-            found.programs.append({"pid": int(entry.name), **program})
-    return found
+            result.programs.append({"pid": int(entry.name), **program})
+    return result
 
 
 def is_of_middleware(words: list[str], maps: str) -> bool:
@@ -178,8 +178,8 @@ def _program(words: list[str], maps: str) -> dict[str, Any] | None:
         return {"name": script or name, "what": "node", "why": "a ROS 2 node"}
     library = LIBRARIES.search(maps)
     if library:
-        what = "a ROS 2 node" if library[1].startswith("rcl") else f"uses lib{library[1]}"
-        return {"name": script or name, "what": "node", "why": what}
+        reason = "a ROS 2 node" if library[1].startswith("rcl") else f"uses lib{library[1]}"
+        return {"name": script or name, "what": "node", "why": reason}
     return None
 
 

@@ -28,30 +28,30 @@ def timekeeping() -> dict[str, Any]:
     return {"kernel": kernel(), "chrony": chrony(), "ptp": ptp(), "ptp_devices": devices or None}
 
 
-def keeper(told: Mapping[str, Any]) -> str:
+def keeper(state: Mapping[str, Any]) -> str:
     """In words: who keeps the clock, and how far off it says to be."""
-    if found := told["ptp"]:
+    if account := state["ptp"]:
         return (
-            f"PTP, {found['offset_ns']:.0f} ns from its master "
-            f"({found['port_state'] or 'state not told'})"
+            f"PTP, {account['offset_ns']:.0f} ns from its master "
+            f"({account['port_state'] or 'state not told'})"
         )
-    if found := told["chrony"]:
-        bound_ns = found["root_dispersion_ns"] + found["root_delay_ns"] / 2
+    if account := state["chrony"]:
+        bound_ns = account["root_dispersion_ns"] + account["root_delay_ns"] / 2
         offset = (
-            f"{_text(abs(found['offset_ns']))} off at the last update, within {_text(bound_ns)}"
+            f"{_text(abs(account['offset_ns']))} off at the last update, within {_text(bound_ns)}"
         )
         return (
-            f"chrony, stratum {found['stratum']}, {offset}"
-            if found["reference"]
+            f"chrony, stratum {account['stratum']}, {offset}"
+            if account["reference"]
             else "chrony, without a source"
         )
     devices = (
-        f"; PTP hardware without ptp4l: {', '.join(told['ptp_devices'])}"
-        if told["ptp_devices"]
+        f"; PTP hardware without ptp4l: {', '.join(state['ptp_devices'])}"
+        if state["ptp_devices"]
         else ""
     )
-    if (found := told["kernel"]) and found["synchronised"]:
-        return f"a service that is not chrony, within {_text(found['maximum_error_ns'])}{devices}"
+    if (account := state["kernel"]) and account["synchronised"]:
+        return f"a service that is not chrony, within {_text(account['maximum_error_ns'])}{devices}"
     return f"nobody: no PTP, no chrony, and the kernel was told by no other{devices}"
 
 
@@ -72,18 +72,18 @@ class _Timex(ctypes.Structure):
 
 def kernel() -> dict[str, Any] | None:
     """What the kernel was told last. Reading needs no privilege."""
-    found = _Timex()
+    timex = _Timex()
     try:
-        if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(found)) < 0:
+        if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
             return None
     except AttributeError:
         return None
     return {
-        "synchronised": not found.status & UNSYNCHRONISED,
-        "frequency_ppm": found.freq / 65536,
-        "tick_ppm": found.tick * 100.0 - 1e6,  # a tick is 10 000 µs at the nominal rate
-        "estimated_error_ns": found.esterror * 1000,
-        "maximum_error_ns": found.maxerror * 1000,
+        "synchronised": not timex.status & UNSYNCHRONISED,
+        "frequency_ppm": timex.freq / 65536,
+        "tick_ppm": timex.tick * 100.0 - 1e6,  # a tick is 10 000 µs at the nominal rate
+        "estimated_error_ns": timex.esterror * 1000,
+        "maximum_error_ns": timex.maxerror * 1000,
     }
 
 
@@ -100,7 +100,7 @@ def parse_chrony(text: str) -> dict[str, Any] | None:
     if len(words) < 14:
         return None
     try:
-        ns = [round(float(words[place]) * 1e9) for place in (5, 6, 10, 11)]
+        ns = [round(float(words[column]) * 1e9) for column in (5, 6, 10, 11)]
         stratum, frequency_ppm = int(words[2]), float(words[7])
     except ValueError:
         return None

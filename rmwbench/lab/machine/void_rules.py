@@ -179,16 +179,16 @@ RULES: tuple[Rule, ...] = (
 def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
     """Every rule that fires on rows of the table `probes`, at most one per name. A probe that is
     not there says nothing: it fires no rule and excuses none."""
-    found = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
+    values = {str(row["probe"]): float(row["value"]) for row in probes if row["at"] == "window"}  # type: ignore[arg-type]
     fired: dict[str, Violation] = {}
     for rule in RULES:
-        if rule.name in fired or rule.probe not in found or not rule.broken_by(found[rule.probe]):
+        if rule.name in fired or rule.probe not in values or not rule.broken_by(values[rule.probe]):
             continue
-        if rule.excused_by and found.get(rule.excused_by[0], 0.0) > rule.excused_by[1]:
+        if rule.excused_by and values.get(rule.excused_by[0], 0.0) > rule.excused_by[1]:
             continue
-        if any(found.get(probe, 0.0) <= limit for probe, limit in rule.only_with):
+        if any(values.get(probe, 0.0) <= limit for probe, limit in rule.only_with):
             continue
-        fired[rule.name] = Violation(rule.name, rule.kind, rule.explained(found[rule.probe]))
+        fired[rule.name] = Violation(rule.name, rule.kind, rule.explained(values[rule.probe]))
     return list(fired.values())
 
 

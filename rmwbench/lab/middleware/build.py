@@ -62,13 +62,13 @@ def compile_together(
                 continue
             progress.see(artifact)
             now_s = time.monotonic() - begun
-            left = _left(progress.left_s(now_s))
+            rest = _left(progress.left_s(now_s))
             if artifact.is_program and artifact.crate in names.keys() - built:
                 built.add(artifact.crate)
-                left = left if len(built) < len(names) else ""
-                announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{left}")
-            elif left and now_s >= said_s + SAID_EVERY_S:
-                announce(f"{progress.told}{left}")
+                rest = rest if len(built) < len(names) else ""
+                announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{rest}")
+            elif rest and now_s >= said_s + SAID_EVERY_S:
+                announce(f"{progress.told}{rest}")
             else:
                 continue
             said_s = now_s
@@ -188,12 +188,12 @@ def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[
     """Behind each of them, and behind those of `newer`, the same with libraries that are newer than
     the system's, where those are built here: a worker that no longer fits this checkout would be as
     bad as none."""
-    found: list[Recipe] = []
+    with_newer: list[Recipe] = []
     for recipe in dict.fromkeys([*chosen, *newer]):
-        found += [recipe] if recipe in chosen else []
+        with_newer += [recipe] if recipe in chosen else []
         if recipe.newest is not None and (at := source_build.installed(recipe)):
-            found.append(source_build.recipe_of(recipe, at))
-    return found
+            with_newer.append(source_build.recipe_of(recipe, at))
+    return with_newer
 
 
 def _own(recipe: Recipe) -> dict[str, str]:
@@ -212,18 +212,18 @@ def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set; every tool besides, since no campaign runs
     without them. Raises UserError for an unknown name."""
     tools = tool.recipes()
-    known = recipes() | ros2.recipes() | tools
-    if workspace.root() is None and not (names and known.keys() >= set(names)):
+    recipe_of = recipes() | ros2.recipes() | tools
+    if workspace.root() is None and not (names and recipe_of.keys() >= set(names)):
         raise UserError(
             "workers are built in a checkout, and this is not one",
             where=str(Path(__file__).parents[2]),
             fix=workspace.NOT_THERE,
         )
     for name in names:
-        if name not in known:
-            raise not_one_of(f"no middleware {name!r} can be built here", name, known)
-    chosen = names or [name for name, recipe in known.items() if recipe.first_set]
-    return [known[name] for name in dict.fromkeys([*tools, *chosen])]
+        if name not in recipe_of:
+            raise not_one_of(f"no middleware {name!r} can be built here", name, recipe_of)
+    chosen = names or [name for name, recipe in recipe_of.items() if recipe.first_set]
+    return [recipe_of[name] for name in dict.fromkeys([*tools, *chosen])]
 
 
 def check(chosen: Sequence[Recipe]) -> None:
@@ -238,13 +238,13 @@ def check(chosen: Sequence[Recipe]) -> None:
         ros2.check()
     missing = without_packages(chosen)
     if missing:
-        wanted = [package for packages in missing.values() for package in packages]
+        packages_needed = [package for packages in missing.values() for package in packages]
         raise UserError(
             "packages are missing",
             actual="; ".join(
                 f"{name} needs {', '.join(packages)}" for name, packages in missing.items()
             ),
-            fix=apt_command(wanted),
+            fix=apt_command(packages_needed),
         )
 
 
@@ -259,7 +259,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
     """Builds all of them, in the order of `chosen`; what compiles them writes its own progress and
     its errors to the terminal. One that fails does not stop the others."""
     ours = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
-    found: dict[str, Built] = {}
+    results: dict[str, Built] = {}
     for target in dict.fromkeys(recipe.target for recipe in ours):
         root, environment = workspace.root(), workspace.cargo_environment()
         assert root is not None, "`choose` found it"
@@ -270,18 +270,18 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         for recipe in of_target:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"
-            found[recipe.middleware] = Built(
+            results[recipe.middleware] = Built(
                 recipe.middleware, None if recipe.crate in built else problem
             )
     for recipe in chosen:
         if recipe.middleware == ros2.NAME:
             announce(f"building {ros2.NAME}: {recipe.summary}")
-            found[ros2.NAME] = Built(ros2.NAME, ros2.build())
-    return [found[recipe.middleware] for recipe in chosen]
+            results[ros2.NAME] = Built(ros2.NAME, ros2.build())
+    return [results[recipe.middleware] for recipe in chosen]
 
 
 def _program(recipe: Recipe, variables: Mapping[str, str]) -> CrateProgram:
-    there = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
+    is_built = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
     return CrateProgram(
-        recipe.middleware, recipe.crate, 0.0 if there else recipe.build_minutes or 0.0
+        recipe.middleware, recipe.crate, 0.0 if is_built else recipe.build_minutes or 0.0
     )

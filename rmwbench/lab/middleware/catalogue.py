@@ -76,7 +76,7 @@ class Recipe:
     def _has_header(self, header: str) -> bool:
         prefix = self.prefix or os.environ.get(self.prefix_env or "")
         places = [Path(prefix, "include")] if prefix else list(map(Path, _INCLUDE_DIRECTORIES))
-        return any((place / header).is_file() for place in places)
+        return any((directory / header).is_file() for directory in places)
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,8 @@ def recipes() -> dict[str, Recipe]:
     if root is None:
         return {}
     crates = [*root.glob(f"{FIRST_SET}/*/Cargo.toml"), *root.glob("rare/*/Cargo.toml")]
-    found = (_recipe(path) for path in sorted(crates, key=lambda path: path.parent.name))
-    return {recipe.middleware: recipe for recipe in found}
+    read_recipes = (_recipe(path) for path in sorted(crates, key=lambda path: path.parent.name))
+    return {recipe.middleware: recipe for recipe in read_recipes}
 
 
 def _recipe(path: Path) -> Recipe:
@@ -128,8 +128,8 @@ def _installed(package: str) -> bool:
     no Debian to ask."""
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
-    asked = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
-    done = subprocess.run(asked, capture_output=True, text=True)
+    query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
+    done = subprocess.run(query, capture_output=True, text=True)
     return done.returncode == 0 and done.stdout == "installed"
 
 

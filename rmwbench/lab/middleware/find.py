@@ -97,11 +97,11 @@ class Worker:
         for profile in profiles:
             if profile["name"] == name:
                 return profile
-        known = [profile["name"] for profile in profiles]
-        suggestion = nearest(name, known)
+        names = [profile["name"] for profile in profiles]
+        suggestion = nearest(name, names)
         raise UserError(
             f"{self.middleware} has no profile {name!r}",
-            expected="one of " + ", ".join(known) + ", or the path of a configuration file",
+            expected="one of " + ", ".join(names) + ", or the path of a configuration file",
             actual=name,
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
@@ -116,46 +116,48 @@ def program_of(middleware: str) -> str:
 def names_here() -> list[str]:
     """Middlewares whose programs are here, for a suite that names them. Only a user's own are
     asked: of the others the program's name tells, and some take half a second to answer."""
-    found, known = [], recipes()
+    names, known_recipes = [], recipes()
     for directory, only in _places():
         for path in _programs(directory, only):
             own = only is None and directory == Path(os.environ.get(VARIABLE, ""))
-            found += [d["middleware"] for d in _answer(path).descriptions] if own else []
-            found.append(_name_of(path.name, known))
-    return list(dict.fromkeys(found))
+            names += [d["middleware"] for d in _answer(path).descriptions] if own else []
+            names.append(_name_of(path.name, known_recipes))
+    return list(dict.fromkeys(names))
 
 
-def find_workers(wanted: Iterable[str] | None = None) -> dict[str, Worker]:
+def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     """Middleware → worker, for every worker found, or for those that may be one of these; the first
     place wins."""
-    asked = None if wanted is None else list(wanted)
-    programs = None if asked is None else {program_of(n) for name in asked for n in _names(name)}
+    wanted = None if names is None else list(names)
+    programs = None if wanted is None else {program_of(n) for name in wanted for n in _names(name)}
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
         answers = list(pool.map(_answer, paths))
-    found: dict[str, Worker] = {}
-    taken: set[str] = set()  # programs: whoever comes first gives all the middlewares of its name
-    others: list[Worker] = []
+    workers: dict[str, Worker] = {}
+    taken_programs: set[str] = (
+        set()
+    )  # programs: whoever comes first gives all the middlewares of its name
+    of_series: list[Worker] = []
     for path, answer in zip(paths, answers, strict=True):
-        others += _of_its_series(path, answer)
-        if path.name in taken or answer.problem == NO_MIDDLEWARE:
+        of_series += _of_its_series(path, answer)
+        if path.name in taken_programs or answer.problem == NO_MIDDLEWARE:
             continue
-        taken.add(path.name)
+        taken_programs.add(path.name)
         for description in answer.descriptions:
-            found.setdefault(
+            workers.setdefault(
                 description["middleware"],
                 Worker(description["middleware"], path, description, None),
             )
         if answer.problem is not None:
             name = _name_of(path.name, recipes())
-            found.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
-    for worker in others:
-        first = found.get(bare(worker.middleware))
+            workers.setdefault(name, Worker(name, path, None, answer.problem, answer.fix))
+    for worker in of_series:
+        first = workers.get(bare(worker.middleware))
         hidden = first is not None and _series(first.description) != _series(worker.description)
-        if hidden or worker.middleware in (asked or ()):
-            found.setdefault(worker.middleware, worker)
-    return found
+        if hidden or worker.middleware in (wanted or ()):
+            workers.setdefault(worker.middleware, worker)
+    return workers
 
 
 def _names(name: str) -> Iterator[str]:
@@ -179,15 +181,15 @@ def _of_its_series(path: Path, answer: _Answer) -> Iterator[Worker]:
 
 def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
     for path in sorted(directory.iterdir()) if directory.is_dir() else ():
-        named = _PROGRAM.fullmatch(path.name) and (only is None or path.name in only)
-        if named and path.is_file() and os.access(path, os.X_OK):
+        is_program = _PROGRAM.fullmatch(path.name) and (only is None or path.name in only)
+        if is_program and path.is_file() and os.access(path, os.X_OK):
             yield path
 
 
-def _name_of(program: str, known: Iterable[str]) -> str:
+def _name_of(program: str, middlewares: Iterable[str]) -> str:
     """The middleware of a program that does not say it, of those that are known."""
     return next(
-        (name for name in known if program_of(name) == program), program.removeprefix(PREFIX)
+        (name for name in middlewares if program_of(name) == program), program.removeprefix(PREFIX)
     )
 
 
@@ -207,10 +209,10 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
     # matters.
     with contextlib.suppress(UserError):
-        built, known = workspace.target_directory(), recipes()
-        newest = {program_of(name) for name, recipe in known.items() if recipe.newest}
+        built, known_recipes = workspace.target_directory(), recipes()
+        newest = {program_of(name) for name, recipe in known_recipes.items() if recipe.newest}
         places.append((workspace.newest_directory(built) / "release", newest))
-        places.append((built / "release", {program_of(name) for name in known}))
+        places.append((built / "release", {program_of(name) for name in known_recipes}))
     with contextlib.suppress(UserError):
         if sourced := ros2.worker_directory():
             places.append((sourced, None))
@@ -237,11 +239,13 @@ def _describe_as_it_runs(path: Path) -> _Answer:
     the variable gets it, or cannot start otherwise."""
     own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
     answer = _describe(path, own)
-    asked = any(LIBRARIES in description.get("inherit", ()) for description in answer.descriptions)
+    inherits = any(
+        LIBRARIES in description.get("inherit", ()) for description in answer.descriptions
+    )
     if (
         LIBRARIES not in os.environ
         or answer.problem == NO_MIDDLEWARE
-        or not (asked or answer.problem)
+        or not (inherits or answer.problem)
     ):
         return answer
     answer = _describe(path, dict(os.environ))
@@ -278,7 +282,11 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer([], NO_MIDDLEWARE)
         several = "middlewares" in document
         shared = {"protocol": document["protocol"]} if "protocol" in document else {}
-        descriptions = [shared | one for one in document["middlewares"]] if several else [document]
+        descriptions = (
+            [shared | each_middleware for each_middleware in document["middlewares"]]
+            if several
+            else [document]
+        )
         if not descriptions:
             return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
@@ -317,8 +325,8 @@ def _check(description: dict[str, Any]) -> None:
     [(profile["name"], profile["format"], profile["text"]) for profile in description["profiles"]]
     maps = {name: description.get(name, {}) for name in ("capabilities", "modes", "environment")}
     maps["capabilities"] = description["capabilities"]
-    for name, found in maps.items():
-        if not all(isinstance(text, str) for text in found.values()):
+    for name, texts in maps.items():
+        if not all(isinstance(text, str) for text in texts.values()):
             raise ValueError(f"{name} has values that are not texts")
     if not all(isinstance(name, str) for name in description.get("inherit", [])):
         raise ValueError("inherit names no variables")
@@ -337,23 +345,23 @@ class NotReady:
         return f"{self.reason}: {self.command}" if self.command else self.reason
 
 
-def not_ready(name: str, found: dict[str, Worker]) -> NotReady | None:
+def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """None where it can be run."""
     build = f"rmwbench middlewares build {name}"
-    if name in found:
-        problem, fix = found[name].problem, found[name].fix
+    if name in workers:
+        problem, fix = workers[name].problem, workers[name].fix
         fix = fix or (build if name in recipes() else None)
         return NotReady(problem, fix) if problem else None
     if name in recipes():
         return NotReady(NOT_BUILT, build)
     if name in shipped_middlewares():
         return NotReady(NOT_BROUGHT)
-    return _elsewhere(name, found) or NotReady("nothing of that name is here")
+    return _elsewhere(name, workers) or NotReady("nothing of that name is here")
 
 
-def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
-    """The same in one line."""
-    lack = not_ready(name, found)
+def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
+    """The reason of `not_ready` in one line; None where the middleware can be run."""
+    lack = not_ready(name, workers)
     if lack is None:
         return None
     if lack.reason == ros2.NOT_SOURCED:  # the same for all of them
@@ -364,16 +372,18 @@ def why_not_ready(name: str, found: dict[str, Worker]) -> str | None:
 def require_workers(names: list[str]) -> dict[str, Worker]:
     """The workers of these middlewares. Raises one UserError that names all that are missing and
     the command that builds them."""
-    found = find_workers(names)
-    broken = {name: found[name].problem for name in names if name in found and found[name].problem}
-    missing = [name for name in dict.fromkeys(names) if name not in found]
+    workers = find_workers(names)
+    broken = {
+        name: workers[name].problem for name in names if name in workers and workers[name].problem
+    }
+    missing = [name for name in dict.fromkeys(names) if name not in workers]
     if not missing and not broken:
-        return {name: found[name] for name in names}
+        return {name: workers[name] for name in names}
     buildable = recipes()
     elsewhere = {
         name: lack.text
         for name in missing
-        if name not in buildable and (lack := _elsewhere(name, found))
+        if name not in buildable and (lack := _elsewhere(name, workers))
     }
     elsewhere |= {
         name: NOT_BROUGHT
@@ -384,11 +394,11 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     reasons = [f"{name}: {problem}" for name, problem in broken.items()]
     reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]
     if unknown:
-        known = list(dict.fromkeys([*buildable, *names_here()]))
-        suggestion = nearest(unknown[0], known)
+        known_names = list(dict.fromkeys([*buildable, *names_here()]))
+        suggestion = nearest(unknown[0], known_names)
         raise UserError(
             f"unknown middleware {', '.join(unknown)}",
-            expected="one of " + ", ".join(known),
+            expected="one of " + ", ".join(known_names),
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
     to_build = [name for name in [*missing, *broken] if name in buildable or name not in elsewhere]
@@ -402,22 +412,22 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     )
 
 
-def _elsewhere(name: str, found: dict[str, Worker]) -> NotReady | None:
+def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
     plain = bare(name)
-    if plain != name and plain in {*recipes(), *found}:
-        described = found[plain].description if plain in found else None
+    if plain != name and plain in {*recipes(), *workers}:
+        described = workers[plain].description if plain in workers else None
         if described is None:
             return NotReady(NOT_BUILT, f"rmwbench middlewares build {plain}")
         return NotReady(f"{plain} is {described['version']} here")
     base, slash, own = name.partition("/")
-    if slash and base in found and (problem := found[base].problem):
+    if slash and base in workers and (problem := workers[base].problem):
         return NotReady(
             problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None
         )
-    if slash and any(known.startswith(f"{base}/") for known in found):
-        others = ", ".join(known for known in found if known.startswith(f"{base}/"))
-        return NotReady(f"the sourced ROS 2 has {others}", ros2.install_command(own))
+    if slash and any(sibling.startswith(f"{base}/") for sibling in workers):
+        siblings = ", ".join(sibling for sibling in workers if sibling.startswith(f"{base}/"))
+        return NotReady(f"the sourced ROS 2 has {siblings}", ros2.install_command(own))
     if base == ros2.NAME and ros2.recipes():
         if (reason := ros2.why_not()) is None:
             return NotReady(

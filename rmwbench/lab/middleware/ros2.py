@@ -87,7 +87,7 @@ def check() -> None:
             fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
-    lacking = {found: _lacks(found, environment) for found in _pythons(environment)}
+    lacking = {path: _lacks(path, environment) for path in _pythons(environment)}
     if [] in lacking.values():
         return
     # The last on PATH is the system's, for which these packages are.
@@ -95,7 +95,7 @@ def check() -> None:
     raise UserError(
         "the worker on rclcpp is built with ROS 2's generators, and no Python here has what they import",
         expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
-        actual="; ".join(f"{found} lacks {', '.join(names)}" for found, names in lacking.items())
+        actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in lacking.items())
         or "no python3 on PATH",
         fix=f"apt-get install -y {' '.join(GENERATORS_NEED[name] for name in last)}",
     )
@@ -106,7 +106,7 @@ def python(environment: Mapping[str, str]) -> Path | None:
     first of all, and stops where something is missing, for example where a version manager's stands
     before the system's, or the system's before that of the environment for which ROS 2 was
     built."""
-    return next((found for found in _pythons(environment) if not _lacks(found, environment)), None)
+    return next((path for path in _pythons(environment) if not _lacks(path, environment)), None)
 
 
 def worker_directory() -> Path | None:
@@ -126,8 +126,8 @@ def build() -> str | None:
     install = home / "install"
     # A ROS 2 has a hundred prefixes; as an argument they would bury the rest of a failed command.
     # What is there already names packages without ament, for example Fast CDR in a workspace.
-    given = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
-    places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, given)]))
+    earlier_prefixes = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
+    places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, earlier_prefixes)]))
     environment["CMAKE_PREFIX_PATH"] = os.pathsep.join(places)
     if root is None:
         native, library = packages / catalogue.NATIVE, catalogue.BROUGHT / catalogue.LIBRARY
@@ -165,8 +165,11 @@ def is_configured_from(source: Path, tree: Path) -> bool:
     cache = tree / "CMakeCache.txt"
     if not cache.is_file():
         return False
-    wanted = {f"CMAKE_HOME_DIRECTORY:INTERNAL={source}", f"CMAKE_CACHEFILE_DIR:INTERNAL={tree}"}
-    return wanted <= set(cache.read_text(errors="replace").splitlines())
+    cache_lines = {
+        f"CMAKE_HOME_DIRECTORY:INTERNAL={source}",
+        f"CMAKE_CACHEFILE_DIR:INTERNAL={tree}",
+    }
+    return cache_lines <= set(cache.read_text(errors="replace").splitlines())
 
 
 def _rclcpp() -> Path | None:
@@ -183,17 +186,21 @@ def _rclcpp() -> Path | None:
 def _home() -> Path | None:
     """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its
     package.xml says."""
-    found = _rclcpp()
-    if found is None:
+    package_file = _rclcpp()
+    if package_file is None:
         return None
-    key = hashlib.sha256(str(found).encode() + found.read_bytes()).hexdigest()[:12]
+    key = hashlib.sha256(str(package_file).encode() + package_file.read_bytes()).hexdigest()[:12]
     built = workspace.target_directory() if workspace.root() else workspace.cache()
     return built / "ros2" / key
 
 
 def _pythons(environment: Mapping[str, str]) -> list[Path]:
     directories = environment.get("PATH", "").split(os.pathsep)
-    return [path for one in directories if one and os.access(path := Path(one, "python3"), os.X_OK)]
+    return [
+        path
+        for directory in directories
+        if directory and os.access(path := Path(directory, "python3"), os.X_OK)
+    ]
 
 
 def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
@@ -219,7 +226,7 @@ def _environment(base: dict[str, str]) -> dict[str, str]:
     and need the one that ROS 2 was installed for."""
     own = str(Path(sys.prefix) / "bin")
     path = os.pathsep.join(part for part in base.get("PATH", "").split(os.pathsep) if part != own)
-    found = base | {"PATH": path}
-    if found.get("VIRTUAL_ENV") == sys.prefix:
-        del found["VIRTUAL_ENV"]
-    return found
+    environment = base | {"PATH": path}
+    if environment.get("VIRTUAL_ENV") == sys.prefix:
+        del environment["VIRTUAL_ENV"]
+    return environment

@@ -37,22 +37,22 @@ class Tool:
 def recipes() -> dict[str, Recipe]:
     """Tool → how it is built; empty without a workspace."""
     root = workspace.root()
-    found: dict[str, Recipe] = {}
+    recipe_of: dict[str, Recipe] = {}
     for path in sorted(root.glob("*/Cargo.toml")) if root else []:
         package = tomllib.loads(path.read_text()).get("package", {})
         table = package.get("metadata", {}).get("rmwbench", {})
         if "tool" in table:
             name, summary = table["tool"], table.get("summary", "")
-            found[name] = Recipe(
+            recipe_of[name] = Recipe(
                 name, package["name"], summary, (), (), None, True, table.get("build_minutes")
             )
-    return found
+    return recipe_of
 
 
 def find(name: str) -> Tool:
     """Raises UserError with the command that builds it where it is missing or does not answer."""
     places = _places(os.environ.get(VARIABLE), os.environ.get("RMWBENCH_TARGET_DIR"))
-    for path in (place / f"rmwbench-{name}" for place in places):
+    for path in (directory / f"rmwbench-{name}" for directory in places):
         if path.is_file() and os.access(path, os.X_OK):
             status = path.stat()
             return Tool(name, path, _describe(name, path, status.st_mtime_ns, status.st_size))
@@ -66,8 +66,8 @@ def find(name: str) -> Tool:
 
 
 @cache
-def _places(given: str | None, _target: str | None) -> tuple[Path, ...]:
-    places = [Path(given)] if given else []
+def _places(own_directory: str | None, _target: str | None) -> tuple[Path, ...]:
+    places = [Path(own_directory)] if own_directory else []
     with contextlib.suppress(UserError):  # without a toolchain there is nothing that cargo built
         places.append(workspace.target_directory() / "release")
     if came := catalogue.brought_directory():
@@ -87,17 +87,17 @@ def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, 
             text=True,
         )
         description: dict[str, Any] = json.loads(done.stdout)
-        found = (description["tool"], description["protocol"])
+        identity = (description["tool"], description["protocol"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
         raise UserError(
             f"the {name} does not answer", where=str(path), actual=repr(error), fix=BUILD
         ) from None
-    if found != (name, PROTOCOL):
+    if identity != (name, PROTOCOL):
         raise UserError(
             f"this is not the {name} that fits",
             where=str(path),
             expected=f"{name}, protocol {PROTOCOL}",
-            actual=f"{found[0]}, protocol {found[1]}",
+            actual=f"{identity[0]}, protocol {identity[1]}",
             fix=BUILD,
         )
     return description

@@ -210,14 +210,14 @@ class Crew:
     def configure(
         self,
         host: str,
-        what: str,
+        change: str,
         messages: Sequence[NetlinkMessage] = (),
         writes: Sequence[Write] = (),
         reads: Sequence[str] = (),
     ) -> str:
         """Asks a host for changes of its network and does not wait; `configured` has what came of
         it, under the token returned."""
-        token = f"{host} {what} {len(self.configured)} {time.monotonic_ns()}"
+        token = f"{host} {change} {len(self.configured)} {time.monotonic_ns()}"
         self._host(host).configure(token, messages, writes, reads)
         return token
 
@@ -273,9 +273,9 @@ class Crew:
         host: str | None = None,
     ) -> "Program":
         """Starts a program in Python and does not wait; it ends with its host at the latest."""
-        where, token = self._host(host), f"program {name}"
-        program = self._programs[id(where), token] = Program()
-        where.interpret(token, source, arguments, files)
+        on_host, token = self._host(host), f"program {name}"
+        program = self._programs[id(on_host), token] = Program()
+        on_host.interpret(token, source, arguments, files)
         return program
 
     def start_executable(
@@ -289,14 +289,16 @@ class Crew:
     ) -> "Program":
         """The same for a program that is not ours and speaks no protocol. Raises UserError where it
         cannot be opened."""
-        where, token = self._host(host), f"program {name}"
-        program = self._programs[id(where), token] = Program()
-        where.spawn(token, executable, arguments, files, _environment(environment, where.directory))
+        on_host, token = self._host(host), f"program {name}"
+        program = self._programs[id(on_host), token] = Program()
+        on_host.spawn(
+            token, executable, arguments, files, _environment(environment, on_host.directory)
+        )
         return program
 
     def wait_hello(self, timeout_s: float) -> None:
         """Until every worker and daemon, and the network, said hello; a tool may take its time."""
-        workers = [one for one in self._everyone if one.role != "tool"]
+        workers = [worker for worker in self._everyone if worker.role != "tool"]
         self.wait(
             lambda: all(w.hello for w in workers),
             timeout_s,
@@ -323,30 +325,31 @@ class Crew:
         """One command to the network's process: its `ok`. Raises as `ask` does."""
         assert self.network is not None
         answers = self.gather([self._post(self.network, cmd, fields)], timeout_s)
-        found: dict[str, Any] = answers[self.network.process]
-        return found
+        answer: dict[str, Any] = answers[self.network.process]
+        return answer
 
     def _ask(
         self,
-        asked: Mapping[str, WorkerProcess],
+        processes: Mapping[str, WorkerProcess],
         requests: Mapping[str, tuple[str, Mapping[str, Any]]],
         timeout_s: float,
     ) -> dict[str, dict[str, Any]]:
         posted = [
-            self._post(asked[process], cmd, fields) for process, (cmd, fields) in requests.items()
+            self._post(processes[process], cmd, fields)
+            for process, (cmd, fields) in requests.items()
         ]
         return self.gather(posted, timeout_s)
 
     def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
         """Kills every daemon at once, as a crash does, or those on one host, or the first of them
         alone; their ends are then no failure. Their names."""
-        where = None if host is None else self._host(host)
+        on_host = None if host is None else self._host(host)
         living = [
             name
             for name, daemon in self.daemons.items()
             if not daemon.ended
             and daemon.inner_pid is not None
-            and (where is None or daemon.host is where)
+            and (on_host is None or daemon.host is on_host)
         ]
         killed = living[:1] if first_only else living
         for name in killed:
@@ -395,17 +398,19 @@ class Crew:
         WorkerFailed; an `error` answer is of kind `refused`."""
         posted = list(posted)
         self.await_answers(posted, timeout_s)
-        return {one.worker.process: take(one) if take else one.take() for one in posted}
+        return {
+            command.worker.process: take(command) if take else command.take() for command in posted
+        }
 
     def await_answers(self, posted: "Iterable[Posted]", timeout_s: float) -> None:
         """Until all are answered, whatever the answers say."""
         posted = list(posted)
-        what = "answer to " + "/".join(sorted({one.cmd for one in posted}))
+        subject = "answer to " + "/".join(sorted({command.cmd for command in posted}))
 
         def owing() -> list[WorkerProcess]:
-            return [one.worker for one in posted if not one.answered]
+            return [command.worker for command in posted if not command.answered]
 
-        self.wait(lambda: not owing(), timeout_s, what, owing)
+        self.wait(lambda: not owing(), timeout_s, subject, owing)
 
     def ask_all(
         self, cmd: str, fields: Mapping[str, Any], timeout_s: float
@@ -417,7 +422,7 @@ class Crew:
         self,
         done: Callable[[], bool],
         timeout_s: float,
-        what: str,
+        subject: str,
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
         """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time
@@ -434,7 +439,7 @@ class Crew:
                     *self.workers.values(),
                     *self.daemons.values(),
                 ]
-                raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
+                raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
             deadline += self._stalled_s(min(rest, TURN_S))
 
     def _stalled_s(self, timeout_s: float) -> float:
@@ -455,11 +460,11 @@ class Crew:
         was not told to exit."""
         for worker in self._everyone:
             if not worker.ended:
-                wanted = selectors.EVENT_READ | (
+                events = selectors.EVENT_READ | (
                     selectors.EVENT_WRITE if worker.wants_to_write else 0
                 )
-                if self._selector.get_key(worker.control).events != wanted:
-                    self._selector.modify(worker.control, wanted, worker)
+                if self._selector.get_key(worker.control).events != events:
+                    self._selector.modify(worker.control, events, worker)
         for key, mask in self._selector.select(timeout_s):
             if not isinstance(key.data, WorkerProcess):
                 # All of it: who says hello has been reported before, and its PID is needed by then.
@@ -549,9 +554,9 @@ class Crew:
                 for worker in by_token.values():
                     if worker.inner_pid == inner_pid:
                         worker.wait_status = status
-                for (owner, _), other in self._programs.items():
-                    if owner == id(host) and other.inner_pid == inner_pid:
-                        other.wait_status, other.ended = status, True
+                for (owner, _), other_program in self._programs.items():
+                    if owner == id(host) and other_program.inner_pid == inner_pid:
+                        other_program.wait_status, other_program.ended = status, True
         return True
 
 
@@ -600,8 +605,8 @@ class Posted:
 
 
 def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:
-    found = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return found | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(asked)
+    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+    return inherited | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(asked)
 
 
 def _token(role: Role, process: str) -> str:

@@ -135,11 +135,11 @@ def parse(data: mmap.mmap | bytes, nonce: int) -> list[RecordSection]:
     """As `read`, from memory."""
     size = len(data)
     magic, version, count, found_nonce, found_size = _HEADER.unpack_from(data, 0)
-    found = (magic, version, found_nonce, found_size)
+    header = (magic, version, found_nonce, found_size)
     expected = (MAGIC, VERSION, nonce, size)
-    if found != expected:
+    if header != expected:
         raise RecordsDamaged(
-            f"header: expected magic, version, nonce, size {expected}, found {found}"
+            f"header: expected magic, version, nonce, size {expected}, found {header}"
         )
     if HEADER_BYTES + ENTRY_BYTES * count > size:
         raise RecordsDamaged(f"{count} sections do not fit into {size} bytes")
@@ -150,12 +150,12 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     kind, endpoint, offset, capacity, claimed = _ENTRY.unpack_from(
         data, HEADER_BYTES + ENTRY_BYTES * index
     )
-    where = f"section {index} (kind {kind}, endpoint {endpoint})"
+    place = f"section {index} (kind {kind}, endpoint {endpoint})"
     if kind not in _SLOT:
-        raise RecordsDamaged(f"{where}: unknown kind")
+        raise RecordsDamaged(f"{place}: unknown kind")
     if offset % ALIGNMENT_BYTES or offset + capacity * SLOT_BYTES > size:
         raise RecordsDamaged(
-            f"{where}: slots at {offset} × {capacity} lie outside of {size} bytes or are not "
+            f"{place}: slots at {offset} × {capacity} lie outside of {size} bytes or are not "
             "aligned"
         )
     used = min(claimed, capacity)
@@ -166,8 +166,8 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     strange = (rows["word"] & 0xFF != kind) | (rows["endpoint"] != endpoint)
     if strange.any():
         slot = int(np.flatnonzero(strange)[0])
-        found = f"kind {rows['word'][slot] & 0xFF}, endpoint {rows['endpoint'][slot]}"
-        raise RecordsDamaged(f"{where}: finished slot {slot} says {found}")
+        actual = f"kind {rows['word'][slot] & 0xFF}, endpoint {rows['endpoint'][slot]}"
+        raise RecordsDamaged(f"{place}: finished slot {slot} says {actual}")
     return RecordSection(
         kind, endpoint, capacity, claimed, int(used - len(rows)), _with_flags(rows)
     )

@@ -77,11 +77,11 @@ class WorkerFailed(Exception):
 
     def reason(self) -> str:
         """One line for the trial's `reason`; the last line of stderr is often the whole story."""
-        how = ""
+        ending = ""
         if self.wait_status is not None:
-            how = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"
+            ending = f" ({self.signal_name or f'exit code {os.WEXITSTATUS(self.wait_status)}'})"
         last = self.stderr_tail.strip().splitlines()[-1:]
-        return f"{self.role} {self.process}: {self.message}{how}" + (
+        return f"{self.role} {self.process}: {self.message}{ending}" + (
             f"; stderr ends: {last[0][:300]}" if last else ""
         )
 
@@ -242,10 +242,10 @@ class WorkerProcess:
         if self.hello is not None:
             raise self.failure("protocol", "said hello twice")
         if not isinstance(hello, dict) or hello.get("protocol") != PROTOCOL:
-            found = hello.get("protocol") if isinstance(hello, dict) else hello
+            protocol = hello.get("protocol") if isinstance(hello, dict) else hello
             raise self.failure(
                 "protocol",
-                f"speaks protocol {found!r}; this rmwbench speaks {PROTOCOL}: build the "
+                f"speaks protocol {protocol!r}; this rmwbench speaks {PROTOCOL}: build the "
                 f"{self.role} again",
             )
         if self.role == "daemon" and hello.get("daemon") != self.program:

@@ -47,18 +47,23 @@ def needs(text: str) -> FileNeeds:
     domains = [root] if tag(root) == "domain" else list(at(root, "domain"))
     here = domains[0] if domains else root
     interfaces = list(at(here, "general", "interfaces", "networkinterface"))
-    own = [attribute(one, "address") or "" for one in interfaces]
-    peers = [attribute(one, "address") or "" for one in at(here, "discovery", "peers", "peer")]
+    own = [attribute(element, "address") or "" for element in interfaces]
+    peers = [
+        attribute(element, "address") or "" for element in at(here, "discovery", "peers", "peer")
+    ]
     hosts = [_host(peer) for peer in peers]
-    present = [one for one in interfaces if attribute(one, "presence_required") != "false"]
+    present = [
+        element for element in interfaces if attribute(element, "presence_required") != "false"
+    ]
     writes = texts(here, "tracing", "outputfile") + texts(here, "tracing", "packetcapturefile")
     shared = [text.lower() for text in texts(here, "sharedmemory", "enable")]
     exchanges = {
-        (attribute(one, "type") or "").lower() for one in anywhere(here, "pubsubmessageexchange")
+        (attribute(element, "type") or "").lower()
+        for element in anywhere(here, "pubsubmessageexchange")
     }
     return FileNeeds(
         domain_id=_domain(domains),
-        interfaces=_named(attribute(one, "name") for one in present),
+        interfaces=_named(attribute(element, "name") for element in present),
         own=reachable(own),
         peers=reachable(hosts),
         unresolved=names(hosts),
@@ -67,19 +72,21 @@ def needs(text: str) -> FileNeeds:
         participants=_participants(here),
         receive_buffer_bytes=_minimum(here, "socketreceivebuffersize"),
         send_buffer_bytes=_minimum(here, "socketsendbuffersize"),
-        renamed=tuple(one for one in RENAMED if any(anywhere(here, one.setting.lower()))),
+        renamed=tuple(
+            setting for setting in RENAMED if any(anywhere(here, setting.setting.lower()))
+        ),
     )
 
 
 def _domain(domains: list[Element]) -> int | None:
     """The one that it is for; None where it is for any."""
-    ids = [(attribute(one, "id") or "any").strip() for one in domains]
-    numbers = [int(one) for one in ids if one.isdigit()]
+    ids = [(attribute(domain, "id") or "any").strip() for domain in domains]
+    numbers = [int(text) for text in ids if text.isdigit()]
     return numbers[0] if numbers and len(numbers) == len(ids) else None
 
 
-def _named(found: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in found if name and "$" not in name))
+def _named(interface_names: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in interface_names if name and "$" not in name))
 
 
 def _host(peer: str) -> str:
@@ -101,9 +108,9 @@ def _participants(domain: Element) -> int | None:
 
 def _minimum(domain: Element, name: str) -> int | None:
     """Bytes below which it does not open."""
-    found = None
-    for one in at(domain, "internal", name):
-        said = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(one, "min") or "").strip())
-        if said and said[2].lower() in UNITS:
-            found = int(said[1]) * UNITS[said[2].lower()]
-    return found
+    least_bytes = None
+    for element in at(domain, "internal", name):
+        match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(element, "min") or "").strip())
+        if match and match[2].lower() in UNITS:
+            least_bytes = int(match[1]) * UNITS[match[2].lower()]
+    return least_bytes

@@ -38,11 +38,11 @@ def needs(text: str) -> FileNeeds:
     if root is None:
         return NOTHING
     chosen = [
-        one
-        for one in anywhere(root, "participant")
-        if attribute(one, "is_default_profile") == "true"
+        element
+        for element in anywhere(root, "participant")
+        if attribute(element, "is_default_profile") == "true"
     ]
-    renamed = tuple(one for one in RENAMED if any(anywhere(root, one.setting.lower())))
+    renamed = tuple(setting for setting in RENAMED if any(anywhere(root, setting.setting.lower())))
     if not chosen:
         return FileNeeds(renamed=renamed)
     participant = chosen[0]
@@ -52,7 +52,7 @@ def needs(text: str) -> FileNeeds:
     protocol = "".join(texts(config, "discoveryprotocol")) if config is not None else ""
     servers = list(_servers(config)) if config is not None and protocol in CLIENTS else []
     peers = _addresses(rtps, "builtin", "initialpeerslist")
-    bound = [name for one in transports for name in _allowed(one)]
+    bound = [name for transport in transports for name in _allowed(transport)]
     own = [name for name in bound if parsed(name) is not None]
     own += _addresses(rtps, "builtin", "metatrafficunicastlocatorlist")
     own += _addresses(rtps, "defaultunicastlocatorlist")
@@ -66,8 +66,8 @@ def needs(text: str) -> FileNeeds:
         ),
         own=reachable(own),
         peers=reachable(peers),
-        unresolved=names([*peers, *(one.address for one in servers)]),
-        daemons=tuple(_daemon(one) for one in servers),
+        unresolved=names([*peers, *(server.address for server in servers)]),
+        daemons=tuple(_daemon(server) for server in servers),
         servers=tuple(servers),
         listens=tuple(_listens(transports)),
         apart=_WITHOUT_PEER if only_tcp and not peers and not servers else None,
@@ -85,24 +85,24 @@ _WITHOUT_PEER = (
 def _transports(root: Element, rtps: Element) -> Iterator[Element]:
     """The descriptors of those that the participant uses."""
     used = texts(rtps, "usertransports", "transport_id")
-    for one in anywhere(root, "transport_descriptor"):
-        if texts(one, "transport_id")[:1] and texts(one, "transport_id")[0] in used:
-            yield one
+    for descriptor in anywhere(root, "transport_descriptor"):
+        if texts(descriptor, "transport_id")[:1] and texts(descriptor, "transport_id")[0] in used:
+            yield descriptor
 
 
 def _only_tcp(rtps: Element, transports: list[Element]) -> bool:
     builtin = texts(rtps, "usebuiltintransports")
     if not transports or "".join(builtin[-1:]).lower() not in ("false", "0"):
         return False
-    return all(texts(one, "type")[:1] in (["TCPv4"], ["TCPv6"]) for one in transports)
+    return all(texts(transport, "type")[:1] in (["TCPv4"], ["TCPv6"]) for transport in transports)
 
 
 def _allowed(transport: Element) -> list[str]:
     """Addresses and names of interfaces."""
-    found = texts(transport, "interfacewhitelist", "address")
-    found += texts(transport, "interfacewhitelist", "interface")
+    entries = texts(transport, "interfacewhitelist", "address")
+    entries += texts(transport, "interfacewhitelist", "interface")
     listed = at(transport, "interfaces", "allowlist", "interface")
-    return found + [name for one in listed if (name := attribute(one, "name"))]
+    return entries + [name for element in listed if (name := attribute(element, "name"))]
 
 
 def _addresses(element: Element, *path: str) -> list[str]:
@@ -112,11 +112,13 @@ def _addresses(element: Element, *path: str) -> list[str]:
 
 def _servers(config: Element) -> Iterator[Locator]:
     lists = list(at(config, "discoveryserverslist"))
-    for one in [found for each in lists for found in anywhere(each, "locator")]:
+    for locator in [
+        locator for server_list in lists for locator in anywhere(server_list, "locator")
+    ]:
         for kind in ("udpv4", "udpv6", "tcpv4", "tcpv6"):
-            for place in at(one, kind):
-                address, port = texts(place, "address"), texts(place, "port")
-                port = port or texts(place, "physical_port")
+            for element in at(locator, kind):
+                address, port = texts(element, "address"), texts(element, "port")
+                port = port or texts(element, "physical_port")
                 if address and port and port[0].isdigit():
                     yield Locator(address[0], int(port[0]))
 
@@ -130,7 +132,7 @@ def _daemon(server: Locator) -> str:
 
 
 def _listens(transports: list[Element]) -> Iterator[Locator]:
-    for one in transports:
-        for port in texts(one, "listening_ports", "port"):
+    for transport in transports:
+        for port in texts(transport, "listening_ports", "port"):
             if port.isdigit() and int(port):
                 yield Locator("0.0.0.0", int(port))

@@ -32,8 +32,8 @@ class Locator:
 
     @property
     def is_everywhere(self) -> bool:
-        found = parsed(self.address)
-        return found is not None and found.is_unspecified
+        ip = parsed(self.address)
+        return ip is not None and ip.is_unspecified
 
     @property
     def text(self) -> str:
@@ -42,10 +42,10 @@ class Locator:
     def __str__(self) -> str:
         return f"{self.address}:{self.port}"
 
-    def reaches(self, other: "Locator") -> bool:
+    def reaches(self, listener: "Locator") -> bool:
         """Whether who connects here finds who listens there."""
-        same = self.address == other.address or other.is_everywhere
-        return self.port == other.port and (same or (_is_local(self) and _is_local(other)))
+        same = self.address == listener.address or listener.is_everywhere
+        return self.port == listener.port and (same or (_is_local(self) and _is_local(listener)))
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,12 @@ def parsed(text: str) -> Address | None:
 def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
     """Of addresses in a file those that a host may have: no loopback, no group, no link-local one,
     each once."""
-    found: list[Address] = [one for text in texts if (one := parsed(text)) is not None]
+    ips: list[Address] = [ip for text in texts if (ip := parsed(text)) is not None]
     return tuple(
         dict.fromkeys(
-            one
-            for one in found
-            if not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)
+            ip
+            for ip in ips
+            if not (ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local)
         )
     )
 
@@ -122,8 +122,8 @@ def names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_local(locator: Locator) -> bool:
-    found = parsed(locator.address)
-    return locator.address == LOCALHOST or (found is not None and found.is_loopback)
+    ip = parsed(locator.address)
+    return locator.address == LOCALHOST or (ip is not None and ip.is_loopback)
 
 
 Element = ElementTree.Element
@@ -163,13 +163,13 @@ def at(element: Element, *path: str) -> Iterator[Element]:
 
 
 def anywhere(element: Element, name: str) -> Iterator[Element]:
-    return (one for one in element.iter() if tag(one) == name)
+    return (e for e in element.iter() if tag(e) == name)
 
 
 def texts(element: Element, *path: str) -> list[str]:
     """What stands in the elements of that path; empty ones are left out."""
-    found = ((one.text or "").strip() for one in at(element, *path))
-    return [text for text in found if text]
+    stripped = ((e.text or "").strip() for e in at(element, *path))
+    return [text for text in stripped if text]
 
 
 def attribute(element: Element, name: str) -> str | None:

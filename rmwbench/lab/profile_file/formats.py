@@ -36,5 +36,5 @@ def family(middleware: str) -> str | None:
 @cache
 def file_needs(middleware: str, form: str | None, text: str) -> FileNeeds:
     """Nothing where nobody here reads its format. Raises Unreadable."""
-    found = READERS.get(family(middleware) or "")
-    return found[1](text) if found is not None and found[0] == form else NOTHING
+    reader = READERS.get(family(middleware) or "")
+    return reader[1](text) if reader is not None and reader[0] == form else NOTHING

@@ -49,17 +49,17 @@ class HostSetup:
     def steps(self) -> list[str]:
         """The arguments of the program."""
         first, *further = self.interfaces or (None,)
-        made = (
+        words = (
             [] if first is None else [f"rename {DEVICE} {first}" if self.leads else f"pair {first}"]
         )
-        made += [f"pair {name}" for name in further]
-        made += [
+        words += [f"pair {name}" for name in further]
+        words += [
             f"address {name} 10.78.{number}.1/24"
             for number, name in enumerate(self.interfaces)
-            if number or not (self.leads or any("." in one for one in self.addresses))
+            if number or not (self.leads or any("." in address for address in self.addresses))
         ]
-        made += [f"address {self.device} {one}" for one in self.addresses]
-        return made + [f"folder {mount_point(one) or '-'} {one}" for one in self.all_folders]
+        words += [f"address {self.device} {address}" for address in self.addresses]
+        return words + [f"folder {mount_point(path) or '-'} {path}" for path in self.all_folders]
 
     @property
     def all_folders(self) -> tuple[str, ...]:
@@ -75,35 +75,35 @@ def folder_of(path: str) -> str:
 def mount_point(folder: str) -> str | None:
     """What of the machine a file system in memory hides, so that the folder can be made: itself, or
     the nearest above it that exists. None where the host has one of its own there."""
-    if any(f"{folder}/".startswith(f"{one}/") for one in PRIVATE):
+    if any(f"{folder}/".startswith(f"{private_path}/") for private_path in PRIVATE):
         return None
-    place = folder
-    while not os.path.isdir(place):
-        place = os.path.dirname(place)
-    return place
+    existing = folder
+    while not os.path.isdir(existing):
+        existing = os.path.dirname(existing)
+    return existing
 
 
-def may_hide(place: str | None, needed: tuple[str, ...]) -> bool:
+def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
     """Whether nothing that a trial needs is below."""
-    if place is None:
+    if hidden is None:
         return True
-    below = [os.path.realpath(one) for one in needed if one]
-    return place != "/" and not any(
-        f"{one}/".startswith(f"{place}/") or f"{place}/".startswith(f"{one}/")
-        for one in (*_NEVER, *below)
+    below = [os.path.realpath(path) for path in needed if path]
+    return hidden != "/" and not any(
+        f"{path}/".startswith(f"{hidden}/") or f"{hidden}/".startswith(f"{path}/")
+        for path in (*_NEVER, *below)
     )
 
 
 def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
     """Raises HostBroken where a host does not come to have it."""
-    asked = {host: steps for host, one in setups.items() if (steps := one.steps())}
-    files = {host: os.memfd_create("rmwbench-setup", os.MFD_CLOEXEC) for host in asked}
+    steps_of_host = {host: steps for host, setup in setups.items() if (steps := setup.steps())}
+    files = {host: os.memfd_create("rmwbench-setup", os.MFD_CLOEXEC) for host in steps_of_host}
     try:
-        programs = {host: (_PROGRAM, asked[host], files[host]) for host in asked}
+        programs = {host: (_PROGRAM, steps_of_host[host], files[host]) for host in steps_of_host}
         crew.run_programs(programs, TIMEOUT_S)
         for host, file in files.items():
-            said = os.pread(file, 1 << 16, 0)
-            failed = marshal.loads(said) if said else "no answer"
+            answer = os.pread(file, 1 << 16, 0)
+            failed = marshal.loads(answer) if answer else "no answer"
             if failed is not None:
                 raise HostBroken(f"what the profile's file names cannot be made here: {failed}")
             if setups[host].leads:
@@ -115,14 +115,18 @@ def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
 
 def written(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
     """What the files that it writes hold, by their names: the last bytes of each."""
-    found: dict[str, bytes] = {}
+    content_of_name: dict[str, bytes] = {}
     for path in setup.writes:
         pattern = re.sub(r"\$\{[^}]*\}", "*", os.path.basename(path))
         try:
-            there = sorted(host.outside(folder_of(path)).iterdir())
-            kept = [one for one in there if fnmatch.fnmatch(one.name, pattern) and one.is_file()]
-            for one in kept[:MOST_FILES]:
-                found[one.name] = one.read_bytes()[-most_bytes:]
+            files_there = sorted(host.outside(folder_of(path)).iterdir())
+            matching = [
+                file
+                for file in files_there
+                if fnmatch.fnmatch(file.name, pattern) and file.is_file()
+            ]
+            for file in matching[:MOST_FILES]:
+                content_of_name[file.name] = file.read_bytes()[-most_bytes:]
         except OSError:
             continue  # it wrote nothing
-    return found
+    return content_of_name

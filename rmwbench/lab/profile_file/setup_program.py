@@ -50,8 +50,8 @@ def pair(sock: _socket.socket, name: str) -> None:
         init.netlink(f"{device} up", sock, init.RTM_NEWLINK, 0, init.link(index_of(device), True))
 
 
-def address(sock: _socket.socket, device: str, written: str) -> None:
-    text, _, bits = written.partition("/")
+def address(sock: _socket.socket, device: str, prefixed: str) -> None:
+    text, _, bits = prefixed.partition("/")
     family = _socket.AF_INET6 if ":" in text else _socket.AF_INET
     packed = _socket.inet_pton(family, text)
     flags = IFA_F_NODAD if ":" in text else 0
@@ -60,7 +60,7 @@ def address(sock: _socket.socket, device: str, written: str) -> None:
     if family == _socket.AF_INET:
         last = int.from_bytes(packed, "big") | ((1 << 32 - int(bits)) - 1)
         body += init.attribute(IFA_BROADCAST, last.to_bytes(4, "big"))
-    init.netlink(f"address {written}", sock, init.RTM_NEWADDR, init.NLM_F_CREATE_EXCL, body)
+    init.netlink(f"address {prefixed}", sock, init.RTM_NEWADDR, init.NLM_F_CREATE_EXCL, body)
 
 
 def folder(mounted: str, path: str) -> None:
@@ -75,12 +75,12 @@ def main(arguments: list[str]) -> None:
     failed = None
     try:
         for argument in arguments:
-            what, *words = argument.split(" ", 2)
-            if what == "folder":
+            kind, *words = argument.split(" ", 2)
+            if kind == "folder":
                 folder(*words)
-            elif what == "rename":
+            elif kind == "rename":
                 rename(sock, *words)
-            elif what == "pair":
+            elif kind == "pair":
                 pair(sock, *words)
             else:
                 address(sock, *words)

@@ -51,8 +51,8 @@ class LoadFlow:
         return self._sent_by(end_ns) - self._sent_by(begin_ns)
 
     def _sent_by(self, time_ns: int) -> int:
-        place = bisect_right(self.bursts, time_ns, key=lambda burst: burst[0])
-        return self.bursts[max(0, place - 1)][1] if self.bursts else 0
+        index = bisect_right(self.bursts, time_ns, key=lambda burst: burst[0])
+        return self.bursts[max(0, index - 1)][1] if self.bursts else 0
 
 
 def asks(conditions: Mapping[str, str]) -> dict[str, str]:
@@ -81,10 +81,10 @@ class Background:
         self.asked = asks(conditions)
         for role, kind in self.asked.items():
             chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
-            for place, host in enumerate(
+            for index, host in enumerate(
                 chosen if kind in PER_HOST else _one_per_machine(crew, chosen)
             ):
-                name = role if place == 0 else f"{role}@{host}"
+                name = role if index == 0 else f"{role}@{host}"
                 try:
                     self._loads[name] = _Load(crew, name, role, kind, host)
                 except UserError as error:
@@ -93,9 +93,9 @@ class Background:
     def pids(self, host: str) -> list[tuple[str, int | None, str]]:
         """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
         here = {name: load for name, load in self._loads.items() if load.host == host}
-        found = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
+        loads = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
         helpers = [(name, load.role, load.in_force.get("pid")) for name, load in here.items()]
-        return found + [
+        return loads + [
             (f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None
         ]
 
@@ -185,7 +185,9 @@ class Background:
                     combine = min if probe == "background_achieved" else sum
                     yield {
                         **first,
-                        "value": combine(one[probe]["value"] for one in accounts if probe in one),
+                        "value": combine(
+                            account[probe]["value"] for account in accounts if probe in account
+                        ),
                     }
         if AWAKE in self.asked:
             yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)

@@ -58,12 +58,12 @@ class ControlGroup:
 
 def stale() -> list[Path]:
     """Groups whose orchestrator is gone. Those of another PID namespace are not ours to judge."""
-    found = []
+    groups = []
     for root in _ROOTS:
         for path in _below(root):
             if marker.is_abandoned(path.name.removeprefix(PREFIX).replace("+", "/")):
-                found.append(path)
-    return found
+                groups.append(path)
+    return groups
 
 
 def remove_stale() -> list[Path]:

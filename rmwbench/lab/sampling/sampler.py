@@ -59,12 +59,12 @@ class Sampler:
 
     def watch(self, processes: list[tuple[str, int | None, str]]) -> None:
         """(name, PID in the host, role) of each."""
-        named = [
+        watched = [
             {"process": name, "pid": pid, "role": role}
             for name, pid, role in processes
             if pid is not None
         ]
-        self._request("watch", {"processes": named})
+        self._request("watch", {"processes": watched})
 
     def start(
         self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS
@@ -138,8 +138,8 @@ class Samplers:
         """One for each of `hosts`; for every host where none is named."""
         self._by_host: dict[str, Sampler] = {}
         self._crew = crew
-        for place, host in enumerate(crew.hosts if hosts is None else hosts):
-            self._by_host[host] = Sampler(crew, None if place == 0 else host)
+        for index, host in enumerate(crew.hosts if hosts is None else hosts):
+            self._by_host[host] = Sampler(crew, None if index == 0 else host)
 
     @property
     def document(self) -> dict[str, Any] | None:
@@ -152,27 +152,33 @@ class Samplers:
     def by_host(self) -> dict[str, dict[str, Any]]:
         """The documents of those that answered."""
         return {
-            host: one.document for host, one in self._by_host.items() if one.document is not None
+            host: sampler.document
+            for host, sampler in self._by_host.items()
+            if sampler.document is not None
         }
 
     @property
     def problem(self) -> str | None:
-        found = [(one.name, one.problem) for one in self._by_host.values() if one.problem]
+        problems = [
+            (sampler.name, sampler.problem) for sampler in self._by_host.values() if sampler.problem
+        ]
         if len(self._by_host) == 1:
-            return found[0][1] if found else None
-        return "; ".join(f"{name}: {text}" for name, text in found) or None
+            return problems[0][1] if problems else None
+        return "; ".join(f"{name}: {text}" for name, text in problems) or None
 
     @property
     def files(self) -> dict[str, bytes]:
-        return {f"{one.name}.json": one.raw for one in self._by_host.values() if one.raw}
+        return {
+            f"{sampler.name}.json": sampler.raw for sampler in self._by_host.values() if sampler.raw
+        }
 
     def spawn(self) -> None:
-        for one in self._by_host.values():
-            one.spawn()
+        for sampler in self._by_host.values():
+            sampler.spawn()
 
     def close(self) -> None:
-        for one in self._by_host.values():
-            one.close()
+        for sampler in self._by_host.values():
+            sampler.close()
 
     def watch(self, processes: list[tuple[str, int | None, str]], host: str | None = None) -> None:
         """(name, PID in the host, role) of each; without a host of the first one."""
@@ -181,23 +187,23 @@ class Samplers:
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
         """`window`: host → begin and end of the steady state on its own clock. One canary per
         machine."""
-        for place, (host, one) in enumerate(self._by_host.items()):
-            watched = place == 0 or host in self._crew.hosts.remote
-            one.start(sampling, *window[host], CANARY_NS if watched else 0)
+        for index, (host, sampler) in enumerate(self._by_host.items()):
+            watched = index == 0 or host in self._crew.hosts.remote
+            sampler.start(sampling, *window[host], CANARY_NS if watched else 0)
 
     def ask(self) -> None:
-        for one in self._by_host.values():
-            one.ask()
+        for sampler in self._by_host.values():
+            sampler.ask()
 
     def found(self, process: str, pid: int | None, host: str) -> None:
         """Names a worker that was started within the window, once all was read."""
-        one = self._by_host[host]
-        if one.document is not None:
-            one.document = with_successor(one.document, process, pid)
+        sampler = self._by_host[host]
+        if sampler.document is not None:
+            sampler.document = with_successor(sampler.document, process, pid)
 
     def read(self, timeout_s: float) -> None:
-        for one in self._by_host.values():
-            one.read(timeout_s)
+        for sampler in self._by_host.values():
+            sampler.read(timeout_s)
 
 
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -205,77 +211,83 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     hosts have gets the later one's behind it; interfaces and protocols of the first, since each
     host has its own; series and the others' reasons name their host."""
     (first_host, first), *rest = documents.items()
-    taken = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
-    others = [(host, _renamed(one, host, taken)) for host, one in rest]
-    found = dict(first)
-    for at, snapshot in enumerate(found["snapshots"]):
-        whole = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
-        for _, other in others:
-            if len(other["snapshots"]) > at:
-                whole["processes"] |= other["snapshots"][at]["processes"]
-                whole["sockets"] += other["snapshots"][at]["sockets"]
-        found["snapshots"] = [
-            *found["snapshots"][:at],
-            {**snapshot, **whole},
-            *found["snapshots"][at + 1 :],
+    used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
+    later_documents = [(host, _renamed(document, host, used_names)) for host, document in rest]
+    merged_document = dict(first)
+    for at, snapshot in enumerate(merged_document["snapshots"]):
+        parts = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
+        for _, later in later_documents:
+            if len(later["snapshots"]) > at:
+                parts["processes"] |= later["snapshots"][at]["processes"]
+                parts["sockets"] += later["snapshots"][at]["sockets"]
+        merged_document["snapshots"] = [
+            *merged_document["snapshots"][:at],
+            {**snapshot, **parts},
+            *merged_document["snapshots"][at + 1 :],
         ]
     for key in ("memory", "threads"):
-        for _, other in others:
-            found[key] = {**(found.get(key) or {}), **(other.get(key) or {})}
-    all_of_them = [(first_host, first), *others]
+        for _, later in later_documents:
+            merged_document[key] = {**(merged_document.get(key) or {}), **(later.get(key) or {})}
+    all_of_them = [(first_host, first), *later_documents]
     series = [
-        {**sample, "host": host} for host, one in all_of_them for sample in one.get("series") or []
+        {**sample, "host": host}
+        for host, document in all_of_them
+        for sample in document.get("series") or []
     ]
-    found["series"] = [
+    merged_document["series"] = [
         sample if sample["host"] == first_host else {**sample, "machine": {}}
         for sample in sorted(series, key=lambda sample: sample["time_ns"])
     ]
     events = [
-        event for _, other in others for event in (other.get("schedule") or {}).get("events", [])
+        event
+        for _, later in later_documents
+        for event in (later.get("schedule") or {}).get("events", [])
     ]
     if events:
-        found["schedule"] = {
-            **found["schedule"],
-            "events": [*found["schedule"].get("events", []), *events],
+        merged_document["schedule"] = {
+            **merged_document["schedule"],
+            "events": [*merged_document["schedule"].get("events", []), *events],
         }
-    for host, other in others:
+    for host, later in later_documents:
         reasons = {
-            f"{what}@{host}": why
-            for what, why in other["no_data"].items()
-            if what not in found["no_data"]
+            f"{quantity}@{host}": why
+            for quantity, why in later["no_data"].items()
+            if quantity not in merged_document["no_data"]
         }
-        found["no_data"] = {
-            **found["no_data"],
-            **{what: why for what, why in reasons.items() if why != "not asked"},
+        merged_document["no_data"] = {
+            **merged_document["no_data"],
+            **{quantity: why for quantity, why in reasons.items() if why != "not asked"},
         }
-    return found
+    return merged_document
 
 
-def _renamed(document: Mapping[str, Any], host: str, taken: set[str]) -> dict[str, Any]:
-    """The document with `@HOST` behind each process's name that another host has too; `taken` then
-    has all of its."""
+def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
+    """The document with `@HOST` behind each process's name that another host has too; `used_names`
+    then has all of its."""
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
     )
-    mine = {name: f"{name}@{host}" if name in taken else name for name in names}
-    taken |= set(mine.values())
+    mine = {name: f"{name}@{host}" if name in used_names else name for name in names}
+    used_names |= set(mine.values())
     return _with_names(document, mine)
 
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
     """The document with the worker of that PID in the host under its name: it was started within
     the window, and the sampler, which nobody told, found it by itself."""
-    found = {
+    found_names = {
         name: process
         for snapshot in document["snapshots"]
-        for name, one in snapshot["processes"].items()
-        if one["pid"] == pid and name != process
+        for name, process_row in snapshot["processes"].items()
+        if process_row["pid"] == pid and name != process
     }
-    named = _with_names(document, found)
-    for processes in [snapshot["processes"] for snapshot in named["snapshots"]] if found else ():
+    renamed = _with_names(document, found_names)
+    for processes in (
+        [snapshot["processes"] for snapshot in renamed["snapshots"]] if found_names else ()
+    ):
         if process in processes:
             processes[process] = {**processes[process], "role": "worker"}
-    return named
+    return renamed
 
 
 def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[str, Any]:
@@ -284,28 +296,29 @@ def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[st
     def keys(values: Mapping[str, Any]) -> dict[str, Any]:
         return {mine.get(name, name): value for name, value in values.items()}
 
-    def socket(one: Mapping[str, Any]) -> dict[str, Any]:
+    def socket(row: Mapping[str, Any]) -> dict[str, Any]:
         return {
             key: mine.get(value, value) if key.endswith("process") else value
-            for key, value in one.items()
+            for key, value in row.items()
         }
 
-    found = dict(document)
-    found["snapshots"] = [
+    changed = dict(document)
+    changed["snapshots"] = [
         {
-            **one,
-            "processes": keys(one["processes"]),
-            "sockets": [socket(each) for each in one["sockets"]],
+            **snapshot,
+            "processes": keys(snapshot["processes"]),
+            "sockets": [socket(row) for row in snapshot["sockets"]],
         }
-        for one in document["snapshots"]
+        for snapshot in document["snapshots"]
     ]
-    found["series"] = [
-        {**one, "processes": keys(one["processes"])} for one in document.get("series") or []
+    changed["series"] = [
+        {**sample, "processes": keys(sample["processes"])}
+        for sample in document.get("series") or []
     ]
     for key in ("memory", "threads"):
         if document.get(key):
-            found[key] = keys(document[key])
-    return found
+            changed[key] = keys(document[key])
+    return changed
 
 
 class _SamplerPart(BaseModel):

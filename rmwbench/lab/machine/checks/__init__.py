@@ -21,20 +21,20 @@ RULES: tuple[DoctorRule, ...] = (
 
 def checks(facts: Facts) -> list[Finding]:
     """Every finding that these facts allow, worst first, otherwise in the order of the rules."""
-    found = []
+    findings = []
     for rule in RULES:
         try:
-            found.append(rule(facts))
+            findings.append(rule(facts))
         except Absent:
             continue
-    return sorted(found, key=lambda finding: LEVELS.index(finding.level))
+    return sorted(findings, key=lambda finding: LEVELS.index(finding.level))
 
 
 def warnings(facts: Facts) -> list[str]:
     """What a report repeats: red and yellow findings that spoil trials, red ones marked."""
-    found = [
+    repeated = [
         finding
         for finding in checks(facts)
         if finding.spoils and finding.level in ("red", "yellow")
     ]
-    return [("RED " if finding.level == "red" else "") + finding.warning() for finding in found]
+    return [("RED " if finding.level == "red" else "") + finding.warning() for finding in repeated]

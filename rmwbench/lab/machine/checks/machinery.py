@@ -32,9 +32,9 @@ def hosts(facts: Facts) -> Diagnosis:
     why="only what is built can be measured",
 )
 def workers(facts: Facts) -> Diagnosis:
-    found = fact(facts, "tools", "middlewares")
-    ready = [name for name, problem in found.items() if problem == ""]
-    missing = [name for name, problem in found.items() if problem]
+    problem_of = fact(facts, "tools", "middlewares")
+    ready = [name for name, problem in problem_of.items() if problem == ""]
+    missing = [name for name, problem in problem_of.items() if problem]
     fix = _building(missing, fact(facts, "tools", "commands"))
     if not ready:
         return Diagnosis("red", "none is built", fix or build_command())
@@ -44,9 +44,9 @@ def workers(facts: Facts) -> Diagnosis:
 
 def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
     """One command for those that only have to be built; else the first other one."""
-    known = [commands[name] for name in missing if name in commands]
+    known_commands = [commands[name] for name in missing if name in commands]
     only_built = [name for name in missing if commands.get(name) == build_command(name)]
-    return build_command(*only_built) if only_built else next(iter(known), None)
+    return build_command(*only_built) if only_built else next(iter(known_commands), None)
 
 
 @rule(
@@ -168,8 +168,8 @@ def limits(facts: Facts) -> Diagnosis:
         problems.append(f"{memlock >> 10} KiB of locked memory (ulimit -l unlimited)")
         changes.append(FixChange("limit", "memlock", "unlimited:unlimited"))
     if not problems:
-        found = f"{files if files is not None else 'unlimited'} open files"
-        return Diagnosis("green", found)
+        text = f"{files if files is not None else 'unlimited'} open files"
+        return Diagnosis("green", text)
     permanent = (
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"

@@ -19,7 +19,7 @@ def shared_memory(facts: Facts) -> Diagnosis:
         fix = "mkdir -m 1777 /dev/shm && mount -t tmpfs shm /dev/shm"
         why = "no trial can run without it, nor any shared-memory transport"
         return Diagnosis("red", "there is none", fix, why=why, spoils=True)
-    found = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
+    text = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
     level: Level = (
         "red"
         if size < LITTLE_SHM_BYTES
@@ -28,7 +28,7 @@ def shared_memory(facts: Facts) -> Diagnosis:
         else "green"
     )
     fix = "mount -o remount,size=2g /dev/shm (in a container: --shm-size=2g)"
-    return Diagnosis(level, found, None if level == "green" else fix)
+    return Diagnosis(level, text, None if level == "green" else fix)
 
 
 @rule(
@@ -42,16 +42,16 @@ def leftovers(facts: Facts) -> Diagnosis:
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
         level: Level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
-        found = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
-        return Diagnosis(level, found)
+        text = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
+        return Diagnosis(level, text)
     size = sum(f["bytes"] for f in files)
     kinds = ", ".join(dict.fromkeys(f["middleware"] for f in files))
     names = [f["path"] for f in files]
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-    found = f"{len(files)} of {kinds}, {bytes_text(size)}: {shown}{note}"
+    examples = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    text = f"{len(files)} of {kinds}, {bytes_text(size)}: {examples}{note}"
     if unseen:
-        found += "; make sure that nobody uses them before you remove them"
-    return Diagnosis("yellow", found, "rm -r -- " + " ".join(names))
+        text += "; make sure that nobody uses them before you remove them"
+    return Diagnosis("yellow", text, "rm -r -- " + " ".join(names))
 
 
 @rule(
@@ -68,15 +68,15 @@ def available(facts: Facts) -> Diagnosis:
     if value is None:
         return Diagnosis("unknown", "the kernel does not say")
     least = min(value, limit) if limit else value
-    found = f"{bytes_text(value)} available" + (
+    text = f"{bytes_text(value)} available" + (
         f", limited to {bytes_text(limit)} by the container" if limit else ""
     )
-    found += "" if swap is None else f", {bytes_text(swap)} of swap" if swap else ", no swap"
+    text += "" if swap is None else f", {bytes_text(swap)} of swap" if swap else ", no swap"
     level: Level = (
         "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
     )
     fix = "end other programs, or give the container more memory" if level != "green" else None
-    return Diagnosis(level, found, fix, spoils=True)
+    return Diagnosis(level, text, fix, spoils=True)
 
 
 @rule(

@@ -104,8 +104,8 @@ def default_buffer(facts: Facts) -> Diagnosis:
             "unknown",
             "net.core.rmem_default cannot be read",
         )
-    found = f"net.core.rmem_default = {value}" + (f", of at most {most}" if most else "")
-    return Diagnosis("green", found)
+    text = f"net.core.rmem_default = {value}" + (f", of at most {most}" if most else "")
+    return Diagnosis("green", text)
 
 
 @rule(
@@ -118,12 +118,12 @@ def backlog(facts: Facts) -> Diagnosis:
     value = fact(facts, "sysctls", BACKLOG_NAME)
     if value is None:
         return Diagnosis("unknown", f"{BACKLOG_NAME} cannot be read")
-    found = f"{BACKLOG_NAME} = {value}"
+    text = f"{BACKLOG_NAME} = {value}"
     if int(value) >= BACKLOG:
-        return Diagnosis("green", found)
+        return Diagnosis("green", text)
     return Diagnosis(
         "yellow",
-        found,
+        text,
         *sysctl(BACKLOG_NAME, 5 * BACKLOG),
         spoils=True,
         changes=(setting(BACKLOG_NAME, 5 * BACKLOG),),
@@ -144,26 +144,26 @@ def fragments(facts: Facts) -> Diagnosis:
     )
     if memory is None or time_s is None:
         return Diagnosis("unknown", "net.ipv4.ipfrag_* cannot be read")
-    found = f"net.ipv4.ipfrag_high_thresh = {memory}, ipfrag_time = {time_s}"
+    text = f"net.ipv4.ipfrag_high_thresh = {memory}, ipfrag_time = {time_s}"
     if int(memory) >= FRAGMENTS_WANTED_BYTES:
-        return Diagnosis("green", found)
-    found += (
+        return Diagnosis("green", text)
+    text += (
         "; trials run in namespaces of their own with the kernel's defaults, whatever is set here"
     )
-    wanted = {
+    values = {
         "net.ipv4.ipfrag_high_thresh": FRAGMENTS_WANTED_BYTES,
         "net.ipv4.ipfrag_time": 1,
     }
-    settings = " ".join(f"{name}={value}" for name, value in wanted.items())
+    settings = " ".join(f"{name}={value}" for name, value in values.items())
     lines = settings.replace(" ", "\\n")
     permanent = f"printf '{lines}\\n' > /etc/sysctl.d/60-rmwbench-ipfrag.conf"
     return Diagnosis(
         "yellow",
-        found,
+        text,
         f"sysctl -w {settings}",
         permanent,
         worth=FRAGMENTS_LOST,
-        changes=tuple(setting(name, value) for name, value in wanted.items()),
+        changes=tuple(setting(name, value) for name, value in values.items()),
     )
 
 
@@ -210,10 +210,10 @@ def bridge_filter(facts: Facts) -> Diagnosis:
     value = fact(facts, "network", "bridge_nf_call_iptables")
     name = "net.bridge.bridge-nf-call-iptables"
     if value in (None, "0"):
-        found = "no bridge filter is loaded" if value is None else f"{name} = 0"
-        return Diagnosis("green", found)
-    found = f"{name} = {value}; trials on one host use no bridge"
-    return Diagnosis("yellow", found, *sysctl(name, 0))
+        text = "no bridge filter is loaded" if value is None else f"{name} = 0"
+        return Diagnosis("green", text)
+    text = f"{name} = {value}; trials on one host use no bridge"
+    return Diagnosis("yellow", text, *sysctl(name, 0))
 
 
 @rule(
@@ -225,9 +225,9 @@ def multicast_on_loopback(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_lo")
     if problem == "":
         return Diagnosis("green", "it came back")
-    found = f"{problem}; trials do not use this lo"
+    text = f"{problem}; trials do not use this lo"
     fix = "ip link set lo multicast on && ip route replace 239.0.0.0/8 dev lo"
-    return Diagnosis("yellow", found, fix)
+    return Diagnosis("yellow", text, fix)
 
 
 @rule(
@@ -276,10 +276,10 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     if not able:
         fix = "run as root: its devices lie in several hosts at once"
         return Diagnosis("yellow", f"nothing of it: {'; '.join(problems)}", fix)
-    found = f"{', '.join(able)}" + (
+    text = f"{', '.join(able)}" + (
         f"; without {missing}: {'; '.join(problems)}" if problems else ""
     )
-    return Diagnosis("green", found)
+    return Diagnosis("green", text)
 
 
 @rule(
@@ -289,13 +289,13 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     "or a container's bridge",
 )
 def interfaces(facts: Facts) -> Diagnosis:
-    found = fact(facts, "network", "interfaces")
-    if found is None:
+    names = fact(facts, "network", "interfaces")
+    if names is None:
         return Diagnosis("unknown", "the kernel does not list them")
-    others = [name for name in found if name != "lo"]
-    virtual = [name for name in others if name.startswith(VIRTUAL)]
-    text = ", ".join(others) or "none but lo"
-    if len(others) < 2:
+    other_names = [name for name in names if name != "lo"]
+    virtual = [name for name in other_names if name.startswith(VIRTUAL)]
+    text = ", ".join(other_names) or "none but lo"
+    if len(other_names) < 2:
         return Diagnosis("green", text)
     text += f" ({', '.join(virtual)} virtual)" if virtual else ""
     return Diagnosis("yellow", f"{text}; trials see lo and their own eth0 only")

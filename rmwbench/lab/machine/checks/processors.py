@@ -39,12 +39,12 @@ def cores(facts: Facts) -> Diagnosis:
         fact(facts, "hardware", "cores_online") or 1,
         fact(facts, "hardware", "cores_usable"),
     )
-    found = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
+    text = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
         level: Level = "yellow"
-        return Diagnosis(level, found, fix, spoils=True)
-    return Diagnosis("yellow" if usable < FEW_CORES else "green", found, spoils=True)
+        return Diagnosis(level, text, fix, spoils=True)
+    return Diagnosis("yellow" if usable < FEW_CORES else "green", text, spoils=True)
 
 
 @rule(
@@ -59,9 +59,9 @@ def quota(facts: Facts) -> Diagnosis:
     value = limits.get("cpu_quota_cores")
     if value is None:
         return Diagnosis("green", "none")
-    found = f"{value:g} cores of {usable}"
+    text = f"{value:g} cores of {usable}"
     level: Level = "red" if value < usable else "green"
-    return Diagnosis(level, found, "start the container without --cpus", spoils=True)
+    return Diagnosis(level, text, "start the container without --cpus", spoils=True)
 
 
 @rule(
@@ -115,14 +115,14 @@ def steal_now(facts: Facts) -> Diagnosis:
     value = {row["probe"]: row["value"] for row in probes}
     if "steal" not in value:
         return Diagnosis("unknown", "no processor time passed while looking")
-    kinds = [one.kind for one in violations(probes) if one.rule == "steal"]
+    kinds = [violation.kind for violation in violations(probes) if violation.rule == "steal"]
     level: Level = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
-    found = (
+    text = (
         f"{100 * value['steal']:.1f} % of what was asked for, "
         f"{counted(int(value['stolen_ticks']), 'tick')} of 10 ms in {seconds:.1f} s"
     )
     fix = "wait, or use a machine with processors of its own" if level != "green" else None
-    return Diagnosis(level, found, fix, worth=STEAL_WORTH, spoils=True)
+    return Diagnosis(level, text, fix, worth=STEAL_WORTH, spoils=True)
 
 
 @rule(
@@ -140,16 +140,16 @@ def load_now(facts: Facts) -> Diagnosis:
             for pid, name, part in fact(facts, "sampled", "top")
         ]
         users = ": " + ", ".join(top) if top and share > 0.02 else ""
-        found = f"{100 * share:.0f} % of the processor time is in use{users}"
+        text = f"{100 * share:.0f} % of the processor time is in use{users}"
         level: Level = (
             "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
         )
     else:
         load = fact(facts, "state", "load_1min")
-        found = f"load average {load:.1f} on {usable} cores"
+        text = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Diagnosis(level, found, fix, spoils=True)
+    return Diagnosis(level, text, fix, spoils=True)
 
 
 @rule(
@@ -160,13 +160,13 @@ def load_now(facts: Facts) -> Diagnosis:
 def governor(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "governor")
     if value is None:
-        found = "the kernel exposes no frequency control" + (
+        text = "the kernel exposes no frequency control" + (
             "; in a virtual machine the hypervisor has it"
             if facts["hardware"].get("virtualization")
             else ""
         )
         level: Level = "green" if facts["hardware"].get("virtualization") else "unknown"
-        return Diagnosis(level, found)
+        return Diagnosis(level, text)
     if value == "performance":
         return Diagnosis("green", value)
     fix = "cpupower frequency-set -g performance"
@@ -267,13 +267,13 @@ def timekeeping(facts: Facts) -> Diagnosis:
     state = fact(facts, "state", "timekeeping")
     if state is None:
         return Diagnosis("unknown", "it is not known which service keeps it")
-    found, kernel = keeper(state), state["kernel"]
+    text, kernel = keeper(state), state["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:
-        return Diagnosis("green", found)
-    found = f"{found}; it is steered by {steered_ppm:.0f} ppm right now"
+        return Diagnosis("green", text)
+    text = f"{text}; it is steered by {steered_ppm:.0f} ppm right now"
     fix = "wait until it is set (chronyc waitsync), or set it at once: chronyc makestep"
-    return Diagnosis("yellow", found, fix)
+    return Diagnosis("yellow", text, fix)
 
 
 @rule(
@@ -287,8 +287,8 @@ def timer_slack(facts: Facts) -> Diagnosis:
     if value is None:
         return Diagnosis("unknown", "the kernel does not say")
     if value == 50_000:
-        found = "50000 ns; rmwbench's schedule is exact without another"
-        return Diagnosis("green", found, worth=SLACK_WORTH)
+        text = "50000 ns; rmwbench's schedule is exact without another"
+        return Diagnosis("green", text, worth=SLACK_WORTH)
     fix = "start rmwbench from a shell that a service manager has not given another slack"
     return Diagnosis("yellow", f"{value} ns", fix, None, SLACK_WORTH, spoils=True)
 
@@ -301,16 +301,16 @@ def timer_slack(facts: Facts) -> Diagnosis:
 def robot(facts: Facts) -> Diagnosis:
     """Trials cannot reach it (they have a network of their own), but they take its processor and
     memory."""
-    found = fact(facts, "programs")
-    if found is None:
+    programs = fact(facts, "programs")
+    if programs is None:
         return Diagnosis("unknown", "processes cannot be listed")
-    nodes = [p for p in found if p["what"] != "daemon"]
+    nodes = [p for p in programs if p["what"] != "daemon"]
     text = ", ".join(
         f"{p['name']} ({p['pid']}, {p['why']})"
-        for p in [*nodes, *(p for p in found if p not in nodes)][:6]
+        for p in [*nodes, *(p for p in programs if p not in nodes)][:6]
     )
-    text += f" and {len(found) - 6} more" if len(found) > 6 else ""
-    if not found:
+    text += f" and {len(programs) - 6} more" if len(programs) > 6 else ""
+    if not programs:
         return Diagnosis("green", "none")
     if nodes:
         fix = "if this is a live robot, do not benchmark on it; otherwise end these processes"

@@ -44,13 +44,13 @@ def archives() -> list[str]:
     """Where this machine gets Debian's packages from. Raises UserError where that is nowhere."""
     done = _run(["apt-get", "indextargets", "--format", _TARGET])
     rows = [line.split("|") for line in done.stdout.splitlines()]
-    found = [
+    uris = [
         uri
         for uri, component, created_by, origin, label in (row for row in rows if len(row) == 5)
         if (component, created_by, origin, label) == ("main", "Packages", "Debian", "Debian")
     ]
-    if found:
-        return list(dict.fromkeys(found))
+    if uris:
+        return list(dict.fromkeys(uris))
     raise UserError(
         "apt knows no archive of Debian's here, from which a source package could come",
         expected="an entry with the component main in /etc/apt/sources.list or "
@@ -115,18 +115,20 @@ class AptArchive:
         """The newest with that name, or the one that makes the package of that name. Raises
         UserError."""
         done = self._ask("apt-cache", "showsrc", package)
-        found = [
-            SourcePackage(one["Package"], one["Version"], one.get("Build-Depends", ""))
-            for one in paragraphs(done.stdout)
-            if "Package" in one and "Version" in one
+        packages = [
+            SourcePackage(
+                paragraph["Package"], paragraph["Version"], paragraph.get("Build-Depends", "")
+            )
+            for paragraph in paragraphs(done.stdout)
+            if "Package" in paragraph and "Version" in paragraph
         ]
-        if not found:
+        if not packages:
             raise UserError(
                 f"Debian's release {RELEASE} has no source package {package}",
                 actual=_complaints(done) or None,
                 fix=WITHOUT,
             )
-        return max(found, key=cmp_to_key(_by_version))
+        return max(packages, key=cmp_to_key(_by_version))
 
     def get(self, source: SourcePackage, into: Path) -> Path:
         """Downloads and unpacks it; returns its tree. Raises UserError."""
@@ -158,16 +160,16 @@ class AptArchive:
 def here(package: str) -> tuple[str | None, str | None]:
     """The version of a package that is installed, and the one that apt would install."""
     done = _run(["apt-cache", "policy", package])
-    found = dict(re.findall(r"^  (Installed|Candidate): (\S+)", done.stdout, re.MULTILINE))
-    known = [found.get(name) for name in ("Installed", "Candidate")]
-    installed, candidate = (None if one == "(none)" else one for one in known)
+    versions = dict(re.findall(r"^  (Installed|Candidate): (\S+)", done.stdout, re.MULTILINE))
+    version_texts = [versions.get(name) for name in ("Installed", "Candidate")]
+    installed, candidate = (None if text == "(none)" else text for text in version_texts)
     return installed, candidate
 
 
-def satisfies(version: str, relation: str, wanted: str) -> bool:
+def satisfies(version: str, relation: str, other_version: str) -> bool:
     """By dpkg, which knows its own order."""
-    asked = ["dpkg", "--compare-versions", version, relation, wanted]
-    return subprocess.run(asked, capture_output=True).returncode == 0
+    command = ["dpkg", "--compare-versions", version, relation, other_version]
+    return subprocess.run(command, capture_output=True).returncode == 0
 
 
 def _by_version(a: SourcePackage, b: SourcePackage) -> int:
@@ -202,8 +204,8 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
 
 def _complaints(done: subprocess.CompletedProcess[str]) -> str:
     """What apt complained of, each once; its errors before its warnings."""
-    found = _COMPLAINT.findall("\n".join(sorted(done.stderr.splitlines(), key=_rank)))
-    return "; ".join(dict.fromkeys(found[:3]))
+    complaints = _COMPLAINT.findall("\n".join(sorted(done.stderr.splitlines(), key=_rank)))
+    return "; ".join(dict.fromkeys(complaints[:3]))
 
 
 def _rank(line: str) -> bool:
@@ -253,14 +255,14 @@ def plan_build(
     of_system: Callable[[str], tuple[str | None, str | None]] = here,
 ) -> BuildPlan:
     """What is to be built for that middleware. Raises UserError where a source package is not to be had."""
-    made = BuildPlan()
-    _add(made, archive.source(newest.source), "", archive, of_system)
-    made.missing = list(dict.fromkeys(made.missing))
-    return made
+    plan = BuildPlan()
+    _add(plan, archive.source(newest.source), "", archive, of_system)
+    plan.missing = list(dict.fromkeys(plan.missing))
+    return plan
 
 
 def _add(
-    made: BuildPlan,
+    plan: BuildPlan,
     source: SourcePackage,
     reason: str,
     archive: AptArchive,
@@ -269,16 +271,16 @@ def _add(
     for need in package_needs(source.needs):
         installed, candidate = of_system(need.package)
         if need.met_by(installed):
-            made.system[need.package] = str(installed)
+            plan.system[need.package] = str(installed)
         elif need.version is None or need.met_by(candidate):
-            made.missing.append(need.package)
+            plan.missing.append(need.package)
         else:
-            wanted = archive.source(need.package)
-            if wanted.name not in {one.name for one, _ in made.build}:
+            needed_source = archive.source(need.package)
+            if needed_source.name not in {planned.name for planned, _ in plan.build}:
                 has = installed or candidate
                 why = f"{source.name} needs {need}; the system has " + (has or "none")
-                _add(made, wanted, why, archive, of_system)
-    made.build.append((source, reason))
+                _add(plan, needed_source, why, archive, of_system)
+    plan.build.append((source, reason))
 
 
 def package_needs(text: str) -> Iterator[PackageNeed]:
@@ -288,6 +290,6 @@ def package_needs(text: str) -> Iterator[PackageNeed]:
         first = entry.partition("|")[0].strip()
         if "<!nocheck>" in first or "<!nodoc>" in first:
             continue
-        found = _NEED.match(first)
-        if found and found[1].endswith("-dev") and found[1] not in _PACKAGING:
-            yield PackageNeed(found[1], found[2], found[3])
+        match = _NEED.match(first)
+        if match and match[1].endswith("-dev") and match[1] not in _PACKAGING:
+            yield PackageNeed(match[1], match[2], match[3])

@@ -51,8 +51,8 @@ def installed(recipe: Recipe) -> Installed | None:
     if not complete:
         return None
     origin = max(complete, key=lambda path: path.stat().st_mtime_ns)
-    found = origin.parents[len(ORIGIN.parts) - 1]
-    return Installed(found, found.name.partition("_")[2])
+    prefix = origin.parents[len(ORIGIN.parts) - 1]
+    return Installed(prefix, prefix.name.partition("_")[2])
 
 
 def remove_replaced(chosen: Iterable[Recipe], built: Container[str]) -> None:
@@ -116,10 +116,10 @@ def of(chosen: Sequence[Recipe]) -> list[Recipe]:
     able = [recipe for recipe in chosen if recipe.newest is not None]
     if able:
         return able
-    known = [name for name, recipe in recipes().items() if recipe.newest is not None]
+    able_names = [name for name, recipe in recipes().items() if recipe.newest is not None]
     raise UserError(
         "--newest is for middlewares whose system packages are old",
-        expected="one of " + ", ".join(known),
+        expected="one of " + ", ".join(able_names),
         fix="leave out --newest: the others are of the version that rmwbench names",
     )
 
@@ -130,7 +130,7 @@ def build_all(
     """The newest of each; all are prepared before the first is built. With `partly` one that is
     there is not looked for again, and what keeps one from being had is told and no error: the
     system's version is built all the same."""
-    wanted = [r for r in newer if not (partly and installed(r))]
+    to_build = [r for r in newer if not (partly and installed(r))]
     plans: list[tuple[Recipe, BuildPlan]] = []
     built: list[Built] = []
 
@@ -143,12 +143,12 @@ def build_all(
                 raise
             announce(f"{recipe.middleware}: without its newest version: {error}")
 
-    for recipe in wanted:
+    for recipe in to_build:
         with told_where_partly(recipe):
             plans.append((recipe, prepare(recipe, announce)))
-    for recipe, made in plans:
+    for recipe, plan in plans:
         with told_where_partly(recipe):
-            built.append(build(recipe, made, announce))
+            built.append(build(recipe, plan, announce))
     return built
 
 
@@ -162,58 +162,60 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     archive = _archive(recipe)
     announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
     archive.update()
-    made = plan_build(newest, archive)
-    for line in told(recipe, made):
+    plan = plan_build(newest, archive)
+    for line in told(recipe, plan):
         announce(line)
-    if not is_there(recipe, made):
+    if not is_there(recipe, plan):
         # `apt` also names the system's own libraries, in whose place these are built
         apt = tuple(name for name in recipe.apt if not name.startswith("lib"))
-        lacking = [*made.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
+        lacking = [*plan.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
         if lacking:
             raise _packages(recipe, lacking)
         _require_space(recipe)
-    return made
+    return plan
 
 
-def is_there(recipe: Recipe, made: BuildPlan) -> bool:
-    found = installed(recipe)
-    return found is not None and found.version == made.source.version
+def is_there(recipe: Recipe, plan: BuildPlan) -> bool:
+    complete = installed(recipe)
+    return complete is not None and complete.version == plan.source.version
 
 
-def told(recipe: Recipe, made: BuildPlan) -> list[str]:
+def told(recipe: Recipe, plan: BuildPlan) -> list[str]:
     """What would be built, in words, a line each."""
     lines = [
-        f"{recipe.middleware}: {made.source.name} {made.source.version}, Debian's newest source "
+        f"{recipe.middleware}: {plan.source.name} {plan.source.version}, Debian's newest source "
         f"package ({RELEASE})"
     ]
-    lines += [f"  built first: {one.name} {one.version}: {why}" for one, why in made.build[:-1]]
-    if made.system:
-        used = ", ".join(f"{name} {version}" for name, version in made.system.items())
+    lines += [
+        f"  built first: {source.name} {source.version}: {why}" for source, why in plan.build[:-1]
+    ]
+    if plan.system:
+        used = ", ".join(f"{name} {version}" for name, version in plan.system.items())
         lines.append(f"  of the system: {used}")
-    if is_there(recipe, made):
-        return [*lines, f"  it is there: {prefix_of(recipe, made.source.version)}"]
+    if is_there(recipe, plan):
+        return [*lines, f"  it is there: {prefix_of(recipe, plan.source.version)}"]
     return [*lines, f"  {cost(recipe)}"]
 
 
-def build(recipe: Recipe, made: BuildPlan, announce: Callable[[str], None]) -> Built:
+def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> Built:
     """Gets the sources, compiles and installs them; the compilers' progress goes to the terminal.
     Raises UserError where they cannot be got."""
-    version = made.source.version
+    version = plan.source.version
     name = f"{recipe.middleware} {version}"
-    if is_there(recipe, made):
+    if is_there(recipe, plan):
         return Built(name, None)
     prefix, work = prefix_of(recipe, version), home_of(recipe) / "work"
     for rest in (work, prefix):
         shutil.rmtree(rest, ignore_errors=True)
-    trees = [_archive(recipe).get(source, work) for source, _ in made.build]
-    for number, ((source, _), tree) in enumerate(zip(made.build, trees, strict=True), start=1):
+    trees = [_archive(recipe).get(source, work) for source, _ in plan.build]
+    for number, ((source, _), tree) in enumerate(zip(plan.build, trees, strict=True), start=1):
         last = number == len(trees)
-        left = f"; about {minutes(_newest(recipe)):.0f} min" if last else ""
-        announce(f"[{number}/{len(trees)}] {source.name} {source.version}{left}")
+        duration = f"; about {minutes(_newest(recipe)):.0f} min" if last else ""
+        announce(f"[{number}/{len(trees)}] {source.name} {source.version}{duration}")
         problem = _compile(tree, prefix, _newest(recipe).cmake if last else ())
         if problem:
             return Built(name, f"{source.name}: {problem}")
-    _finish(made, prefix)
+    _finish(plan, prefix)
     shutil.rmtree(work)
     return Built(name, None)
 
@@ -222,19 +224,19 @@ def flags(tree: Path) -> dict[str, str]:
     """The compilers' variables as Debian's own build of that tree has them, without what is for
     debuggers alone, which takes ten times the disk."""
     rules = (tree / "debian" / "rules").read_text(encoding="utf-8", errors="replace")
-    asked = {name: value.strip() for name, value in _EXPORT.findall(rules)}
+    environment_of_rules = {name: value.strip() for name, value in _EXPORT.findall(rules)}
     names = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
-    asked |= {f"DEB_{name}_STRIP": "-g" for name in names[:2]}
-    environment = {**os.environ, **asked}
-    found = {
+    environment_of_rules |= {f"DEB_{name}_STRIP": "-g" for name in names[:2]}
+    environment = {**os.environ, **environment_of_rules}
+    values = {
         name: subprocess.run(
             ["dpkg-buildflags", "--get", name], cwd=tree, env=environment, capture_output=True,
             text=True, check=True,
         ).stdout.strip()
         for name in names
     }  # fmt: skip
-    cpp = found.pop("CPPFLAGS")  # CMake knows no such variable
-    return found | {name: f"{found[name]} {cpp}".strip() for name in names[:2]}
+    cpp = values.pop("CPPFLAGS")  # CMake knows no such variable
+    return values | {name: f"{values[name]} {cpp}".strip() for name in names[:2]}
 
 
 def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None:
@@ -253,24 +255,24 @@ def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None
     return None
 
 
-def _finish(made: BuildPlan, prefix: Path) -> None:
+def _finish(plan: BuildPlan, prefix: Path) -> None:
     """Says what it was built from; with that it is complete."""
     origin = prefix / ORIGIN
     origin.parent.mkdir(parents=True, exist_ok=True)
-    lines = [f"Debian {made.source.version} of {RELEASE}, built here"]
-    lines += [f"{one.name} {one.version}" for one, _ in made.build[:-1]]
+    lines = [f"Debian {plan.source.version} of {RELEASE}, built here"]
+    lines += [f"{source.name} {source.version}" for source, _ in plan.build[:-1]]
     origin.write_text("\n".join(lines) + "\n")
 
 
 def _require_space(recipe: Recipe) -> None:
-    home, wanted = home_of(recipe), _newest(recipe).gigabytes
+    home, needed_gb = home_of(recipe), _newest(recipe).gigabytes
     home.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home).free / 1e9
-    if free < wanted:
+    if free < needed_gb:
         raise UserError(
             f"there is not enough space to build {recipe.middleware}'s newest version",
             where=str(home),
-            expected=f"{wanted:g} GB free meanwhile",
+            expected=f"{needed_gb:g} GB free meanwhile",
             actual=f"{free:.1f} GB",
             fix="make some, or let XDG_CACHE_HOME name a directory that has it",
         )
@@ -329,9 +331,9 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
 
 def numbers(version: str) -> tuple[int, ...]:
     """The parts of `2.9.1`, as far as they are numbers."""
-    found: list[int] = []
+    parts: list[int] = []
     for part in version.split("."):
         if not part.isdigit():
             break
-        found.append(int(part))
-    return tuple(found)
+        parts.append(int(part))
+    return tuple(parts)
