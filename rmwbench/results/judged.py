@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
-from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons
+from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import unit
+from rmwbench.analysis.metrics.topic_metrics import Topic as JudgedTopic
+from rmwbench.analysis.metrics.topic_metrics import judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -88,7 +89,8 @@ def judged(
     refuse_imported(bundle)
     small = SmallTables(bundle)
     plan, lines, cells = _asked(bundle, selection)
-    measured = _measured(bundle, small, lines, cells, {} if known is None else known)
+    apart = readers_apart(bundle, small)
+    measured = _measured(bundle, small, lines, cells, {} if known is None else known, apart)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
     rules = rules_of(bundle.campaign.machine.aa_floor, _minutes_per_block(plan, lines, campaign))
     workloads = comparisons(plan.comparisons, cells)
@@ -120,18 +122,32 @@ def judged(
     )
 
 
+def readers_apart(bundle: Bundle, small: SmallTables) -> list[JudgedTopic]:
+    """The readers that some cell of the campaign judges by themselves: they are put beside
+    themselves where they are alike, as without the thin link or the slow neighbour."""
+    definitions = {row["cell"]: loads(row["definition"]) for row in bundle.rows("cells")}
+    first = {x.cell: x.trial for x in reversed(bundle.trials()) if x.status == "done"}
+    found = (
+        topic
+        for cell, trial in first.items()
+        for topic in judged_topics(small.endpoints[trial], definitions[cell])
+    )
+    return list({one.name: one for one in found if one.readers is not None}.values())
+
+
 def _measured(
     bundle: Bundle,
     small: SmallTables,
     lines: Sequence[TrialLine],
     cells: Sequence[Mapping[str, Any]],
     known: MutableMapping[int, MeasuredTrial],
+    apart: Sequence[JudgedTopic],
 ) -> dict[int, list[MeasuredTrial]]:
     """Cell -> its done trials, measured; `known` as in `judged`."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
     done = [x for x in lines if x.status == "done" and x.cell in measured]
     for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
-        known[evidence.trial] = measure_trial(evidence)
+        known[evidence.trial] = measure_trial(evidence, apart)
     for line in done:
         measured[line.cell].append(known[line.trial])
     return measured

@@ -3,13 +3,17 @@ that were recorded."""
 
 import pytest
 
+from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.answer.level_sentences import sentence
-from tests.reports.recorded import along, answer, workload
+from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.selection import select
+from tests.reports.recorded import along, answer, bundle, workload
 
 P50 = "response_latency_p50"
+SEGMENT = Symptom.SEGMENT_TOO_SMALL
 
 
 def fact(name, called):
@@ -66,6 +70,12 @@ def test_five_readers_all_delivered_and_all_decided():
     assert all(facts.own_failures(arm) == 0 and arm.value("loss") == 0 for arm in found.arms)
 
 
+def test_a_segment_of_the_librarys_own_size_is_not_of_zero_bytes():
+    """So Fast DDS writes what its own choice is, with the transport set to shared memory."""
+    (found,) = [one for one in answer("five-readers").advice if one.symptom is SEGMENT]
+    assert {seen.arm: seen.amounts["segment_bytes"] for seen in found.seen} == {"shm": 524_288}
+
+
 def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
     found = workload("thin-viewer", "image [network=thin]")
     assert {topic.topic: topic.judged for topic in found.topics} == {
@@ -79,7 +89,19 @@ def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
     nobody, best = headline(found).facts[:2]
     assert isinstance(nobody, facts.NoneCarries) and nobody.where == "for viewer"
     assert best == facts.Equal(("cyclonedds",), (), ())
-    assert along("thin-viewer", "fastdds", "planner").step(P50, "thin", "good").verdict == "better"
+    # The planner beside itself: both readers together have 6.02 ms over the good link.
+    planner = along("thin-viewer", "fastdds", "planner")
+    assert planner.values[P50][0].value == pytest.approx(5.74e6, rel=0.01)
+    assert planner.step(P50, "thin", "good").verdict == "undecided"
+    assert planner.step(P50, "thin", "good").effect.value == pytest.approx(0.935, abs=0.001)
+
+
+def test_compare_puts_a_reader_beside_itself(tmp_path):
+    """Where it is one of two that are alike, over the good link, it is not both of them."""
+    directory = bundle("thin-viewer", tmp_path / "c")
+    good, thin = (f"{directory}:arm=fastdds,network={level}" for level in ("good", "thin"))
+    rows = {r.topic: r.a.value for r in compare(select(good), select(thin)).rows if r.metric == P50}
+    assert rows == pytest.approx({"planner": 5.78e6, "viewer": 5.94e6}, rel=0.01)
 
 
 def test_the_slow_logger_has_a_row_of_its_own_and_harms_nobody():

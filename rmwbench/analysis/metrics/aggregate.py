@@ -55,6 +55,9 @@ class MeasuredTrial:
     """Topic -> the same trial measured of that topic alone; empty where all topics are alike
     (`topics.judged_topics`).
     """
+    readers: "dict[str, MeasuredTrial]" = field(default_factory=dict)
+    """Readers that another cell judges by themselves, since they differ there, and that are alike
+    here -> the same trial measured of them alone."""
 
     def take(self, found: Measures) -> None:
         """What was measured of it."""

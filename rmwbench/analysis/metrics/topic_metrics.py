@@ -156,6 +156,26 @@ def _parts(
         )
 
 
+def same_readers(
+    topic: Topic, endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING
+) -> frozenset[int]:
+    """In a trial whose readers of that topic are alike: the endpoints of those that `topic`, of
+    another cell, has apart, and of who writes to them. Empty where they are not here, or are all
+    that are here."""
+    rows = in_focus(endpoints, definition)
+    here = {r["topic"] for r in rows}
+    # A workload's one topic is called after it, and so has another name in another workload.
+    members = here & {*topic.members} or (here if len(here) == 1 else set())
+    of_topic = [r for r in rows if r["topic"] in members]
+    every = [r for r in of_topic if r["kind"] == "subscription"]
+    own = [r for r in every if r["node"] in topic.nodes]
+    if {r["node"] for r in own} != {*topic.nodes} or len(own) == len(every):
+        return frozenset()
+    heard = {r["topic"] for r in own}
+    writing = [r for r in of_topic if r["kind"] in _SENDS and r["topic"] in heard]
+    return frozenset(r["endpoint"] for r in (*writing, *own))
+
+
 def _names(groups: Iterable[Sequence[str]]) -> list[str]:
     """What each of these is called: its one name, `scan_*`, or all where two would be called the
     same."""

@@ -3,7 +3,7 @@ they are done: both come through here, so that they cannot disagree.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -21,7 +21,7 @@ from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, ne
 from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
-from rmwbench.analysis.metrics.topic_metrics import judged_topics
+from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import heard_by
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
@@ -36,11 +36,12 @@ LEFTOVERS = "leftovers"
 NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
-def measure_trial(evidence: Evidence) -> MeasuredTrial:
-    """All metrics of one done trial. Raises UserError where its records contradict the format."""
+def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTrial:
+    """All metrics of one done trial. `apart`: readers that other cells judge by themselves, which are
+    measured so here, too. Raises UserError where its records contradict the format."""
     context = Context.of(evidence)
     try:
-        records = _Records.of(context)
+        records = _Records.of(context, apart)
     except ValueError as error:
         raise UserError(
             f"the records of trial {evidence.trial} contradict the record format: {error}",
@@ -62,19 +63,21 @@ def measure_trial(evidence: Evidence) -> MeasuredTrial:
 @dataclass(frozen=True, kw_only=True)
 class _Records:
     """What a trial's records say. `whole`: of all endpoints, where `messages` are of some; `topics`:
-    of each that is judged apart; `no_shares`: why `layers` have no shares, should they have none.
+    of each that is judged apart; `readers`: of those that only another cell judges so; `no_shares`:
+    why `layers` have no shares, should they have none.
     """
 
     messages: Messages
     whole: Messages
     topics: Mapping[str, tuple[list[EndpointRow], Messages]]
+    readers: Mapping[str, tuple[list[EndpointRow], Messages]]
     network: NetworkMetrics
     chains: Chains
     layers: chain_layers.Layers | None
     no_shares: str
 
     @classmethod
-    def of(cls, context: Context) -> "_Records":
+    def of(cls, context: Context, apart: Sequence[Topic]) -> "_Records":
         """ValueError where they contradict the format."""
         columns, window = context.evidence.records, context.window
 
@@ -83,6 +86,16 @@ class _Records:
                 columns, endpoints, window, context.lives, context.endpoints, context.stuck
             )
 
+        def of_each(
+            parts: Iterable[tuple[str, frozenset[int]]],
+        ) -> dict[str, tuple[list[EndpointRow], Messages]]:
+            each = {n: [e for e in context.judged if e.endpoint in found] for n, found in parts}
+            return {name: (own, measured(own)) for name, own in each.items() if own}
+
+        rows, definition = context.evidence.endpoints, context.definition
+        topics = judged_topics(rows, definition)
+        called = {topic.name for topic in topics}
+        alike = [one for one in apart if one.name not in called]
         messages = measured(context.judged)
         chains = measure_chains(
             columns, context.evidence.endpoints, window, context.lives, context.focus
@@ -94,11 +107,8 @@ class _Records:
             whole=measure(columns, context.endpoints, window, context.lives)
             if context.focus
             else messages,
-            topics={
-                topic.name: (own, measured(own))
-                for topic in judged_topics(context.evidence.endpoints, context.definition)
-                for own in [[e for e in context.judged if e.endpoint in topic.endpoints]]
-            },
+            topics=of_each((topic.name, topic.endpoints) for topic in topics),
+            readers=of_each((one.name, same_readers(one, rows, definition)) for one in alike),
             network=network(context),
             chains=chains,
             layers=layers,
@@ -115,6 +125,13 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
     messages.samples["endpoint_match"] = make_sample(
         [discovery.endpoint_matches_ns(context.before)]
     )
+
+    def of_part(own: Sequence[EndpointRow], measured: Messages) -> MeasuredTrial:
+        bounds = clock_bounds(context.clocks, own, window)
+        return MeasuredTrial(
+            evidence.trial, evidence.block, measured, window_ns, clock_bounds=bounds
+        )
+
     trial = MeasuredTrial(
         evidence.trial,
         evidence.block,
@@ -126,16 +143,8 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
         layers=layers,
         clock_bounds=clock_bounds(context.clocks, context.endpoints, window)
         | chain_bounds(context.clocks, chains, window),
-        topics={
-            name: MeasuredTrial(
-                evidence.trial,
-                evidence.block,
-                of_topic,
-                window_ns,
-                clock_bounds=clock_bounds(context.clocks, own, window),
-            )
-            for name, (own, of_topic) in records.topics.items()
-        },
+        topics={name: of_part(*found) for name, found in records.topics.items()},
+        readers={name: of_part(*found) for name, found in records.readers.items()},
     )
     trial.values |= history(evidence.records, context.endpoints, context.lives)
     trial.values |= chains.values

@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.glossary import (
     Use,
     names_for,
 )
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
+from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
@@ -50,6 +50,7 @@ from rmwbench.results.compare.compare_model import (
 )
 from rmwbench.results.compare.environment import definition_differences, environment
 from rmwbench.results.compare.match import Match, Unmatched, match, name
+from rmwbench.results.judged import readers_apart
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence
@@ -332,11 +333,13 @@ def _widest(entry: glossary.Metric, trials: Sequence[MeasuredTrial]) -> float:
 def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half, _Half]:
     """Measures the cells that are compared; one campaign is read once."""
     wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
+    found = (readers_apart(side.bundle, SmallTables(side.bundle)) for side in (a, b))
+    apart = list({one.name: one for of_side in found for one in of_side}.values())
     if a.bundle.directory.resolve() == b.bundle.directory.resolve():
-        arms = _measured(a.bundle, wanted[0] | wanted[1])
+        arms = _measured(a.bundle, wanted[0] | wanted[1], apart)
         measured = [arms, arms]
     else:
-        measured = [_measured(s.bundle, w) for s, w in ((a, wanted[0]), (b, wanted[1]))]
+        measured = [_measured(s.bundle, w, apart) for s, w in ((a, wanted[0]), (b, wanted[1]))]
 
     def half(n: int, side: Selection) -> _Half:
         lines = [line for line in side.bundle.trials() if line.cell in wanted[n]]
@@ -345,7 +348,7 @@ def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half
     return half(0, a), half(1, b)
 
 
-def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
+def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[int, ArmReport]:
     """Cell -> its arm."""
     small = SmallTables(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
@@ -354,7 +357,7 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     trials: dict[int, list[MeasuredTrial]] = {c: [] for c in cells}
     done = [x for c in cells for x in lines[c] if x.status == "done"]
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
-        trials[evidence.cell].append(measure_trial(evidence))
+        trials[evidence.cell].append(measure_trial(evidence, apart))
     arms = {}
     for found in comparisons(bundle.planned_comparisons, bundle.rows("cells")):
         for cell in found.cells:

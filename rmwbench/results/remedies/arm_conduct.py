@@ -106,7 +106,7 @@ def _configured(arm: ArmReport, bundle: Bundle) -> tuple[float | None, float | N
     text = _in_force(arm, bundle)
     modes = arm.arm.get("modes") or {}
     segment: float | None = modes.get("shm_pool_bytes") or installed.segment_bytes
-    if found := _SEGMENT.search(text):
+    if (found := _SEGMENT.search(text)) and float(found[1]):  # 0: the library's own size
         segment = float(found[1])
     if {modes.get("transport"), arm.main_path} & {*NO_SEGMENT} or _SHARES_DATA.search(text):
         segment = None

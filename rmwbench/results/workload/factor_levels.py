@@ -109,7 +109,7 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
         names = dict.fromkeys(topic.name for arm in here for topic in arm.topics)
         for name in names:
             # A level with topics of its own lacks those that it has not.
-            if all(not arm.topics or name in {t.name for t in arm.topics} for arm in here):
+            if all(arm.has(name) for arm in here):
                 yield _Part(ladder, name, here, comparisons)
 
 

@@ -248,11 +248,17 @@ class ArmReport:
         return self.found.arm(self.name, self.cell, topic, self.lines)
 
     def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
-        """The trials, of that topic alone where one is named; of an arm whose topics and readers are
-        alike they are of each of these."""
-        if topic is None or not self.topics:
+        """The trials, of that topic or reader alone where one is named, also where its readers are
+        alike; of an arm whose topics are alike they are of each of these."""
+        if topic is None:
             return self.trials
-        return [t.topics[topic] for t in self.trials if topic in t.topics]
+        pooled = [] if self.topics else self.trials
+        apart = [t.topics.get(topic) or t.readers.get(topic) for t in self.trials]
+        return [t for t in apart if t is not None] or pooled
+
+    def has(self, topic: str) -> bool:
+        """Whether it has trials of that topic or reader."""
+        return bool(self.trials_in(topic))
 
     def fates_in(self, topic: str | None) -> Fates:
         """What became of the messages of its done trials, beside the trials that it lost."""
@@ -265,8 +271,8 @@ class ArmReport:
         return self.found.reliable.get(topic if self.topics else None, False)
 
     def _has(self, topic: Topic) -> bool:
-        """Whether it can be put beside that topic of another cell: it has one of this name, or one
-        number for all its readers, of whom these are some."""
+        """Whether it can be put beside that topic of another cell: it has one of this name, or these
+        are some of its readers, which are alike here."""
         if self.topics:
             return any(one.name == topic.name for one in self.topics)
         return topic.readers is not None and {*topic.members, *topic.nodes} <= {
