@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
 from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import Topic as JudgedTopic
-from rmwbench.analysis.metrics.topic_metrics import judged_topics, unit
+from rmwbench.analysis.metrics.topic_metrics import judged_topics, same_readers, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -143,10 +143,21 @@ def _measured(
     known: MutableMapping[int, MeasuredTrial],
     apart: Sequence[JudgedTopic],
 ) -> dict[int, list[MeasuredTrial]]:
-    """Cell -> its done trials, measured; `known` as in `judged`."""
+    """Cell -> its done trials, measured; `known` as in `judged`, without those that were measured
+    before a cell had readers apart that are theirs, too."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
+    definitions = {c["cell"]: loads(c["definition"]) for c in cells} if apart else {}
+
+    def is_known(line: TrialLine) -> bool:
+        found = known.get(line.trial)
+        return found is not None and not any(
+            same_readers(one, small.endpoints[line.trial], definitions[line.cell])
+            for one in apart
+            if one.name not in found.topics.keys() | found.readers.keys()
+        )
+
     done = [x for x in lines if x.status == "done" and x.cell in measured]
-    for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
+    for evidence in bundle.evidence([x for x in done if not is_known(x)], small):
         known[evidence.trial] = measure_trial(evidence, apart)
     for line in done:
         measured[line.cell].append(known[line.trial])

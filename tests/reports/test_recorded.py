@@ -5,10 +5,12 @@ import pytest
 
 from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.bundle import Bundle
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.answer.level_sentences import sentence
 from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.judged import judged
 from rmwbench.results.selection import select
 from tests.reports.recorded import along, answer, bundle, workload
 
@@ -94,6 +96,17 @@ def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
     assert planner.values[P50][0].value == pytest.approx(5.74e6, rel=0.01)
     assert planner.step(P50, "thin", "good").verdict == "undecided"
     assert planner.step(P50, "thin", "good").effect.value == pytest.approx(0.935, abs=0.001)
+
+
+def test_what_was_measured_before_a_reader_was_apart_is_measured_again(tmp_path):
+    """A look at a campaign that runs may see the good link's trials first."""
+    one = Bundle(bundle("thin-viewer", tmp_path / "c"))
+    known = {}
+    for number in (1, 2):
+        for found in judged(one, known=known).arms["image [network=good]"]:
+            assert all(t.readers.keys() == {"planner", "viewer"} for t in found.trials), number
+            for trial in found.trials:
+                known[trial.trial].readers.clear()
 
 
 def test_compare_puts_a_reader_beside_itself(tmp_path):

@@ -14,7 +14,11 @@ def test_a_look_is_the_ledgers_campaign_and_reads_each_trial_once(tmp_path, monk
     path = synthetic_bundle.write(tmp_path / "c", blocks=BLOCKS, arms=arms, workloads=("camera",))
     measured = []
     measure = judged.measure_trial
-    monkeypatch.setattr(judged, "measure_trial", lambda x: measured.append(x.trial) or measure(x))
+
+    def counted(found, *more):
+        return measured.append(found.trial) or measure(found, *more)
+
+    monkeypatch.setattr(judged, "measure_trial", counted)
     under_way = RunningCampaign(path)
     looks = [under_way.campaign(), under_way.campaign()]
     assert sorted(measured) == [line.trial for line in Bundle(path).trials("done")]
