@@ -231,6 +231,12 @@ def duration_s(plan: Plan, machines: int) -> float:
             return clock_s
 
 
+def most_s(plan: Plan, machines: int) -> float:
+    """As `duration_s`, of a campaign by the clock no more than its time."""
+    all_s = duration_s(plan, machines)
+    return all_s if plan.within_s is None else min(all_s, plan.within_s)
+
+
 def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, Any]:
     """`cluster` of docs/formats/plan.md. `useful_machines`: those beyond have nothing to do, since
     a block of a comparison is one machine's (or gang's, of `per_trial` machines) and a look waits
@@ -243,7 +249,8 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
             expected=f"{per_trial} or more",
             actual=str(machines),
         )
-    estimated_s = duration_s(_first_blocks(plan, _that_fit(plan)), gangs)
+    that_fit = _first_blocks(plan, _that_fit(plan))
+    estimated_s, all_s = most_s(that_fit, gangs), duration_s(that_fit, gangs)
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
     stretches = [
@@ -255,7 +262,7 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
         **({"machines_per_trial": per_trial} if per_trial > 1 else {}),
         "estimated_s": round(estimated_s, 3),
         "machine_hours": round(machines * estimated_s / 3600, 4),
-        "busy": round(plan.estimated_s / (gangs * estimated_s), 4) if estimated_s else None,
+        "busy": round(that_fit.blocks * plan.block_s / (gangs * all_s), 4) if all_s else None,
         "useful_machines": max(stretches) * per_trial,
     }
 

@@ -24,7 +24,7 @@ from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.cluster.batch_schedule import BegunBatch, Schedule, duration_s
+from rmwbench.cluster.batch_schedule import BegunBatch, Schedule, duration_s, most_s
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.errors import UserError
 
@@ -239,7 +239,7 @@ class PartSource:
         for name, reason in fleet.left_out:
             say(f"machine {escape(name)} is not used: {escape(reason)}")
         names = ", ".join(remote.name for remote in fleet.machines)
-        about = duration_text(duration_s(self.plan, len(fleet.runners)))
+        about = duration_text(most_s(self.plan, len(fleet.runners)))
         count = len(fleet.machines)
         say(f"{count} machine{'s' * (count != 1)}: {escape(names)}; at most about {about}")
         for runner in fleet.runners:

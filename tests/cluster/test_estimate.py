@@ -27,6 +27,17 @@ def test_machines_cost_as_long_as_they_are_held():
     ) and "beyond" not in time_text(found)
 
 
+@pytest.mark.parametrize(
+    ("budget_s", "machines", "most_s"), [(None, 1, 69.0), (None, 9, 69.0), (70.0, 1, 69.0)]
+)
+def test_a_campaign_by_the_clock_takes_no_longer_than_its_time(budget_s, machines, most_s):
+    """40 blocks would take 9 minutes on one machine; a budget of 70 s holds five."""
+    made = plan("{maximum: 40, minimum: 5, within_s: 60}", budget_s=budget_s)
+    found = time_document(made, machines)
+    assert found["estimated_s"] == pytest.approx(min(most_s, duration_s(made, machines)), abs=1e-3)
+    assert 0.5 < found["busy"] <= 1
+
+
 @pytest.mark.parametrize("machines", [1, 3, 7])
 @pytest.mark.parametrize("budget_s", [90.0, 200.0, 1000.0])
 def test_a_budget_of_the_cluster_is_kept_and_used(machines, budget_s):
