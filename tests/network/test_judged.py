@@ -15,7 +15,7 @@ from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.host import Configured
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
-from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, judged
+from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judged
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
@@ -141,6 +141,18 @@ def test_a_rate_is_measured_between_arrivals(mbps, findings):
     assert [one.void for one in found] == findings
     rate = next(row for row in rows if row["probe"] == "network.rate.robot.up")
     assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
+
+
+@pytest.mark.parametrize("way", ["both", "down"])
+def test_a_rate_behind_a_small_mtu_is_measured_by_frames_that_fit(way):
+    """A datagram of 1400 bytes is two frames of an MTU of 1420, and does not get down a link of it."""
+    spec = f"{{links: {{base: {{{way}: {{rate_mbps: 50, mtu_bytes: 1420}}}}}}}}"
+    flow = next(one for one in flows(links(spec)) if one.receiver == "base")
+    assert flow.burst and flow.burst_bytes == 1420 - 28
+    saw = seen(burst=flow.burst, burst_interval_ns=round(8e9 * (1420 + 14) / 50e6))
+    rows, found = results(spec, seen(), saw)
+    rate = next(row["value"] for row in rows if row["probe"] == "network.rate.base.down")
+    assert found == [] and rate == pytest.approx(50e6, rel=1e-3)
 
 
 def test_a_sender_that_is_not_faster_than_the_link_measures_nothing():

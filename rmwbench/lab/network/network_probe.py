@@ -33,10 +33,11 @@ FEWEST_AT_ONCE, MOST_TURNS, GAP_NS = 2, 10, 5_000_000
 FEW, MANY = 20, 300
 """Datagrams of a flow: without and with loss."""
 LONGEST_S, INTERVAL_NS = 0.4, 200_000
-BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
+LARGEST_BURST_BYTES, BURST_S, FEWEST, MOST = 1400, 0.06, 24, 400
 FASTEST_BPS = 500_000_000
 """A burst from Python is not faster; beyond it only the frame log tells the rate."""
-HEADERS_BYTES = 14 + 20 + 8
+IP_BYTES = 20 + 8
+HEADERS_BYTES = 14 + IP_BYTES
 SLOWEST_SENDING = 0.7
 """The share of the time that the burst takes to arrive: who sends more slowly measures itself."""
 RATE_FLAG, RATE_VOID = 0.15, 0.5
@@ -87,6 +88,18 @@ class ProbeFlow:
         return max(INTERVAL_NS, paced, 2_000_000 if self.shared else 0)
 
     @property
+    def burst_bytes(self) -> int:
+        """Of a large datagram: one frame in both directions, as what is larger than the MTU would be
+        two frames up and none down."""
+        mtus = [spec.mtu_bytes for spec in (self.up, self.down) if spec.mtu_bytes is not None]
+        return min([LARGEST_BURST_BYTES, *(mtu - IP_BYTES for mtu in mtus)])
+
+    @property
+    def burst_bits(self) -> int:
+        """Of the frame that it is in."""
+        return 8 * (self.burst_bytes + HEADERS_BYTES)
+
+    @property
     def burst(self) -> int:
         """Large datagrams back to back, as many as the queues hold; 0 where they would tell
         nothing."""
@@ -95,10 +108,9 @@ class ProbeFlow:
         policed = self.up.police or self.down.police
         if rate_bps is None or rate_bps > FASTEST_BPS or self.shared or varying or policed:
             return 0
-        bits = 8 * (BURST_BYTES + HEADERS_BYTES)
-        most = min(MOST, max(FEWEST, round(rate_bps * BURST_S / bits)))
+        most = min(MOST, max(FEWEST, round(rate_bps * BURST_S / self.burst_bits)))
         for spec in (self.up, self.down):
-            most = min([most, *_room(spec, bits)])
+            most = min([most, *_room(spec, self.burst_bits)])
         return most if most >= FEWEST else 0
 
     @property
@@ -127,9 +139,7 @@ class ProbeFlow:
 
     @property
     def duration_ns(self) -> int:
-        burst_ns = (
-            self.burst * 8e9 * (BURST_BYTES + HEADERS_BYTES) / self.rate_bps if self.rate_bps else 0
-        )
+        burst_ns = self.burst * 1e9 * self.burst_bits / self.rate_bps if self.rate_bps else 0
         return round(
             self.count * self.interval_ns + burst_ns + (self.delay_ns or 0) + 4 * self.jitter_ns
         )
@@ -183,7 +193,7 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
                 longest_ns,
                 after_end_ns,
             )
-            given += (flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
+            given += (flow.count, flow.interval_ns, flow.burst, flow.burst_bytes)
             given += (crew.hosts[flow.sender].clock_offset_ns,)
             programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
         crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
@@ -343,9 +353,9 @@ def _rate(
     numbers, elapsed_ns, sending_ns = between
     if elapsed_ns <= 0 or sending_ns > SLOWEST_SENDING * elapsed_ns:
         return None, None
-    bits = 8e9 * (BURST_BYTES + HEADERS_BYTES) / elapsed_ns
-    counted = (len(arrived) - 5 - first) * bits
-    numbered = numbers * bits
+    each_bps = 1e9 * flow.burst_bits / elapsed_ns
+    counted = (len(arrived) - 5 - first) * each_bps
+    numbered = numbers * each_bps
     meant = flow.rate_bps or 0
     rate = min(counted, numbered, key=lambda one: abs(one - meant))
     row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate)
