@@ -152,6 +152,15 @@ def test_roaming_is_an_outage_between_two_media():
     ]
 
 
+def test_who_roams_again_before_it_is_anywhere_is_away_since_the_first_time():
+    events = [
+        event(300, "network", text="roam ap2"),
+        event(320, "network", text="roam ap3"),
+        event(350, "network", text="roamed ap3"),
+    ]
+    assert outages(events, [], WINDOW) == [Outage("network", "robot", "roam ap3", 300, 350)]
+
+
 def test_recovered_is_the_first_new_message_and_not_a_repaired_one():
     taken = [5, 105, 205, None, 610, 615, None, 760, 805, 905]
     got = told([pair(taken)], [OUTAGE])

@@ -521,6 +521,21 @@ def test_counts_say_what_the_whole_log_would():
     assert not counts.without(["robot"]).entered.get(("robot", "data"))
 
 
+def test_counts_of_a_host_with_two_links_are_its_own_and_each_links():
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 150, {"direction": "down"}),
+        (1, "robot", "base", "delivered", "data", 90, {"direction": "down", "interface": "wlan0"}),
+    )
+    entered = {
+        ("robot", "data"): frame_log.Entered(1, 150),
+        ("robot wlan0", "data"): frame_log.Entered(1, 90),
+    }
+    counts = frame_log.FrameCounts(3, entered)
+    whole, told = wire_of(frames, (), WINDOW, 1, {}), wire_of_counts(counts, WINDOW, 1, {})
+    assert told.sent == whole.sent and told.sent["robot", "data"] == (2, 240)
+    assert told.entered == {("robot", "up"): 1, ("robot wlan0", "up"): 1}
+
+
 def test_a_link_with_a_rate_is_busy_for_what_it_sent():
     one = {"period": 1, "link": "robot", "way": "up", "sent_bytes": 500, "carried_bytes": 400}
     periods = {"edges_ns": [0, SECOND_NS], "entered": [], "ended": [], "crossed": [one]}

@@ -404,6 +404,26 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
     assert all(0.15e9 < one < 2.3e9 for one in late)
 
 
+def test_a_change_that_host_and_link_make_is_noted_once_and_when_the_host_has_done_it():
+    nic = "up: {rate_mbps: 20, bottleneck: nic}"
+    changes = (
+        "{at_s: 0, host: base, change: blackhole}, {at_s: 0, host: base, change: admin_down}, "
+    )
+    changes += f"{{at_s: 0.1, host: base, change: up}}, {{at_s: 0.1, host: robot, {nic}}}"
+    with Lab(links(f"{{links: {{robot: {{{nic}}}}}, changes: [{changes}]}}")) as lab:
+        begin_ns = time.monotonic_ns() + 50_000_000
+        lab.network.schedule(begin_ns, END_NS)
+        while time.monotonic_ns() < begin_ns + 150_000_000:
+            lab.network.apply_due(time.monotonic_ns())
+            lab.crew.turn(0.01)
+            lab.network.hear(lab.note)
+        lab.network.settle(lab.note)
+        by_host = [what for _, what, _ in lab.noted]
+        lab.end()
+    assert by_host[:2] == ["admin_down", "up"] and len(by_host) == 3  # and the new spec
+    assert [what for _, what, _ in lab.noted[3:]] == ["blackhole"]
+
+
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_new_address_is_reached_and_the_old_one_is_not(times):
     changes = [f"{{at_s: {k}, host: base, change: new_address}}" for k in reversed(range(times))]

@@ -163,7 +163,8 @@ class Emulation:
             elif by_link and isinstance(self._switch, Switch):
                 what = _told_to_link(change)
                 for_link.append(self._switch.wire_change(at_ns, change.host, what))
-                self._link_changes.append(change)
+                told_by_host = by_host and change.change != ROAM
+                self._link_changes.append(None if told_by_host else change)
         self._due.extend(sorted(due, key=lambda one: one.at_ns))
         if isinstance(self._switch, Switch):
             self._switch.schedule(for_link, (steady_ns, end_ns))

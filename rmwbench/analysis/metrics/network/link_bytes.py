@@ -22,9 +22,11 @@ from rmwbench.analysis.records.frames import (
     CLASSES,
     DELIVERED,
     NOT_LOST,
+    Entered,
     FrameCounts,
     Frames,
     Names,
+    host_of,
     network_of,
 )
 from rmwbench.analysis.stats.missing import Measures
@@ -138,11 +140,12 @@ def wire_of_counts(
     """The same from counts alone. How long a link with a rate was busy follows from the bytes that
     took time of it: a frame at the window's edge belongs to where it ended."""
     wire = Wire(payload_bytes=payload_bytes, window_ns=window.length_ns)
-    for host in dict.fromkeys(link for link, _ in counts.entered):
+    for port in dict.fromkeys(link for link, _ in counts.entered):
         for kind in CLASSES:
-            of = counts.entered.get((host, kind))
-            wire.sent[host, kind] = (of.frames, of.bytes) if of else (0, 0)
-            wire.entered[host, UP] = wire.entered.get((host, UP), 0) + (of.frames if of else 0)
+            of = counts.entered.get((port, kind), Entered())
+            frames, size = wire.sent.get((host_of(port), kind), (0, 0))
+            wire.sent[host_of(port), kind] = frames + of.frames, size + of.bytes
+            wire.entered[port, UP] = wire.entered.get((port, UP), 0) + of.frames
     for (port, way, verdict, kind, _), count in counts.ended.items():
         if way == DOWN and verdict != UNWANTED:
             wire.entered[port, DOWN] = wire.entered.get((port, DOWN), 0) + count

@@ -121,7 +121,8 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
         if what in DOWN:
             down.setdefault(who, (what, at))
         elif what.startswith(ROAM):
-            roaming[who] = what, at
+            # it is nowhere since the first one
+            roaming[who] = what, roaming.get(who, (what, at))[1]
         elif what.startswith(ROAMED) and who in roaming:
             yield Outage("network", who, *roaming.pop(who), at)
         elif what == "up" and who in down:
