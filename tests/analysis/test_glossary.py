@@ -73,6 +73,7 @@ def test_a_metric_says_what_is_better_where_it_belongs_and_why_it_may_be_absent(
     assert metric.fate is None or metric.kind == "fraction"
     assert not metric.counts or metric.kind == "fraction"
     assert not (metric.measure and metric.kind in ("quantile", "fraction"))
+    assert not (metric.measure and metric.complement), "counted twice"
 
 
 def test_names_are_unique_and_so_are_the_headings_of_a_table():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import latency
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
@@ -212,6 +212,7 @@ def test_a_share_that_is_one_minus_another_has_its_interval():
         delivered, rest = (aggregate(GLOSSARY[name], some) for name in ("delivery", "undelivered"))
         assert delivered.value == 1 - rest.value
         assert (delivered.low, delivered.high) == (1 - rest.high, 1 - rest.low)
+    assert [trial_value(GLOSSARY["delivery"], t) for t in trials] == [1, 1, 1, 1, 0.9]
     assert delivered.value == delivered.high == 1 and delivered.low < 0.99
 
 

@@ -163,6 +163,9 @@ def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
     """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles
     also where rule 5 forbids it).
     """
+    if entry.complement:
+        rest = trial_value(GLOSSARY[entry.complement], trial)
+        return None if rest is None else 1 - rest
     if entry.kind == "quantile":
         sample = trial.messages.samples.get(entry.source)
         return None if sample is None else sample.exact.get(entry.q)

@@ -541,9 +541,6 @@ METRICS: tuple[Metric, ...] = (
         failed=0.0,
         complement="undelivered",
         absent="no message was wanted from any reader",
-        measure=lambda m, _: (
-            1 - m.ledger.undelivered / m.ledger.wanted if m.ledger.wanted else None
-        ),
     ),
     # Where nothing is undelivered, the bound of the count holds for its longest run, too.
     _fate(
