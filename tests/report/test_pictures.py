@@ -9,7 +9,7 @@ import pytest
 from rmwbench.report.chart import charts, frame, style
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import Estimate, NoData
-from rmwbench.results.shown import WorkloadArm
+from rmwbench.results.shown import Ecdf, Levels, Series, Spectrum, WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -43,9 +43,116 @@ def test_what_is_absent_is_not_drawn_at_zero(shown):
     assert rows["cyclonedds untouched"]["label"] == "no data"
 
 
+def of_values(shown, *values):
+    """A workload of as many arms, with these times to match."""
+    arms = tuple(
+        replace(arm, metrics={} if value is None else {"match_time": made(value)})
+        for arm, value in zip(shown.workloads[0].arms, values, strict=False)
+    )
+    return replace(shown.workloads[0], arms=arms, primary_metric="match_time")
+
+
+def made(value, low=0.0):
+    return Estimate(unit="ns", value=value, low=low, high=1.2 * value, count=5, trials=5)
+
+
+def axes_of(spec):
+    """The scales and the axes in a specification."""
+    if isinstance(spec, dict):
+        for key, value in spec.items():
+            if key in ("scale", "axis") and value:
+                yield value
+            yield from axes_of(value)
+    elif isinstance(spec, list):
+        for one in spec:
+            yield from axes_of(one)
+
+
+def edge_of(spec):
+    """Where 0 stands on a logarithmic axis of the picture."""
+    (edge,) = {
+        axis["values"][0]
+        for axis in axes_of(spec)
+        if str(axis.get("labelExpr")).startswith(f"datum.value <= {axis.get('values', [0])[0]!r} ?")
+    }
+    assert {one["domain"][0] for one in axes_of(spec) if one.get("type") == "log"} >= {edge}
+    return edge
+
+
+def test_zero_stands_at_the_edge_of_a_logarithmic_axis_with_a_mark_of_its_own(shown):
+    workload = of_values(shown, 0.0, 2e3, None, 4e3)
+    spec = charts.comparison(workload)
+    zero, absent, *others = sorted(
+        spec["datasets"]["rows"], key=lambda row: (row["label"] != "0 ns", row["value"] or 0)
+    )
+    edge = edge_of(spec)
+    assert (zero["value"], zero["shape"], zero["label"]) == (edge, "square", "0 ns")
+    assert (absent["value"], absent["label"]) == (None, "no data")
+    assert [(row["value"], row["shape"]) for row in others] == [(2e3, "circle"), (4e3, "circle")]
+    assert 0 < edge < 2e3 and "Square" in caption(workload, "comparison")
+    positive = of_values(shown, 1e3, 2e3)
+    assert not [row for row in charts.comparison(positive)["datasets"]["rows"] if not row["low"]]
+    assert "Square" not in caption(positive, "comparison")
+
+
+def test_zero_everywhere_is_a_picture_and_no_value_is_none(shown):
+    rows = charts.comparison(of_values(shown, 0.0, 0.0))["datasets"]["rows"]
+    assert {row["shape"] for row in rows} == {"square"}
+    assert charts.comparison(of_values(shown, None, None)) is None
+
+
+@pytest.mark.parametrize("least", [0.0, -5e3])
+def test_no_curve_leaves_out_a_latency_of_zero(shown, least):
+    """As a clock of milliseconds makes them; between two clocks one may be below."""
+    workload = shown.workloads[0]
+    here = workload.charts.ecdf[0].arm
+    drawn = replace(
+        workload.charts,
+        ecdf=(Ecdf(arm=here, latency_ns=(least, 1e6, 2e6), fraction=(0.5, 0.7, 1.0)),),
+        spectrum=(Spectrum(arm=here, latency_ns=(least, 1e6, 2e6), quantile=(0.5, 0.7, 0.9)),),
+        series=(Series(arm=here, trial=1, time_s=(0.0, 1.0), latency_ns=(least, 1e6)),),
+    )
+    for draw, key in ((charts.ecdf, "latency"), (charts.spectrum, "latency"), (charts.series, "y")):
+        spec = draw(replace(workload, charts=drawn))
+        points = spec["datasets"]["points"]
+        assert min(row[key] for row in points) == edge_of(spec), draw
+        assert f"'{'0' if least == 0 else '≤ 0'}'" in json.dumps(spec, ensure_ascii=False)
+
+
+def test_along_a_factor_zero_never_and_no_data_are_three_things():
+    """The line ends where a level has no value."""
+    one = typed(
+        Levels,
+        {
+            "arm": "a",
+            "factor": "rate_hz",
+            "levels": [1, 2, 3, 4, 5],
+            "primary_metric": "match_time",
+            "values": {
+                "match_time": [
+                    {"unit": "ns", "value": 0.0},
+                    {"unit": "ns", "value": 2e6},
+                    {"unit": "ns", "value": float("inf")},
+                    {"unit": "ns", "no_data": "nobody looked"},
+                    {"unit": "ns", "at_least": 3e6},
+                ]
+            },
+        },
+    )
+    spec = charts.along([one], {}, "time to match")
+    rows = spec["datasets"]["rows"]
+    assert [row["state"] for row in rows] == ["measured", "measured", "never", "absent", "bound"]
+    assert [row["value"] for row in rows] == [edge_of(spec), 2e6, None, None, 3e6]
+    assert [row["shape"] for row in rows if row["value"]] == ["square", "circle", "triangle-up"]
+    own = [
+        layer["data"]["values"][0]["shown"] for layer in spec["layer"] if "values" in layer["data"]
+    ]
+    assert own == ["never arrived", "no data"]
+
+
 @pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
 def test_ticks_are_few_and_inside(domain):
-    ticks = frame.ticks_of(domain, 9, 0.0)
+    ticks = frame.ticks_of(*domain, 9, 0.0)
     assert 1 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
 

@@ -7,7 +7,7 @@ upright with its interval as a band. A level whose queue grows has no latency, s
 the top edge.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any
 
@@ -33,9 +33,12 @@ _HEIGHT = 360
 
 
 def figures(found: Searched) -> list[Picture]:
-    """The figures in reading order; one without data has no specification."""
+    """The figures in reading order; one without data has no specification, as has the loss where
+    nothing was lost, which says so."""
     search = found.search
     tail = _percentile(search.curve[1])
+    lost = frame.drawn(loss, found)
+    share = "Share of the messages sent that were lost."
     what = f"up to which {search.title} the limit holds"
 
     return [
@@ -60,9 +63,9 @@ def figures(found: Searched) -> list[Picture]:
         Picture(
             "loss",
             f"Loss against {search.title}",
-            "Share of the messages sent that were lost.",
+            share if lost["spec"] else _none_lost(found),
             wide=True,
-            **frame.drawn(loss, found),
+            **lost,
         ),
     ]
 
@@ -94,13 +97,14 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
             }
         )
     rows.sort(key=lambda row: -(row["value"] or 0))
-    domain = frame.domain_of([row[key] for row in rows for key in ("value", "low", "high")])
-    if domain is None:
+    ends = [row[key] for row in rows for key in ("low", "high")]
+    extent = frame.log_range([row["value"] for row in rows], ends)
+    if extent is None:
         return None
     for row in rows:
         if row["bracketed"]:
-            _close(row, domain)
-    x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
+            _close(row, extent)
+    x = _level_axis(extent, search, f"holds up to ({search.title}, log axis)")
     layers = dots(x("low:Q"), x("value:Q"), frame.by_arm(rows, narrow), narrow)
     height = frame.rows_height(rows, narrow)
     return frame.finish(alt.layer(*layers), height=height, rows=rows)
@@ -115,20 +119,20 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     above = [row for arm in found.arms for row in _without_latency(arm, search)]
     marks = [_upright(arm, search) for arm in found.arms if arm.capacity.state == "bracketed"]
     knees = [row for arm in found.arms if (row := _knee(arm, search)) is not None]
-    domain = frame.domain_of([p["value"] for p in points] + limits)
-    across = frame.domain_of(
-        [p["level"] for p in [*points, *above]]
-        + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
+    extent = frame.log_range([p["value"] for p in points], limits)
+    across = frame.log_range(
+        [p["level"] for p in [*points, *above]],
+        [m[k] for m in marks for k in ("value", "low", "high")],
     )
-    if domain is None or across is None or not points:
+    if extent is None or across is None or not points:
         return None
     for mark in marks:
         _close(mark, across)
-    domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
-    _clip(points, domain)
+    extent = extent.with_room()
+    extent.put(points, "value", "low", "high")
     x = _level_axis(across, search, f"{search.title} (log axis)")
-    heights = frame.log_scale(domain)
-    y = alt.Y("value:Q", scale=heights, axis=frame.log_axis(domain, "response latency (log axis)"))
+    heights = extent.scale()
+    y = alt.Y("value:Q", scale=heights, axis=extent.axis("response latency (log axis)"))
     colour, dash = frame.strokes(arms, 2 if narrow else 4)
     base = alt.Chart(frame.POINTS)
     medians, tails = (
@@ -155,14 +159,6 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
         *_marks(knees, above, x, y, colour),
     ]
     return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
-
-
-def _clip(points: Sequence[dict[str, Any]], domain: Sequence[float]) -> None:
-    """Intervals end where the picture does."""
-    for point in points:
-        if point["high"] is not None:
-            point["high"] = min(point["high"], domain[1])
-            point["low"] = max(point["low"], domain[0])
 
 
 def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
@@ -266,6 +262,15 @@ def _marks(
         )
 
 
+def _none_lost(found: Searched) -> str:
+    """Beside no picture of what was lost."""
+    known = [level.metrics["loss"] for arm in found.arms for level in arm.levels]
+    if all(fmt.finite(one.value) is None for one in known):
+        return "No data."
+    messages = fmt.significant_count(sum(one.count or 0 for one in known))
+    return f"None of the {messages} messages sent was lost at any level."
+
+
 def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
     search = found.search
@@ -277,7 +282,7 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
                 shown = fmt.metric(level.metrics["loss"])
                 point = {"arm": arm.arm, "level": level.level, "value": value}
                 points.append(point | {"shown": shown.full, "basis": shown.basis})
-    across = frame.domain_of([p["level"] for p in points])
+    across = frame.log_range(p["level"] for p in points)
     if across is None or not any(p["value"] for p in points):
         return None
     colour, dash = frame.strokes(looks(found.arms), 2 if narrow else 4)
@@ -302,20 +307,16 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     return frame.finish(alt.layer(*layers), height=170, points=points)
 
 
-def _close(interval: dict[str, Any], domain: list[float]) -> None:
+def _close(interval: dict[str, Any], extent: frame.LogRange) -> None:
     """An end that is open (0, or none) runs off the picture, it does not vanish."""
-    interval["low"] = interval["low"] or domain[0]
-    interval["high"] = interval["high"] or domain[1]
+    interval["low"] = interval["low"] or extent.low
+    interval["high"] = interval["high"] or extent.high
 
 
-def _level_axis(domain: list[float], search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
+def _level_axis(extent: frame.LogRange, search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
     """field -> the x of a level, on one log axis with the axis's unit."""
-    axis = frame.axis(
-        values=frame.ticks_of(domain, 9, 0.0),
-        labelExpr=frame.unit_label(_SCALES[search.unit]),
-        title=title,
-    )
-    scale = frame.log_scale(domain)
+    axis = extent.axis(title, label=frame.unit_label(_SCALES[search.unit]))
+    scale = extent.scale()
     return lambda field: alt.X(field, scale=scale, axis=axis)
 
 

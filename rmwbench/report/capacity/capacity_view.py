@@ -65,7 +65,7 @@ def view(found: Searched, *, draw: bool = False) -> View:
     if draw:
         from rmwbench.report.capacity.capacity_charts import figures
 
-        pictures = [one for one in figures(found) if one.spec is not None]
+        pictures = [one for one in figures(found) if one.spec is not None or one.key == "loss"]
     search, campaign = found.search, found.campaign
     said = [_said(found, "conclude"), _said(found, "caution")]
     answer: list[Block] = [

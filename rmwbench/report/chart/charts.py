@@ -5,8 +5,9 @@ Vega-Lite has no layout for them. None of a chart that has no data.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from math import exp, inf, isfinite, log
+from math import exp, inf, log
 from typing import Any
 
 import altair as alt
@@ -59,24 +60,26 @@ def comparison(
     rows.sort(
         key=lambda row: (not row["floor"], inf if row["value"] is None else cost(row["value"]))
     )
-    domain = frame.domain_of([row[key] for row in rows for key in ("value", "low", "high")])
-    if domain is None:
+    ends = [row[key] for row in rows for key in ("low", "high")]
+    extent = frame.log_range([row["value"] for row in rows], ends)
+    if extent is None:
         return None
+    floors = [row["value"] for row in rows if row["floor"] and row["value"]]
     for row in rows:  # an interval without upper end runs off the picture, it does not vanish
         if row["endless"]:
-            row["high"] = domain[1]
-    scale = frame.log_scale(domain)
+            row["high"] = extent.high
+    extent.put(rows, "value", "low", "high")
+    scale = extent.scale()
     y = frame.by_arm(rows, narrow)
-    axis = frame.log_axis(domain, f"{title} (log axis)", label=label)
+    axis = extent.axis(f"{title} (log axis)", label=label)
     layers = dots(
         alt.X("low:Q", scale=scale, axis=axis),
         alt.X("value:Q", scale=scale, axis=None),
         y,
         narrow,
     )
-    bound = min((row["value"] for row in rows if row["floor"] and row["value"]), default=None)
-    if bound is not None:
-        layers.insert(0, _floor_line(bound, domain, scale))
+    if floors:
+        layers.insert(0, _floor_line(min(floors), extent.ends, scale))
     return frame.finish(
         alt.layer(*layers).resolve_axis(x="independent"),
         height=frame.rows_height(rows, narrow),
@@ -110,12 +113,11 @@ def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
     """Share of messages that arrived within a time; a curve that stays below 100 % misses the
     rest."""
     curves = _curves(part, ((one.arm, one.latency_ns, one.fraction) for one in part.charts.ecdf))
-    domain = frame.domain_of([point["latency"] for curve in curves for point in curve["points"]])
-    if domain is None:
+    if (extent := _extent(curves)) is None:
         return None
     points = _long(curves, lambda p: {"latency": p["latency"], "share": p["other"]})
     # Labels sit on their curves at staggered heights, the faster half to the left, so that none
-    # hides another label and the outermost have the free side of the picture.
+    # hides another label and the outermost have the free side of the picture. Left of 0 is nothing.
     ordered = sorted(curves, key=lambda curve: _at(curve["points"], 0.5))
     labels = []
     for place, curve in enumerate(ordered):
@@ -125,17 +127,13 @@ def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
                 "arm": curve["arm"],
                 "latency": _at(curve["points"], share),
                 "share": share,
-                "left": place < len(ordered) / 2,
+                "left": not extent.zero and place < len(ordered) / 2,
                 "colour": curve["look"].colour,
             }
         )
     if not narrow:
-        domain = _with_room(domain, labels)
-    x = alt.X(
-        "latency:Q",
-        scale=frame.log_scale(domain),
-        axis=frame.log_axis(domain, "arrived within (log axis)"),
-    )
+        extent = _with_room(extent, labels)
+    x = alt.X("latency:Q", scale=extent.scale(), axis=extent.axis("arrived within (log axis)"))
     y = alt.Y(
         "share:Q",
         scale=alt.Scale(domain=[0, 1]),
@@ -164,8 +162,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
             p | {"rarity": 1 / (1 - p["other"])} for p in curve["points"] if p["other"] < 1
         ]
     curves = [curve for curve in curves if curve["points"]]
-    domain = frame.domain_of([point["latency"] for curve in curves for point in curve["points"]])
-    if domain is None:
+    if (extent := _extent(curves)) is None:
         return None
     never = _never(curves, part)
     rarities = [point["rarity"] for curve in curves for point in curve["points"]]
@@ -180,11 +177,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
             labelExpr="format(100 - 100 / datum.value, '.6~g') + ' %'",
         ),
     )
-    y = alt.Y(
-        "latency:Q",
-        scale=frame.log_scale(domain),
-        axis=frame.log_axis(domain, f"{title} (log axis)"),
-    )
+    y = alt.Y("latency:Q", scale=extent.scale(), axis=extent.axis(f"{title} (log axis)"))
     layers: list[alt.Chart] = [_lines(curves, x, y, "rarity:Q", narrow)]
     if never:  # Vega warns of a layer without a row, and the page is to be quiet
         upright = alt.Chart(alt.NamedData(name="never"))
@@ -199,7 +192,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
     datasets = {"points": points} | ({"never": never} if never else {})
     if narrow:
         return frame.finish(alt.layer(*layers), height=_LINE_HEIGHT, **datasets)
-    layers += _names_at_ends(curves, domain, x, y)
+    layers += _names_at_ends(curves, extent.ends, x, y)
     return frame.finish(alt.layer(*layers), height=_LINE_HEIGHT, **datasets)
 
 
@@ -265,17 +258,17 @@ def series(part: Part) -> Spec | None:
         colours.append(arms[one.arm].colour)
         messages = zip(one.time_s, map(fmt.finite, one.latency_ns), strict=True)
         panel = len(names) - 1
-        values += [{"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in messages]
-    domain = frame.domain_of([value["y"] for value in values])
-    if domain is None:
+        values += [
+            {"n": panel, "t": t, "y": None if ns is None else float(f"{ns:.4g}")}
+            for t, ns in messages
+        ]
+    extent = frame.log_range([value["y"] for value in values])
+    if extent is None:
         return None
+    extent.put(values, "y")
     few = max(len(one.latency_ns) for one in listed) < 100
     x = alt.X("t:Q", axis=frame.axis(title="time in the trial, s", tickCount=5))
-    y = alt.Y(
-        "y:Q",
-        scale=frame.log_scale(domain),
-        axis=frame.log_axis(domain, None, most=4, apart=0.3),
-    )
+    y = alt.Y("y:Q", scale=extent.scale(), axis=extent.axis(None, most=4, apart=0.3))
     arrived = (
         alt.Chart()
         .transform_filter("datum.y != null")
@@ -500,23 +493,32 @@ def up(workload: WorkloadAnswer) -> Spec | None:
 
 def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -> Spec | None:
     """`found`: of one factor, each with the same levels. None where fewer than two levels of any
-    have a value."""
-    rows = [row for number, one in enumerate(found) for row in _levels(number, one, looks)]
-    values = [row[key] for row in rows for key in ("value", "low", "high")]
-    domain = frame.domain_of(values)
-    if domain is None or len({row["level"] for row in rows}) < 2:
+    have a value. A line ends where a level has none: where messages never arrived a cross at the
+    top edge says so, and `no data` at the foot where there is none."""
+    every = [row for number, one in enumerate(found) for row in _levels(number, one, looks)]
+    rows = [row for row in every if row["value"] is not None]
+    ends = [row[key] for row in rows for key in ("low", "high")]
+    extent = frame.log_range([row["value"] for row in rows], ends)
+    if extent is None or len({row["level"] for row in rows}) < 2:
         return None
-    names = list(dict.fromkeys(row["line"] for row in rows))
-    of_line = {row["line"]: row for row in rows}
+    # Vega warns of a layer without a row, and the page is to be quiet.
+    never, absent = (
+        [row for row in every if row["state"] == state] for state in ("never", "absent")
+    )
+    if never:
+        extent = extent.with_room()
+    extent.put(rows, "value", "low", "high")
+    of_line = {row["line"]: row for row in every}
+    names = list(of_line)
     unit = next(entry.unit for entry in found[0].values[found[0].primary_metric])
-    scale = frame.log_scale(domain)
+    scale = extent.scale()
     label = frame.LABELS.get(unit, frame.PLAIN_LABEL)
     x = alt.X(
         "level:N",
         scale=alt.Scale(domain=said.names(found[0])),
         axis=frame.axis(title=None, labelAngle=0, grid=False),
     )
-    y = alt.Y("value:Q", scale=scale, axis=frame.log_axis(domain, f"{title} (log)", label=label))
+    y = alt.Y("value:Q", scale=scale, axis=extent.axis(f"{title} (log)", label=label))
     key = alt.Legend(title=None, orient="top", symbolType="stroke") if len(names) > 1 else None
     colour = alt.Color(
         "line:N",
@@ -529,6 +531,8 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
         legend=key,
     )
     base = alt.Chart(frame.ROWS)
+    shape = alt.Shape("shape:N", scale=None)
+    dots: dict[str, Any] = {"size": 60, "opacity": 1, "filled": True}
     layers = [
         base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("place:Q")
@@ -536,9 +540,19 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
         base.mark_rule(strokeWidth=2.5, opacity=0.5, clip=True)
         .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x, y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q"), color=colour),
-        base.mark_circle(size=60, opacity=1).encode(x=x, y=y, color=colour, tooltip=frame.TOOLTIP),
+        base.mark_point(**dots)
+        .transform_filter("isValid(datum.value)")
+        .encode(x=x, y=y, color=colour, shape=shape, tooltip=frame.TOOLTIP),
     ]
-    return frame.finish(alt.layer(*layers), height=_LEVELS_HEIGHT, rows=rows)
+    if never:
+        top = frame.fixed(alt.YValue, 7)
+        marks = frame.chart_of(never).mark_point(**dots, shape="cross")
+        layers.append(marks.encode(x=x, y=top, color=colour, tooltip=frame.TOOLTIP))
+    for place, row in enumerate(absent):
+        foot = frame.fixed(alt.YValue, _LEVELS_HEIGHT - 8 - 13 * place)
+        text = frame.chart_of([row]).mark_text(fontSize=11).encode(text="shown:N")
+        layers.append(text.encode(x=x, y=foot, color=colour, tooltip=frame.TOOLTIP))
+    return frame.finish(alt.layer(*layers), height=_LEVELS_HEIGHT, rows=every)
 
 
 def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
@@ -547,9 +561,9 @@ def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[di
     for place, (name, entry) in enumerate(
         zip(said.names(one), one.values.get(one.primary_metric, ()), strict=False)
     ):
-        if entry.value is None or not isfinite(entry.value) or entry.value <= 0:
-            continue
         shown = fmt.metric(entry)
+        bound, exact = fmt.finite(entry.at_least), fmt.finite(entry.value)
+        value = exact if bound is None else bound
         out.append(
             {
                 "n": number,
@@ -557,9 +571,11 @@ def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[di
                 "arm": f"{said.title(one)}, {name}",
                 "level": name,
                 "place": place,
-                "value": entry.value,
-                "low": fmt.finite(entry.low),
-                "high": fmt.finite(entry.high),
+                "state": shown.state,
+                "value": value,
+                "shape": frame.shape_of(value) if bound is None else "triangle-up",
+                "low": None if value is None else fmt.finite(entry.low),
+                "high": None if value is None else fmt.finite(entry.high),
                 "shown": shown.text,
                 "interval": shown.interval,
                 "colour": look.colour if look else FLOOR[0],
@@ -571,15 +587,24 @@ def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[di
 
 def _curves(part: Part, found: Iterable[tuple[str, Numbers, Numbers]]) -> list[dict[str, Any]]:
     """The curves of the arms, of which (arm, latencies in ns, what stands beside each) are found:
-    each with its `look` and its finite, positive points as {latency, other}."""
+    each with its `look` and its finite points as {latency, other}."""
     arms = looks(part.arms)
     curves = []
     for arm, latency_ns, other in found:
         pairs = zip(map(fmt.finite, latency_ns), other, strict=True)
-        points = [{"latency": ns, "other": q} for ns, q in pairs if ns is not None and ns > 0]
+        points = [{"latency": ns, "other": q} for ns, q in pairs if ns is not None]
         if points and arm in arms:
             curves.append({"arm": arm, "look": arms[arm], "points": points})
     return curves
+
+
+def _extent(curves: Sequence[dict[str, Any]]) -> frame.LogRange | None:
+    """Of the latencies of their points, which are then put where they stand."""
+    points = [point for curve in curves for point in curve["points"]]
+    extent = frame.log_range(point["latency"] for point in points)
+    if extent is not None:
+        extent.put(points, "latency")
+    return extent
 
 
 def _long(
@@ -661,10 +686,10 @@ def _at(points: list[dict[str, float]], share: float) -> float:
     return points[-1]["latency"]
 
 
-def _with_room(domain: list[float], labels: list[dict[str, Any]]) -> list[float]:
-    """The domain widened until the labels stay inside a picture of the smallest width that has
+def _with_room(extent: frame.LogRange, labels: list[dict[str, Any]]) -> frame.LogRange:
+    """The range widened until the labels stay inside a picture of the smallest width that has
     them."""
-    low, high = log(domain[0]), log(domain[1])
+    low, high = log(extent.edge), log(extent.high)
     for label in labels:
         share = min(0.6, (len(label["arm"]) * _LETTER + 12) / _LABELLED_WIDTH)
         at = log(label["latency"])
@@ -672,7 +697,9 @@ def _with_room(domain: list[float], labels: list[dict[str, Any]]) -> list[float]
             low = min(low, (at - share * high) / (1 - share))
         else:
             high = max(high, (at - share * low) / (1 - share))
-    return [exp(low), exp(high)]
+    if extent.zero:
+        return replace(extent, high=exp(high))
+    return replace(extent, low=exp(low), edge=exp(low), high=exp(high))
 
 
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:

@@ -8,7 +8,8 @@ picture; `narrow` draws the variant for a phone.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, floor, inf, log, log10
 from typing import Any
@@ -59,6 +60,16 @@ LABELS = {
 
 
 PLAIN_LABEL = "format(datum.value, '.3~g')"
+
+
+def of_zero(spec: Spec | None) -> str:
+    """What stands behind the words beside a chart in which a value is 0."""
+    rows = spec["datasets"]["rows"] if spec else []
+    found = any(row.get("shape") == _AT_ZERO for row in rows)
+    return " Square at the edge: 0, which has no place on a log axis." if found else ""
+
+
+_AT_ZERO = "square"
 
 
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
@@ -138,11 +149,12 @@ def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
         shown, look = fmt.metric(entry), arms[arm.arm]
         found = entry or Estimate(unit="")
         bound, low = fmt.finite(found.at_least), fmt.finite(found.low)
+        at = fmt.finite(found.value) if bound is None else bound
         rows.append(
             {
                 "arm": arm.arm,
                 "floor": arm.role == "floor",
-                "value": fmt.finite(found.value) if bound is None else bound,
+                "value": at,
                 "low": low,
                 "high": fmt.finite(found.high),
                 "endless": found.high == inf and low is not None,
@@ -151,11 +163,15 @@ def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
                 "basis": shown.basis,
                 "colour": look.colour,
                 "fill": SURFACE if look.hollow else look.colour,
-                "shape": "circle" if bound is None else "triangle-right",
+                "shape": shape_of(at) if bound is None else "triangle-right",
                 "label_colour": {"never": LOST, "absent": MUTED}.get(shown.state, TEXT),
             }
         )
     return rows
+
+
+def shape_of(value: float | None) -> str:
+    return "circle" if value is None or value > 0 else _AT_ZERO
 
 
 def labelled(arm: str, text: str) -> dict[str, Any]:
@@ -251,46 +267,82 @@ def axis(**settings: Any) -> alt.Axis:
     return alt.Axis(**own | settings)
 
 
-def log_axis(
-    domain: list[float],
-    title: str | None,
-    *,
-    most: int = 9,
-    apart: float = 0.0,
-    label: str = TIME_LABEL,
-) -> alt.Axis:
-    return axis(values=ticks_of(domain, most, apart), labelExpr=label, title=title)
+@dataclass(frozen=True)
+class LogRange:
+    """What a logarithmic axis shows: from `low` to `high`, and values of 0 at its `edge`, a little
+    before `low`; that is `low` where there are none. Below 0 are latencies between two clocks
+    alone."""
+
+    low: float
+    high: float
+    edge: float
+    zero: str
+    """What stands at the edge: `0`, `≤ 0`; empty where nothing is there."""
+
+    @property
+    def ends(self) -> list[float]:
+        return [self.edge, self.high]
+
+    def with_room(self) -> "LogRange":
+        """For marks at the edge behind `high`."""
+        return replace(self, high=self.high * (self.high / self.low) ** 0.06)
+
+    def put(self, rows: Iterable[dict[str, Any]], *keys: str) -> None:
+        """Their values where they stand; what the axis has no place for at its end."""
+        for row in rows:
+            for key in keys:
+                if row[key] is not None:
+                    row[key] = min(max(row[key], self.edge), self.high)
+
+    def scale(self) -> alt.Scale:
+        return alt.Scale(type="log", domain=self.ends, nice=False)
+
+    def axis(
+        self,
+        title: str | None,
+        *,
+        most: int = 9,
+        apart: float = 0.0,
+        label: str = TIME_LABEL,
+    ) -> alt.Axis:
+        ticks = ticks_of(self.low, self.high, most, apart)
+        if self.zero:
+            ticks = [self.edge, *ticks]
+            label = f"datum.value <= {self.edge!r} ? '{self.zero}' : {label}"
+        return axis(values=ticks, labelExpr=label, title=title)
 
 
-def log_scale(domain: list[float]) -> alt.Scale:
-    return alt.Scale(type="log", domain=domain, nice=False)
-
-
-def ticks_of(domain: list[float], most: int, apart: float) -> list[float]:
+def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
     """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
     from the next."""
-    span = log(domain[1] / domain[0])
-    decades = range(floor(log10(domain[0])), ceil(log10(domain[1])) + 1)
+    span = log(high / low)
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
     found: list[float] = []
     for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        found = [
-            m * 10.0**d for d in decades for m in mantissas if domain[0] <= m * 10.0**d <= domain[1]
-        ]
+        found = [m * 10.0**d for d in decades for m in mantissas if low <= m * 10.0**d <= high]
         close = any(log(b / a) < apart * span for a, b in pairwise(found))
         if len(found) <= most and not close:
             return found
     return found[:: max(1, ceil(len(found) / most))]
 
 
-def domain_of(values: list[float | None]) -> list[float] | None:
-    """A log domain a little wider than the positive values, and not narrower than a factor 1.5, so
-    that noise does not look like a mountain; None without any."""
-    positive = [value for value in values if value is not None and value > 0]
-    if not positive:
+def log_range(
+    values: Iterable[float | None], intervals: Iterable[float | None] = ()
+) -> LogRange | None:
+    """A little wider than the positive values, and not narrower than a factor 1.5, so that noise
+    does not look like a mountain; None without values. An end of an interval that is 0 runs off the
+    picture: it is no value."""
+    known = [value for value in values if value is not None]
+    positive = [value for value in (*known, *intervals) if value is not None and value > 0]
+    if not known and not positive:
         return None
-    ratio = max(positive) / min(positive)
+    least = min(known, default=1.0)
+    zero = "" if least > 0 else "0" if least == 0 else "≤ 0"
+    low, high = min(positive, default=1.0), max(positive, default=10.0)
+    ratio = high / low
     pad = max(ratio**0.04, 1.06, (1.5 / ratio) ** 0.5)
-    return [min(positive) / pad, max(positive) * pad]
+    low, high = low / pad, high * pad
+    return LogRange(low, high, low / (high / low) ** 0.09 if zero else low, zero)
 
 
 def finish(

@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
 from rmwbench.report import table_columns
 from rmwbench.report.chart import charts as pictures
-from rmwbench.report.chart.frame import drawn
+from rmwbench.report.chart.frame import drawn, of_zero
 from rmwbench.report.view import Picture
 from rmwbench.results.shown import (
     AnyArm,
@@ -73,12 +73,13 @@ def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
     """What a metric that rests on no message is with each arm."""
     entry = GLOSSARY[column.metrics[0]]
     is_primary = entry.name == workload.primary_metric
+    charts = drawn(pictures.comparison, workload, entry.title, metric=entry.name)
     return Picture(
         "comparison" if is_primary else entry.name,
         _upper(entry.title),
-        f"{entry.text} {_MEAN}",
+        f"{entry.text} {_MEAN}{of_zero(charts['spec'])}",
         wide=True,
-        **drawn(pictures.comparison, workload, entry.title, metric=entry.name),
+        **charts,
     )
 
 
@@ -154,14 +155,16 @@ def latencies(part: Part) -> Iterator[Picture]:
     )
     entry = GLOSSARY[part.primary_metric]
     dot = "median" if entry.q == 0.5 else entry.title
+    charts = drawn(pictures.comparison, part, entry.title)
     yield Picture(
         "comparison",
         _upper(entry.title),
         f"Dot: {dot}. Line: its interval; where two lines overlap widely, the order is "
         "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
-        "dotted line is the floor, what the machine can do without any middleware.",
+        "dotted line is the floor, what the machine can do without any middleware."
+        f"{of_zero(charts['spec'])}",
         wide=True,
-        **drawn(pictures.comparison, part, entry.title),
+        **charts,
     )
     yield Picture(
         "spectrum",

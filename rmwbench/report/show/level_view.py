@@ -110,6 +110,7 @@ def _meaning(ladders: Sequence[Levels]) -> str:
 
 def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
     from rmwbench.report.chart.charts import along
+    from rmwbench.report.chart.frame import of_zero
     from rmwbench.report.chart.workload_charts import card
 
     title = title_of(ladders[0].primary_metric)
@@ -121,8 +122,9 @@ def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
     return Picture(
         "along",
         f"{title.capitalize()}: {heading(ladders)}",
-        "Dot: the value at a level. Upright line: its interval. Lines that are not parallel are arms "
-        "that the factor treats differently.",
+        "Dot: the value at a level. Upright line: its interval. A triangle: at least this. A cross "
+        "at the top edge: messages that never arrived reach it. Lines that are not parallel are "
+        f"arms that the factor treats differently.{of_zero(spec)}",
         spec,
         wide=True,
         card=card(doc, of),
