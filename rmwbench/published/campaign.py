@@ -42,7 +42,8 @@ class CampaignArm(Values):
     """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
     one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME
     what there is; None where too many messages leave no mean. `machine_bound`: in how many trials
-    less than a tenth of the processors' time was idle, where those are enough to be told.
+    less than a tenth of the processors' time was idle, where those are enough to be told;
+    `left_out`: the blocks that no verdict of its workload uses, since a busy machine spoilt them.
     `lost_blocks`: those whose trial failed by its own fault. `touch`: `all` where a file does not
     say it, for it is older than the choice; None where nothing is sent. `done`: its done trials."""
 
@@ -59,11 +60,22 @@ class CampaignArm(Values):
     touch: str | None = "all"
     not_supported: str | None = None
     machine_bound: int = 0
+    left_out: frozenset[int] = frozenset()
     lost_blocks: tuple[int, ...] = ()
     done: int | None = None
     topic: str | None = None
     topics: Mapping[str, Values] = field(default_factory=dict)
     by_second: Mapping[str, Seconds | None] = field(default_factory=dict)
+
+    @property
+    def blocks(self) -> frozenset[int]:
+        """Those of its done trials: each left a value of some metric."""
+        return frozenset(
+            block
+            for one in (self, *self.topics.values())
+            for found in one.per_trial.values()
+            for block in found
+        )
 
     @property
     def lost_all(self) -> bool:
@@ -203,6 +215,7 @@ def _arm(workload: "shown.WorkloadAnswer", found: "shown.WorkloadArm") -> Campai
         touch=found.touch,
         not_supported=found.not_supported,
         machine_bound=found.disturbed_by.get(codes.Code.MACHINE_BOUND, 0),
+        left_out=frozenset(workload.machine_bound_blocks),
         lost_blocks=_lost_blocks(found),
         done=found.trials.done,
         metrics=found.metrics,

@@ -122,6 +122,7 @@ def _arm(arm: Mapping[str, Any]) -> CampaignArm:
         touch=arm.get("touch", "all"),
         not_supported=arm.get("not_supported"),
         machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
+        left_out=frozenset(arm.get("left_out", ())),
         lost_blocks=tuple(arm.get("lost_blocks", ())),
         metrics=whole.metrics,
         per_trial=whole.per_trial,

@@ -154,5 +154,6 @@ def _with_enough_blocks(campaigns: Sequence[MeasuredCampaign]) -> set[tuple[str,
         for workload in campaign.workloads:
             for arm in workload.arms:
                 place = (campaign.host, workload.workload, arm.arm, arm.middleware)
-                blocks[place] += max(map(len, arm.per_trial.values()), default=0)
+                there = (found.keys() - arm.left_out for found in arm.per_trial.values())
+                blocks[place] += max(map(len, there), default=0)
     return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

@@ -180,6 +180,7 @@ def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
         "touch": arm.touch,
         "not_supported": arm.not_supported,
         "disturbed_by": {Code.MACHINE_BOUND: arm.machine_bound} if arm.machine_bound else None,
+        "left_out": sorted(arm.left_out) or None,
         "lost_blocks": list(arm.lost_blocks) or None,
     }
     seconds = {

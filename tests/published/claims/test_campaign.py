@@ -39,6 +39,13 @@ def test_a_block_is_lost_by_an_arms_own_fault_alone(found, lost):
     assert campaign.workloads[0].arms[0].lost_blocks == lost
 
 
+def test_the_blocks_that_a_busy_machine_spoilt_are_those_that_no_verdict_uses():
+    shown = example()
+    workload = replace(shown.workloads[0], machine_bound_blocks=(1, 4))
+    (found,) = of_shown(replace(shown, workloads=(workload,))).workloads
+    assert all(arm.left_out == {1, 4} and set(arm.blocks) > {1, 4} for arm in found.arms)
+
+
 def test_values_are_told_by_block_and_topics_stand_with_their_arm():
     shown = example()
     campaign = of_shown(shown, ["a"])

@@ -82,6 +82,17 @@ def test_a_line_per_arm_and_a_name_with_date_and_machine():
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
 
 
+def test_what_a_busy_machine_spoilt_is_kept_with_what_it_spoilt():
+    arms = [
+        arm(name, values, left_out=frozenset({1}), lost_blocks=(9,))
+        for name, values in (("rclcpp/a", FAST), ("rclcpp/b", SLOW))
+    ]
+    summary = measured(asked(right="b"), [begun(("w", *arms))])
+    (there,) = expanded(summary)
+    assert [(one.left_out, one.lost_blocks) for one in there.workloads[0].arms] == [({1}, (9,))] * 2
+    assert summary["campaigns"][0]["workloads"][0]["arms"][0]["left_out"] == [1]
+
+
 def test_two_machines_are_not_mixed():
     cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     with pytest.raises(UserError, match="two machines"):

@@ -115,6 +115,40 @@ def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
     assert answer == "holds" or "machine-bound in 3 trials" in found.cells[0].reason
 
 
+@pytest.mark.parametrize(
+    ("test", "blocks", "answer"),
+    [
+        ({"metric": "service_latency_p50", "right": "b"}, 6, "holds"),
+        ({"metric": "service_latency_p50", "level": 15.0}, 6, "holds"),
+        ({"metric": "rss", "right": "b"}, 9, "undecided"),
+        ({"metric": "rss", "times_metric": "service_latency_p50", "right": "b"}, 6, "holds"),
+    ],
+)
+def test_a_block_that_a_busy_machine_spoilt_is_in_no_answer_but_of_memory(test, blocks, answer):
+    """Three of nine: those that no verdict of the workload uses, whichever arm was busy in them."""
+    names = dict.fromkeys(("service_latency_p50", "rss"))
+
+    def side(name, values):
+        made = arm(name, values, left_out=frozenset({6, 7, 8}), lost_blocks=(8,))
+        return dataclasses.replace(
+            made,
+            metrics={key: made.metrics["m"] for key in names},
+            per_trial={key: made.per_trial["m"] for key in names},
+        )
+
+    sides = side("rclcpp/a", [*FAST, 90.0, 80.0, 85.0]), side("rclcpp/b", [*SLOW, 9.0, 8.0, 8.5])
+    (cell,) = one(asked(**test), campaign(("w", *sides))).cells
+    assert (cell.answer, cell.blocks) == (answer, blocks)
+
+
+def test_what_all_trials_give_together_says_nothing_where_a_busy_machine_spoilt_some():
+    value = {"unit": "ns", "value": 10.0, "low": 9.0, "high": 11.0, "count": 9000, "trials": 9}
+    spoilt = arm("rclcpp/a", metric=value, left_out=frozenset({2}))
+    for test in ({"right": "b"}, {"level": 15.0}):
+        (cell,) = one(asked(**test), campaign(("w", spoilt, arm("rclcpp/b", SLOW)))).cells
+        assert (cell.answer, cell.code) == ("undecided", "machine_bound")
+
+
 def renamed(made, name):
     """An arm whose metric has this name."""
     return dataclasses.replace(

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import unit
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import (
@@ -54,6 +53,7 @@ from rmwbench.published.claims.judging.values import (
     left_values,
     per_trial,
     right_values,
+    whatever_load,
 )
 from rmwbench.words import numbers as fmt
 
@@ -376,11 +376,7 @@ def _taken(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
 def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
     """Where the processors were busy throughout, nothing says what a middleware or a network does
     (rule 10 of the method); what it holds in memory is the same."""
-    if test.metric in GLOSSARY and GLOSSARY[test.metric].whatever_load:
-        return None
-    if test.existence and test.relation == "greater":  # what is seen is there, whatever the load
-        return None
-    if not arm.machine_bound:
+    if whatever_load(test) or not arm.machine_bound:
         return None
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
 
@@ -408,9 +404,9 @@ def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judg
         left_trials=_numbered(left_values(test, sides)),
         right_trials=_numbered(right_values(test, sides)),
     )
-    if found.lost:
-        why = "one side lost messages in some block: what they would have taken is not known"
-        return replace(cell, answer="undecided", code="lost", reason=why)
+    if found.refused is not None:
+        why = _why(found.refused, found.blocks, 1)
+        return replace(cell, answer="undecided", code=found.refused, reason=why)
     if found.value is None and (found.low, found.high) == (0.0, math.inf):
         why = "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
         return replace(cell, answer="undecided", code="no_ratio", reason=why)
@@ -452,8 +448,14 @@ def _answer(test: ClaimTest, found: ClaimValue) -> tuple[Answer, Code | None]:
 
 
 def _why(code: Code | None, blocks: int, among: int) -> str | None:
-    """Why a cell that has an interval says no more than it does."""
+    """Why a cell that has values says no more than it does."""
     match code:
+        case "lost":
+            return "one side lost messages in some block: what they would have taken is not known"
+        case "machine_bound":
+            return (
+                "a busy machine spoilt some blocks, which what all trials give together has in it"
+            )
         case "within_margin":
             return "the difference is below the margin"
         case "few_for_infinite":

@@ -13,7 +13,7 @@ happened have no ratio, and yet it is known how far apart they can be at most.""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,6 +29,7 @@ from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.judging.decision_rules import (
     ALL_OF_IT,
+    Code,
     ErrorLevel,
     ErrorShare,
     level_of,
@@ -72,8 +73,9 @@ class ClaimValue:
     """Some block has no finite positive ratio: the interval is the range of the blocks."""
     enough: bool = True
     """Whether the range of so many blocks covers the median as often as the level asks."""
-    lost: bool = False
-    """There is no ratio since one arm in two cells is both sides, and lost messages in one."""
+    refused: Code | None = None
+    """Why nothing is said of the values that there are: `lost`, what the lost messages of a block
+    would have taken is not known; `machine_bound`, blocks that a busy machine spoilt are in it."""
     seen: bool = False
     """In some block the value is above 0."""
 
@@ -83,6 +85,19 @@ def of_lost(metric: str) -> float | None:
     every latency and in every time until something came, with nothing delivered; None, since what
     it would have cost is not known."""
     return GLOSSARY[metric].failed if metric in GLOSSARY else None
+
+
+def whatever_load(test: ClaimTest) -> bool:
+    """Whether what a busy machine does leaves the answer as it is: what is held in memory, and that
+    something is seen at all."""
+    if test.existence and test.relation == "greater":
+        return True
+    return all(name in GLOSSARY and GLOSSARY[name].whatever_load for name in test.metrics)
+
+
+def _spoilt(test: ClaimTest, arms: Iterable[CampaignArm]) -> bool:
+    """Whether what all trials of these arms give together has blocks in it that are left out."""
+    return not whatever_load(test) and any(arm.left_out for arm in arms)
 
 
 def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
@@ -120,10 +135,11 @@ def _values(
 
 def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float]:
     found = per_trial(arm, metric)
-    if test.times_metric is None:
-        return found
-    other = per_trial(arm, test.times_metric)
-    return {block: value * other[block] for block, value in found.items() if block in other}
+    if test.times_metric is not None:
+        other = per_trial(arm, test.times_metric)
+        found = {block: value * other[block] for block, value in found.items() if block in other}
+    left_out = frozenset() if whatever_load(test) else arm.left_out
+    return {block: value for block, value in found.items() if block not in left_out}
 
 
 def _quotient(a: float, b: float) -> float:
@@ -163,7 +179,7 @@ def _exponent(test: ClaimTest, found: ClaimValue) -> ClaimValue:
         found.blocks,
         found.infinite,
         found.enough,
-        found.lost,
+        found.refused,
     )
 
 
@@ -182,7 +198,7 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     if not common or widened:
         return _of_intervals(test, cell, share)
     if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
-        return ClaimValue(None, 0.0, math.inf, len(common), lost=True)
+        return ClaimValue(None, 0.0, math.inf, len(common), refused="lost")
     found = {block: _quotient(left[block], right[block]) for block in common}
     told = [block for block in common if not math.isnan(found[block])]
     if 2 * len(told) < len(common):
@@ -294,7 +310,9 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     if test.times_metric or test.base_at or not (left and right):
         return ClaimValue(None, 0.0, math.inf, 0)
     if any(arm.lost_blocks for arm in (*left, *right)):  # which no pooled percentile has in it
-        return ClaimValue(None, 0.0, math.inf, 0, lost=True)
+        return ClaimValue(None, 0.0, math.inf, 0, refused="lost")
+    if _spoilt(test, (*left, *right)):
+        return ClaimValue(None, 0.0, math.inf, 0, refused="machine_bound")
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
@@ -303,7 +321,7 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     )
     blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
-        return ClaimValue(None, 0.0, math.inf, blocks, lost=True)
+        return ClaimValue(None, 0.0, math.inf, blocks, refused="lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
@@ -384,7 +402,9 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
         if any(one.left.lost_blocks for one in cell):  # which no pooled percentile has in it
-            return ClaimValue(None, 0.0, math.inf, sum(trials), lost=True)
+            return ClaimValue(None, 0.0, math.inf, sum(trials), refused="lost")
+        if _spoilt(test, [one.left for one in cell]):
+            return ClaimValue(None, 0.0, math.inf, sum(trials), refused="machine_bound")
         value, low, high = _combined(metrics, level_of(trials, share))
         # A one-sided bound stands at 95 %, whatever the level of the look is.
         one_sided = value is None
