@@ -3,6 +3,7 @@ what a shipped file kept of one (summaries.py, questionnaire/questions_file.py).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ class CampaignArm(Values):
     what there is; None where too many messages leave no mean. `machine_bound`: in how many trials
     less than a tenth of the processors' time was idle, where those are enough to be told;
     `left_out`: the blocks that no verdict of its workload uses, since a busy machine spoilt them.
-    `lost_blocks`: those whose trial failed by its own fault. `touch`: `all` where a file does not
+    `lost_blocks`: those whose trial failed by its own fault. `silent_blocks`: those whose trial was
+    done and left no value that was kept. `touch`: `all` where a file does not
     say it, for it is older than the choice; None where nothing is sent. `done`: its done trials."""
 
     arm: str
@@ -62,19 +64,18 @@ class CampaignArm(Values):
     machine_bound: int = 0
     left_out: frozenset[int] = frozenset()
     lost_blocks: tuple[int, ...] = ()
+    silent_blocks: tuple[int, ...] = ()
     done: int | None = None
     topic: str | None = None
     topics: Mapping[str, Values] = field(default_factory=dict)
     by_second: Mapping[str, Seconds | None] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def blocks(self) -> frozenset[int]:
-        """Those of its done trials: each left a value of some metric."""
-        return frozenset(
-            block
-            for one in (self, *self.topics.values())
-            for found in one.per_trial.values()
-            for block in found
+        """Those of its done trials."""
+        values = [self.per_trial, *(topic.per_trial for topic in self.topics.values())]
+        return frozenset(self.silent_blocks).union(
+            block for one in values for found in one.values() for block in found
         )
 
     @property

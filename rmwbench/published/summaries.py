@@ -124,6 +124,7 @@ def _arm(arm: Mapping[str, Any]) -> CampaignArm:
         machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
         left_out=frozenset(arm.get("left_out", ())),
         lost_blocks=tuple(arm.get("lost_blocks", ())),
+        silent_blocks=tuple(arm.get("silent_blocks", ())),
         metrics=whole.metrics,
         per_trial=whole.per_trial,
         topics={name: _values(found) for name, found in arm.get("topics", {}).items()},

@@ -2,9 +2,9 @@
 to be kept beside the claims (docs/formats/claims.md). Pure.
 
 A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
-the source draws (also second by second), with what the workload is judged by, and of the source's
-suites the arms over ROS 2's RMWs, which `claims --by-suite` counts; and their values trial by
-trial.
+the source draws (also second by second), with what says why a percentile has no value, what the
+workload is judged by, and of the source's suites the arms over ROS 2's RMWs, which `claims
+--by-suite` counts; and their values trial by trial.
 """
 
 import json
@@ -18,6 +18,7 @@ from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judging.judge import compared
+from rmwbench.published.claims.judging.values import told_by
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
 from rmwbench.results.model import document
 
@@ -191,11 +192,15 @@ def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
     topics = {
         name: _kept(found, asked[name]) for name, found in arm.topics.items() if name in asked
     }
+    whole = _kept(arm, asked.get(None, set()))
+    told = {b for one in (whole, *topics.values()) for v in one["per_trial"].values() for b, _ in v}
+    silent = sorted(arm.blocks - told)
     return {
         **{key: value for key, value in about.items() if value is not None},
         # absent it would be that of files which are older than the choice
         **({"touch": None} if arm.touch is None else {}),
-        **_kept(arm, asked.get(None, set())),
+        **({"silent_blocks": silent} if silent else {}),
+        **whole,
         **({"topics": topics} if topics else {}),
         **({"by_second": seconds} if seconds else {}),
     }
@@ -208,7 +213,7 @@ def _rounded(found: Seconds | None) -> list[list[float]] | None:
 
 def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
-    names = sorted(asked)
+    names = sorted(asked | {told_by(name) or name for name in asked})
     return {
         "metrics": {name: document(found.metrics[name]) for name in names if name in found.metrics},
         "per_trial": {

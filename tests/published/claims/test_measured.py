@@ -93,6 +93,24 @@ def test_what_a_busy_machine_spoilt_is_kept_with_what_it_spoilt():
     assert summary["campaigns"][0]["workloads"][0]["arms"][0]["left_out"] == [1]
 
 
+def test_what_says_why_a_percentile_is_missing_is_kept_with_it():
+    """A trial that left no value of what is kept is known to have been done, too."""
+    values = {"service_latency_p50": dict(enumerate(FAST[:4])), "rss": dict(enumerate(FAST))}
+    told = {"undelivered": {4: 0.9}}
+
+    def of(name):
+        metrics = {key: Estimate(unit="ns", value=1.0) for key in (*values, *told)}
+        return dataclasses.replace(arm(name, FAST), metrics=metrics, per_trial=values | told)
+
+    claims = asked(right="b", metric="service_latency_p50")
+    summary = measured(claims, [begun(("w", of("rclcpp/a"), of("rclcpp/b")))])
+    kept = summary["campaigns"][0]["workloads"][0]["arms"][0]
+    assert list(kept["per_trial"]) == ["service_latency_p50", "undelivered"]
+    assert kept["silent_blocks"] == [5]
+    (there,) = expanded(summary)
+    assert there.workloads[0].arms[0].blocks == frozenset(range(6))
+
+
 def test_two_machines_are_not_mixed():
     cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     with pytest.raises(UserError, match="two machines"):

@@ -378,6 +378,79 @@ def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
         assert (found.answer, found.blocks) == (answer, 5 + len(lost))
 
 
+def in_ten_blocks(name, values, **told):
+    """An arm by block -> its median service latency, with block -> what tells of the rest."""
+    made = measured_in(name, "service_latency_p50", values)
+    there = {metric: found for metric, found in told.items() if found}
+    more = {metric: Estimate.of({"unit": "fraction", "value": 0.5}) for metric in there}
+    return dataclasses.replace(
+        made, metrics=made.metrics | more, per_trial={**made.per_trial, **there}
+    )
+
+
+SENT_ALL, SENT_LITTLE = dict.fromkeys(range(10), 0.0), dict.fromkeys(range(10), 0.98)
+
+
+@pytest.mark.parametrize(
+    ("undelivered", "blocks", "answer"),
+    [
+        (SENT_ALL | dict.fromkeys((7, 8, 9), 0.98), 10, "undecided"),
+        (SENT_ALL | dict.fromkeys((7, 8, 9), 0.3), 7, "holds"),  # fewer were due, by chance
+        (dict.fromkeys(range(7), 0.0), 10, "undecided"),  # its reader never matched in these
+    ],
+)
+def test_a_percentile_of_a_block_in_which_the_publisher_was_held_is_infinite(
+    undelivered, blocks, answer
+):
+    """It sent five of 300 messages in three of ten blocks, which are too few for a median: the
+    statement was judged by the seven others."""
+    fast = {block: (FAST + FAST)[block] for block in range(7)}
+    slow = {block: (SLOW + SLOW)[block] for block in range(10)}
+    held = in_ten_blocks("rclcpp/a", fast, undelivered=undelivered, achieved_rate=SENT_ALL)
+    claims = asked(right="b", metric="service_latency_p50")
+    found = one(claims, campaign(("w", held, in_ten_blocks("rclcpp/b", slow))))
+    assert (found.answer, found.blocks) == (answer, blocks)
+    assert [math.isinf(value) for _, value in found.cells[0].left_trials] == [
+        block > 6 for block in range(blocks)
+    ]
+
+
+def test_an_arm_that_was_held_in_every_block_is_the_slower_one_and_not_absent():
+    nothing = {"unit": "ns", "no_data": "no message to measure"}
+    slow = {block: (SLOW + SLOW)[block] for block in range(10)}
+    claims = asked(right="b", metric="service_latency_p50")
+
+    def held(undelivered, other=in_ten_blocks("rclcpp/b", slow)):
+        made = in_ten_blocks("rclcpp/a", None, undelivered=undelivered)
+        metrics = made.metrics | {"service_latency_p50": Estimate.of(nothing)}
+        made = dataclasses.replace(made, metrics=metrics)
+        return one(claims, campaign(("w", made, other)))
+
+    assert (held(SENT_LITTLE).answer, held(SENT_LITTLE).blocks) == ("does not hold", 10)
+    assert held(SENT_ALL | {0: 0.98}).answer == "no data", "what is known of one block is not all"
+    wide = document(widened(Measured("ns", 20.0, 19.0, 21.0, 9, 10, "x"), 6.0))
+    other = in_ten_blocks("rclcpp/b", slow)
+    other = dataclasses.replace(other, metrics={"service_latency_p50": Estimate.of(wide)})
+    (cell,) = held(SENT_LITTLE, other).cells
+    assert (cell.answer, cell.code) == ("undecided", "lost"), "by intervals alone"
+    bound = Estimate.of({"unit": "ns", "value": 5.0, "low": 4.0, "high": 6.0, "trials": 10})
+    short = in_ten_blocks("rclcpp/a", None, undelivered=SENT_ALL)
+    short = dataclasses.replace(short, metrics=short.metrics | {"service_latency_p50": bound})
+    assert one(claims, campaign(("w", short, in_ten_blocks("rclcpp/b", slow)))).answer == "holds", (
+        "short trials that lost nothing are pooled"
+    )
+
+
+@pytest.mark.parametrize(("longest", "blocks"), [(math.inf, 10), (9e6, 7)])
+def test_a_call_that_never_returned_is_no_call_less(longest, blocks):
+    calls = {block: (FAST + FAST)[block] for block in range(7)}
+    made = measured_in("rclcpp/a", "publish_call_p90", calls)
+    told = dict.fromkeys(range(7), 9e6) | dict.fromkeys((7, 8, 9), longest)
+    made = dataclasses.replace(made, per_trial={**made.per_trial, "publish_call_max": told})
+    (cell,) = one(asked(metric="publish_call_p90", level=50.0), campaign(("w", made))).cells
+    assert (cell.blocks, cell.answer) == (blocks, "holds" if blocks == 7 else "undecided")
+
+
 RATES = ("achieved_rate", "achieved_throughput")
 NOTHING_DONE = {"unit": "hz", "no_data": "no trial of this arm was completed"}
 

@@ -387,7 +387,9 @@ def _absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | 
         of = f" of topic {arm.topic}" if arm.topic else ""
         has = "the shipped summary keeps" if campaign.shipped else "the campaign has"
         return f"{has} no {title_of(metric)}{of}"
-    return None if arm.lost_all and per_trial(arm, metric) else found.no_data
+    if not arm.per_trial.get(metric) and per_trial(arm, metric):
+        return None  # it has no value by itself, and nothing of it ever came
+    return found.no_data
 
 
 def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judging) -> CellAnswer:

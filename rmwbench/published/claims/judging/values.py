@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.likeness import likeness
@@ -80,13 +81,6 @@ class ClaimValue:
     """In some block the value is above 0."""
 
 
-def of_lost(metric: str) -> float | None:
-    """What a block that the arm lost is in this metric, by the rules of a verdict: infinite in
-    every latency and in every time until something came, with nothing delivered; None, since what
-    it would have cost is not known."""
-    return GLOSSARY[metric].failed if metric in GLOSSARY else None
-
-
 def whatever_load(test: ClaimTest) -> bool:
     """Whether what a busy machine does leaves the answer as it is: what is held in memory, and that
     something is seen at all."""
@@ -101,14 +95,47 @@ def _spoilt(test: ClaimTest, arms: Iterable[CampaignArm]) -> bool:
 
 
 def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
-    """Block -> the trial's value, those that the arm lost by `of_lost`. Where trials were done and
-    none has a value by itself, as a percentile that only all of them have messages for, the lost
-    ones alone are none either."""
+    """Block -> the trial's value; of those that the arm lost, by the rules of a verdict, infinite in
+    every latency and in every time until something came, with nothing delivered, and none where
+    what it would have cost is not known. So it is of a percentile in a block whose messages did not
+    get through (`_never_came`). Where trials were done and none has a value by itself, as a
+    percentile that only all of them have messages for, the lost ones alone are none either."""
     found = dict(arm.per_trial.get(metric, {}))
-    lost = of_lost(metric)
-    if lost is None or not (found or (arm.lost_all and metric in arm.metrics)):
+    entry = GLOSSARY.get(metric)
+    if entry is None or entry.failed is None:
         return found
-    return dict.fromkeys(arm.lost_blocks, lost) | found
+    gone = {*arm.lost_blocks, *_never_came(arm, entry)}
+    if not (
+        found or (metric in arm.metrics and (arm.lost_all or (arm.blocks and arm.blocks <= gone)))
+    ):
+        return found
+    return dict.fromkeys(gone, entry.failed) | found
+
+
+def told_by(metric: str) -> str | None:
+    """The metric that says why a percentile has no value in a block: that so many of the messages
+    did not get through, or that a call never returned."""
+    entry = GLOSSARY.get(metric)
+    if entry is None or entry.kind != "quantile":
+        return None
+    if entry.source == "publish_call":
+        return "publish_call_max"
+    return judged_loss(metric) if entry.clocks in (Clocks.ONE_WAY, Clocks.ENDS) else None
+
+
+def _never_came(arm: CampaignArm, entry: Metric) -> set[int]:
+    """The done blocks in which a percentile has no value since the publisher was held, or the
+    reader came too late: what was sent and due is too little for it, and of what the schedule
+    wanted more is missing than lies beyond it. Nobody wanted anything of a reader that never
+    matched: its other blocks say that there was something to want."""
+    name = told_by(entry.name)
+    if name is None:
+        return set()
+    own, told = arm.per_trial.get(entry.name, {}), arm.per_trial.get(name, {})
+    short = arm.blocks - own.keys()
+    if name == "publish_call_max":
+        return {block for block in short if told.get(block) == math.inf}
+    return {block for block in short if (told[block] > 1 - entry.q if block in told else bool(own))}
 
 
 def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
@@ -251,6 +278,13 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     return itself and any(map(math.isinf, values))
 
 
+def _has_gone(of: tuple[CampaignArm, str]) -> bool:
+    """Whether an arm lost blocks, or has no value of the metric since nothing came: no pooled
+    percentile has that in it."""
+    arm, metric = of
+    return bool(arm.lost_blocks or arm.metrics[metric].no_data)
+
+
 def _is_of_two_clocks(metric: Estimate | None) -> bool:
     """Then its interval was widened, and the values of single trials were not: no ratio may be
     taken of those."""
@@ -309,17 +343,17 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     )
     if test.times_metric or test.base_at or not (left and right):
         return ClaimValue(None, 0.0, math.inf, 0)
-    if any(arm.lost_blocks for arm in (*left, *right)):  # which no pooled percentile has in it
+    right_metric = test.right_metric or test.metric
+    both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
+    if any(map(_has_gone, both)):
         return ClaimValue(None, 0.0, math.inf, 0, refused="lost")
     if _spoilt(test, (*left, *right)):
         return ClaimValue(None, 0.0, math.inf, 0, refused="machine_bound")
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
-    y, y_low, y_high = _combined(
-        [one.metrics[test.right_metric or test.metric] for one in right], level
-    )
-    blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
+    y, y_low, y_high = _combined([one.metrics[right_metric] for one in right], level)
+    blocks = min(sum(trials), sum(_trials(one, right_metric) for one in right))
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
         return ClaimValue(None, 0.0, math.inf, blocks, refused="lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
@@ -401,7 +435,7 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     metrics = [one.left.metrics[test.metric] for one in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
-        if any(one.left.lost_blocks for one in cell):  # which no pooled percentile has in it
+        if any(_has_gone((one.left, test.metric)) for one in cell):
             return ClaimValue(None, 0.0, math.inf, sum(trials), refused="lost")
         if _spoilt(test, [one.left for one in cell]):
             return ClaimValue(None, 0.0, math.inf, sum(trials), refused="machine_bound")
