@@ -71,9 +71,11 @@ class ClaimValue:
     high: float
     blocks: int
     infinite: bool = False
-    """Some block has no finite positive ratio: the interval is the range of the blocks."""
+    """Some block has no finite positive ratio: the interval is the range of the blocks, or the bound
+    of what was never seen, and order must decide, too."""
     enough: bool = True
-    """Whether the range of so many blocks covers the median as often as the level asks."""
+    """Whether order does: the range of so many blocks covers the median as often as the level
+    asks."""
     refused: Code | None = None
     """Why nothing is said of the values that there are: `lost`, what the lost messages of a block
     would have taken is not known; `machine_bound`, blocks that a busy machine spoilt are in it."""
@@ -233,13 +235,44 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     level = level_of(blocks_by_campaign(told), share)
     ratios = np.array([found[block] for block in told])
     if np.isinf(ratios).any() or (ratios <= 0).any():
-        return _range(ratios, level)
+        return _of_nothing_seen(test, cell, (left, right), share) or _range(ratios, level)
     if len(told) < 2 or level.error <= 0:
         return ClaimValue(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
     values = [np.array([side[block] for block in told]) for side in (left, right)]
     least = rounding_error(*values)
     mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
     return ClaimValue(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
+
+
+def _of_nothing_seen(
+    test: ClaimTest, cell: Sequence[Sides], sides: tuple[Values, Values], share: ErrorShare
+) -> ClaimValue | None:
+    """The ratio where one side is a share or a count that is 0 in every block: that side's bound, by
+    how much could have been seen, against the interval of the other, each with half of the error.
+    It decides as far as order does, too, since a bound on messages is none on trials that go wrong
+    as a whole. None for all else that has no ratio, which order alone compares."""
+    common = sorted(sides[0].keys() & sides[1].keys())
+    of_look = level_of(blocks_by_campaign(common), share)
+    level = ErrorLevel(of_look.error / 2)
+    values = [np.array([side[block] for block in common]) for side in sides]
+    if test.times_metric or test.base_at or len(common) < 2 or level.error <= 0:
+        return None
+    if not np.isfinite(values).all() or all(side.any() for side in values):
+        return None
+    names = (test.metric, test.right_metric or test.metric)
+    arms = [[one.left for one in cell], [one.right for one in cell if one.right is not None]]
+    campaigns = [campaign for campaign, _ in common]
+    ends = []
+    for name, there, side in zip(names, arms, values, strict=True):
+        metrics = [arm.metrics[name] for arm in there]
+        own = _over_trials(name, metrics, side, level, logs=bool((side > 0).all()))
+        if own is None:
+            return None
+        ends.append(_widened(own, side, campaigns, level))
+    (x, x_low, x_high), (y, y_low, y_high) = ends
+    low, high = max(0.0, x_low) / y_high, x_high / y_low if y_low > 0 else math.inf
+    enough = intervals.range_coverage(len(common)) >= of_look.confidence
+    return ClaimValue(_quotient(x, y), low, high, len(common), infinite=True, enough=enough)
 
 
 def _mean_of_logs(
@@ -361,9 +394,23 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
     if value is None and not (low == 0 and high == math.inf):
         value = math.inf if x is None or math.isinf(x) or y == 0 else 0.0
-    # A one-sided bound stands at 95 %, whatever the level of the look is.
-    one_sided = x is None or y is None
-    return ClaimValue(value, low, high, blocks, infinite=one_sided, enough=not one_sided)
+    found = ClaimValue(value, low, high, blocks)
+    return _by_order(_by_order(found, (x, x_low, x_high), level), (y, y_low, y_high), level)
+
+
+def _by_order(
+    found: ClaimValue, own: tuple[float | None, float, float], level: ErrorLevel
+) -> ClaimValue:
+    """Whether what a side gives over all of its trials decides: an infinite value and a 0 without a
+    bound do as far as order does, by the number of trials (`_range`). A one-sided bound does not: it
+    stands at 95 %, whatever the level of the look is."""
+    value, _, high = own
+    if value is None:
+        return replace(found, infinite=True, enough=False)
+    if not (math.isinf(value) or value == high == 0):
+        return found
+    covered = intervals.range_coverage(found.blocks) >= level.confidence
+    return replace(found, infinite=True, enough=found.enough and covered)
 
 
 def _trials(arm: CampaignArm, metric: str) -> int:
@@ -384,8 +431,8 @@ def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | N
     if len(values) < len(ends):
         return None, low, high
     if not any(values):  # a bound on what was never seen goes with one over the messages
-        rate = sum(1 / end[2] if end[2] > 0 else math.inf for end in ends)
-        return 0.0, low, 1 / rate if rate > 0 else math.inf
+        rate = sum(1 / end[2] for end in ends if end[2] > 0)  # 0 is none
+        return 0.0, low, 1 / rate if rate > 0 else high
     if all(end[0] and 0 < end[1] < end[2] < math.inf for end in ends):
         return _geometric(np.log(np.array(ends, float)), level)
     weights = [float(metric.trials or 1) for metric in metrics]
@@ -439,42 +486,65 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
             return ClaimValue(None, 0.0, math.inf, sum(trials), refused="lost")
         if _spoilt(test, [one.left for one in cell]):
             return ClaimValue(None, 0.0, math.inf, sum(trials), refused="machine_bound")
-        value, low, high = _combined(metrics, level_of(trials, share))
-        # A one-sided bound stands at 95 %, whatever the level of the look is.
-        one_sided = value is None
-        return ClaimValue(value, low, high, sum(trials), infinite=one_sided, enough=not one_sided)
+        level = level_of(trials, share)
+        value, low, high = _combined(metrics, level)
+        return _by_order(ClaimValue(value, low, high, sum(trials)), (value, low, high), level)
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
     seen = bool((of_all > 0).any())
-    nothing = not of_all.any() and any(metric.no_data for metric in metrics)
-    if nothing or not np.isfinite(of_all).all():
+    if not np.isfinite(of_all).all():
         return replace(_range(of_all, level), seen=seen)
     if len(of_all) < 2 or level.error <= 0:
         return ClaimValue(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
     campaigns = [campaign for campaign, _ in blocks]
-    value, low, high = _widened(_over_trials(test, cell, of_all, level), of_all, campaigns, level)
+    own = _over_trials(test.metric, metrics, of_all, level, whole=test.times_metric is None)
+    if own is None:
+        return replace(_range(of_all, level), seen=seen)
+    value, low, high = _widened(own, of_all, campaigns, level)
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
     return ClaimValue(value, max(least, low), min(most, high), len(of_all), seen=seen)
 
 
 def _over_trials(
-    test: ClaimTest, cell: Sequence[Sides], values: np.ndarray, level: ErrorLevel
-) -> Interval:
-    """As `aggregate.over_trials`, at another confidence than 95 %."""
-    kind = GLOSSARY[test.metric].kind if test.metric in GLOSSARY else ""
-    if kind == "fraction" and test.times_metric is None:
-        return _fraction([one.left.metrics[test.metric] for one in cell], values, level)
-    if unit_of(test.metric) == "messages" and test.times_metric is None:
+    name: str,
+    metrics: Sequence[Estimate],
+    values: np.ndarray,
+    level: ErrorLevel,
+    *,
+    whole: bool = True,
+    logs: bool = False,
+) -> Interval | None:
+    """As `aggregate.over_trials`, at another confidence than 95 %. Zeros have no spread: their bound
+    is by how much could have been seen, and they have none where nobody knows that. `whole`: the
+    values are the metric, and not a product with another; `logs`: of what may be 0 on the
+    logarithms, too, as ratios are."""
+    entry = GLOSSARY.get(name)
+    if whole and entry is not None and (entry.kind == "fraction" or entry.complement):
+        return _fraction(metrics, values, level)
+    if whole and unit_of(name) == "messages":
         return intervals.clustered_count(values, level.confidence)[0]
-    if not values.any():  # zeros have no spread: the bound that the metric has
-        return _combined([one.left.metrics[test.metric] for one in cell], level)  # type: ignore[return-value]
-    if (values > 0).all() and kind != "amount":
+    if not values.any():
+        return _none_seen(entry, metrics, level) if whole else None
+    if logs or ((values > 0).all() and (entry is None or entry.kind != "amount")):
         return intervals.log_t(values, level.confidence)
     return intervals.plain_t(
         values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf
     )
+
+
+def _none_seen(
+    entry: Metric | None, metrics: Sequence[Estimate], level: ErrorLevel
+) -> Interval | None:
+    """The bound that the metric has; of what is counted per message the one of a count, over the
+    messages."""
+    if all(metric.value == 0 and metric.high for metric in metrics):
+        return 0.0, 0.0, _combined(metrics, level)[2]
+    messages = sum(metric.count or 0 for metric in metrics)
+    if entry is None or not (entry.per_message and entry.unit == "count" and messages):
+        return None
+    return intervals.clustered_count(np.zeros(messages), level.confidence)[0]
 
 
 def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel) -> Interval:
