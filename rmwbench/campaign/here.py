@@ -8,7 +8,7 @@ from typing import Any, Protocol, Self
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign import calibrations
-from rmwbench.campaign.plan import preflight
+from rmwbench.campaign.plan import preflight, unsupported
 from rmwbench.campaign.plan.machine_limits import Kernel, Kernels, MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
@@ -76,6 +76,12 @@ class Lab(Protocol):
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Raises UserError where the plan cannot be run there."""
+
+    def lacking(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
+    ) -> dict[int, str]:
+        """As `rmwbench.campaign.plan.unsupported.here`, of every machine that trials may run on;
+        after `check`."""
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
@@ -145,6 +151,11 @@ class Here:
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         preflight.check_memory(plan)
         check().close()
+
+    def lacking(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
+    ) -> dict[int, str]:
+        return unsupported.here(cells, workers, kind)
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places

@@ -32,6 +32,7 @@ from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.host.hosts import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.find import unlike
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
 
@@ -123,16 +124,20 @@ def workers_of(
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
-    lacking = unsupported.described(plan.cells, workers, plan.host)
+    lacking = unsupported.stated(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)
     if directory is not None:
         preflight.check_disk(plan, directory)
     lab.check(plan, workers)
-    lacking |= lab.rehearse(
-        [cell for cell in plan.cells if cell.number not in lacking], workers, places
-    )
+    lacking |= lab.lacking(_able(plan, lacking), workers, plan.host)
+    unsupported.check_some_left(plan, lacking, places)
+    lacking |= lab.rehearse(_able(plan, lacking), workers, places)
     unsupported.check_some_left(plan, lacking, places)
     return workers, lacking
+
+
+def _able(plan: Plan, lacking: Mapping[int, str]) -> list[Cell]:
+    return [cell for cell in plan.cells if cell.number not in lacking]
 
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Runner[BlockSource]:

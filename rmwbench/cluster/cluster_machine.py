@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.campaign import calibrations
-from rmwbench.campaign.plan import preflight
+from rmwbench.campaign.plan import preflight, unsupported
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
@@ -97,6 +97,9 @@ class ClusterMachine:
         gc.collect()
         gc.freeze()  # the same as a campaign on one machine does before its first window
         return None
+
+    def lacking(self, cells: Sequence[Any]) -> dict[int, str]:
+        return unsupported.here(cells, self._workers)
 
     def rehearse(self, cells: Sequence[Any], places: Places) -> dict[int, str] | UserError:
         try:

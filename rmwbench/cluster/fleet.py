@@ -189,6 +189,23 @@ class Fleet:
         self._keep({name: _problem(answer) for name, answer in answers.items()})
         self._release()
 
+    def lacking(
+        self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
+    ) -> dict[int, str]:
+        """A trial may run on any of them, so one that cannot is enough; it is named where others
+        could."""
+        answers = self.answers(self.all("lacking", list(cells)), EQUIP_TIMEOUT_S)
+        self._keep({n: one.reason for n, one in answers.items() if isinstance(one, NoAnswer)})
+        found: dict[int, dict[str, str]] = {}
+        for machine in self.machines:
+            for cell, reason in answers[machine.name].items():
+                found.setdefault(cell, {})[machine.name] = reason
+        return {
+            cell: reason if len(of) == len(self.machines) else f"on machine {name}: {reason}"
+            for cell, of in found.items()
+            for name, reason in [next(iter(of.items()))]
+        }
+
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:

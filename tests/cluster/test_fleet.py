@@ -5,12 +5,22 @@ import copy
 import pytest
 
 from rmwbench.campaign.here import ResultsLost
+from rmwbench.campaign.plan import unsupported
 from rmwbench.cluster import cluster_machine as on_machine
-from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
+from rmwbench.lab.host.hosts import NAMESPACES
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
 
 CARD = machine.describe()
+SUITE = """\
+suite: mine
+title: t
+arms: [cyclonedds]
+workloads: [{name: w, message: Bytes(320), rate_hz: 100}]
+"""
 
 
 def remote(name, boot=None, kernel=None) -> Remote:
@@ -109,6 +119,30 @@ def test_where_no_machine_is_left_every_reason_is_told(fleet):
     with pytest.raises(UserError, match="no machine of this cluster") as raised:
         fleet._choose([remote("b")], remote("x", kernel="5.0").card["machine"])
     assert "b: unlike the machines that this campaign began on: kernel" in raised.value.actual
+
+
+def test_what_one_machine_cannot_do_the_campaign_cannot_and_the_machine_is_named(
+    fleet, monkeypatch
+):
+    """It was asked of the machine that the campaign is driven from."""
+    fifo = "SCHED_FIFO needs CAP_SYS_NICE"
+    said = {"a": {1: "no gstreamer"}, "b": {1: "no gstreamer", 2: fifo}, "c": NoAnswer("it died")}
+    monkeypatch.setattr(Fleet, "all", lambda *_: said)
+    monkeypatch.setattr(Fleet, "answers", lambda _, asked, *__: asked)
+    fleet.machines = [remote(name) for name in said]
+    assert fleet.lacking([], {}, NAMESPACES) == {1: "no gstreamer", 2: f"on machine b: {fifo}"}
+    assert fleet.left_out == [("c", "it died")]
+
+
+def test_a_machine_asks_its_own_kernel_and_user_what_a_cell_may(monkeypatch):
+    text = SUITE.replace("rate_hz: 100", "rate_hz: 100, real_time: fifo")
+    made = cells(parse(text, where="mine.yaml"))
+    machine_ = on_machine.ClusterMachine()
+    monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: False)
+    assert "CAP_SYS_NICE" in machine_.lacking(made)[1]
+    assert unsupported.stated(made, {}) == {}
+    monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: True)
+    assert machine_.lacking(made) == {}
 
 
 def test_a_machine_that_is_lost_while_it_rehearses_is_the_users_to_mend(fleet, monkeypatch):

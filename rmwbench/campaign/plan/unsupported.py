@@ -37,20 +37,37 @@ AS_ROOT = "run as root, in a container with --cap-add"
 def described(
     cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
 ) -> dict[int, str]:
-    """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the
-    kind of its host; only cells that lack something."""
+    """Cell → what its workers' descriptions say it cannot do, or the kind of its host, or this
+    machine; only cells that lack something."""
+    found = stated(cells, workers, kind)
+    return found | here([cell for cell in cells if cell.number not in found], workers, kind)
+
+
+def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
+    """As `described`, whatever this machine can do: trials may run on others."""
     return {
         cell.number: reason
         for cell in cells
         if (
             reason := shared_host.lacking(cell, workers, kind)
-            or _network(cell)
+            or _in_pieces(cell)
+            or next(_lacking(cell, workers), None)
+        )
+    }
+
+
+def here(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
+    """Cell → what this machine, as this user, cannot do of it: its kernel, what it permits, what is
+    installed."""
+    return {
+        cell.number: reason
+        for cell in cells
+        if (
+            reason := _network(cell)
             or _containers(cell, kind)
             or _real_time(cell)
             or _beside(cell, workers, kind)
-            or _in_pieces(cell)
             or frame_source.missing(cell)
-            or next(_lacking(cell, workers), None)
         )
     }
 
