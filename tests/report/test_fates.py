@@ -99,12 +99,24 @@ def test_the_sentence_and_the_table_have_the_same_number():
     assert facts.fates_of(flaky, part).short() == f"lost {table}, 1 of 6 trials failed"
 
 
+# Reliable: what was late is in no share of the undelivered, whose parts add up to it but for rounding.
+WAITS = arm(
+    "waits",
+    {},
+    loss=0.1,
+    late_share=0.2,
+    never_sent_share=0.3,
+    undelivered=0.3 + 0.7 * 0.1,
+)
+
+
 def test_what_decides_nothing_is_told_by_its_fate():
     undecided = {"verdict": "undecided", "against": "sound"}
     lossy = arm("lossy", undecided, qos="reliable, keep_last 10", loss=0.03)
     held = arm("held", undecided, never_sent_share=0.02, unsent_by={"sibling": 12})
+    slow = arm("slow", undecided, late_share=0.04, undelivered=0.04)
     found = conclusions(
-        typed(SuiteAnswer, {"workloads": [workload(SOUND, lossy, held)]}),
+        typed(SuiteAnswer, {"workloads": [workload(SOUND, lossy, held, slow)]}),
         calibrated=True,
         margin=0.05,
         one_host=False,
@@ -112,6 +124,9 @@ def test_what_decides_nothing_is_told_by_its_fate():
     told = [line.text for line in found if line.workload]
     assert any("messages were lost: lossy 3 %." in text for text in told)
     assert any(text.startswith("Due and never sent: held 2 % (the publish call") for text in told)
+    part = shown(WAITS)
+    assert facts.fates_of(part.arms[0], part).overdue == 0
+    assert any(text == "Late, which best effort may be: slow 4 %." for text in told)
     assert not any("held" in text for text in told if "were lost" in text)
 
 

@@ -501,7 +501,6 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
     extent = frame.log_range([row["value"] for row in rows], ends)
     if extent is None or len({row["level"] for row in rows}) < 2:
         return None
-    # Vega warns of a layer without a row, and the page is to be quiet.
     never, absent = (
         [row for row in every if row["state"] == state] for state in ("never", "absent")
     )
@@ -519,7 +518,9 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
         axis=frame.axis(title=None, labelAngle=0, grid=False),
     )
     y = alt.Y("value:Q", scale=scale, axis=extent.axis(f"{title} (log)", label=label))
-    key = alt.Legend(title=None, orient="top", symbolType="stroke") if len(names) > 1 else None
+    key = None
+    if len(names) > 1:
+        key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolOpacity=1)
     colour = alt.Color(
         "line:N",
         scale=alt.Scale(domain=names, range=[of_line[name]["colour"] for name in names]),
@@ -544,10 +545,11 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
         .transform_filter("isValid(datum.value)")
         .encode(x=x, y=y, color=colour, shape=shape, tooltip=frame.TOOLTIP),
     ]
-    if never:
-        top = frame.fixed(alt.YValue, 7)
-        marks = frame.chart_of(never).mark_point(**dots, shape="cross")
-        layers.append(marks.encode(x=x, y=top, color=colour, tooltip=frame.TOOLTIP))
+    top = frame.fixed(alt.YValue, 7)
+    for row in never:  # side by side
+        aside = 11 * (row["n"] - (len(found) - 1) / 2)
+        mark = frame.chart_of([row]).mark_point(**dots, shape="cross", xOffset=aside)
+        layers.append(mark.encode(x=x, y=top, color=colour, tooltip=frame.TOOLTIP))
     for place, row in enumerate(absent):
         foot = frame.fixed(alt.YValue, _LEVELS_HEIGHT - 8 - 13 * place)
         text = frame.chart_of([row]).mark_text(fontSize=11).encode(text="shown:N")

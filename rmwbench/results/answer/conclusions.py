@@ -180,8 +180,8 @@ def _below_floor(part: Part, margin: float) -> list[Said]:
 
 
 def _undelivered(found: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Said]:
-    """What was lost or never sent without deciding a verdict; best effort apart from what was asked
-    to be reliable. What was late is told of the whole workload (`slow`)."""
+    """What was lost, late or never sent without deciding a verdict; best effort apart from what was
+    asked to be reliable. What such a stream had under way is told of the whole workload (`slow`)."""
     reliable: list[str] = []
     best_effort: list[str] = []
     for a, fates in found:
@@ -210,6 +210,8 @@ def _undelivered(found: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Said]:
         )
     if best_effort:
         lines.append(("caution", f"Lost, as best effort may: {'; '.join(best_effort)}."))
+    if late := [f"{a.arm} {fmt.percent(fates.overdue)}" for a, fates in found if fates.overdue]:
+        lines.append(("caution", f"Late, which best effort may be: {'; '.join(late)}."))
     return lines
 
 

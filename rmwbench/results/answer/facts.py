@@ -1101,7 +1101,7 @@ def fates_of(arm: AnyArm, part: Part) -> Fates:
         lost=lost,
         late=late,
         never_sent=never_sent,
-        overdue=min(late, max(of_sent - lost, 0.0)),
+        overdue=min(late, max(round(of_sent - lost, 12), 0.0)),
         held_by=main_cause(arm.unsent_by) if never_sent else None,
         failed=failed,
         trials=arm.trials.done + failed,
