@@ -308,9 +308,12 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     evidence = a_trial()
     known = clocks(evidence.clock_map, evidence.endpoints)
     t = BEGIN_NS + 10**9
-    rows = [{"process": name, "time_ns": int(base_ns(t))} for name in ("sampler@base", "p2")]
+    base = ("sampler@base", "p2", "router base", "router base again")
+    rows = [{"process": name, "time_ns": int(base_ns(t))} for name in base]
     assert all(abs(row["time_ns"] - t) <= BOUND_NS for row in known.samples(rows))
-    rows = [{"process": name, "time_ns": t} for name in ("sampler@robot", "sampler", "p1")]
+    rows = [
+        {"process": name, "time_ns": t} for name in ("sampler@robot", "sampler", "p1", "router")
+    ]
     assert known.samples(rows) == rows
     assert known.widest_ns(SteadyWindow(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
     assert fit(known.hosts["base"].readings) == known.hosts["base"]

@@ -10,6 +10,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker
+from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
@@ -97,7 +98,11 @@ def test_a_daemon_of_each_host_is_on_every_host_with_a_process_in_the_order_of_t
 
 
 def test_a_daemon_that_all_share_is_on_the_daemons_host():
-    assert placed(cell(modes=", modes: {discovery: server}")) == [("central", "base")]
+    shared = cell(modes=", modes: {discovery: server}")
+    assert placed(shared) == [("central", "base")]
+    # Where hosts are machines its name tells whose clock its sampler stamps with.
+    (afar,) = placement.placed([shared], "--place")
+    assert placed(afar) == [("central base", "base")]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ have the reference's own clock it goes through untouched and costs nothing. What
 two clocks is only known to the sum of their bounds.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -46,11 +47,10 @@ class TrialClocks:
         return all(clock.exact for clock in self.hosts.values())
 
     def of_process(self, process: str) -> Clock:
-        """`sampler@base` is on the host `base`; what nobody placed is on the first."""
-        name = process.rpartition("@")[2]
-        host = self.processes.get(process) or (
-            name if name in self.hosts else next(iter(self.hosts))
-        )
+        """`sampler@base`, `router base` and `base` are on the host `base`; what nobody placed is on
+        the first."""
+        words = (word for word in re.split("[@ ]", process) if word in self.hosts)
+        host = self.processes.get(process) or next(words, next(iter(self.hosts)))
         return self.hosts.get(host, _REFERENCE)
 
     def of_endpoint(self, endpoint: int) -> Clock:

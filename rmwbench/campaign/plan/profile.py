@@ -298,8 +298,8 @@ def known_daemons(worker: Worker) -> set[str]:
 
 @dataclass(frozen=True)
 class NeededDaemon:
-    """`label` is its name, with the host's or the middleware's behind it where another has the
-    same."""
+    """`label` is its name, with the host's behind it where another has the same or the host is
+    another machine, and the middleware's where that is not enough."""
 
     label: str
     name: str
@@ -325,7 +325,8 @@ def needed_daemons(
             for host in hosts:
                 if (name, worker.executable, fields, host) in listed:
                     continue
-                label = name if len(hosts) == 1 else f"{name} {host}"
+                afar = cell.real is not None and host != cell.hosts[0]
+                label = f"{name} {host}" if len(hosts) > 1 or afar else name
                 if label in labels:
                     label += f" {side.middleware}"
                 listed.append((name, worker.executable, fields, host))
