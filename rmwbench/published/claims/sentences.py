@@ -211,7 +211,9 @@ def _codes(today: Today) -> list[str]:
     is short of."""
     length, counted = today.length, today.conditions
     numbers = {
-        "length": f"length {length.measured_s or 0:g} of {length.of_s or 0:g} s",
+        "length": "length "
+        + ("unknown" if length.measured_s is None else f"{length.measured_s:g}")
+        + f" of {length.of_s or 0:g} s",
         "conditions": f"conditions {counted.measured} of {counted.of}",
     }
     every = today.verdict == "proxy"

@@ -20,8 +20,17 @@ from rmwbench.published.claims.judging.decision_rules import (
 )
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.values import between_half
+from rmwbench.published.claims.sentences import result
 from rmwbench.results.model import Fact
-from tests.published.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
+from tests.published.claims.test_predicates import (
+    BASE,
+    FAST,
+    SLOW,
+    arm,
+    asked,
+    campaign,
+    one,
+)
 
 
 def with_metrics(name, **metrics):
@@ -161,6 +170,99 @@ def test_a_proxy_is_computed_from_data(conditions, codes):
     assert found.proxy_codes == codes and found.verdict == ("proxy" if codes else "supported")
 
 
+@pytest.mark.parametrize("virtual", [True, False])
+def test_a_machine_that_does_not_say_whether_it_is_virtual_is_of_no_class(virtual):
+    """It was taken for a physical one."""
+    of_class = spoken(**ROS, virtual=virtual)
+    assert one(of_class, of({"cores": "2 of 2"})).proxy_codes == ("machine",)
+    assert one(of_class, of({**HERE, "virtualization": "none"})).proxy_codes == (
+        ("machine",) if virtual else ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("lengths", "measured", "codes"),
+    [
+        ((60.0, 60.0), 60.0, ()),
+        ((60.0, 6.0), 6.0, ("length",)),
+        ((None, 6.0), 6.0, ("length",)),
+        ((60.0, None), None, ("length",)),
+        ((None, None), None, ("length",)),
+    ],
+)
+def test_a_trial_whose_length_nobody_kept_is_not_as_long_as_the_originals(lengths, measured, codes):
+    """It counted as long enough."""
+    claims = spoken(**ROS).model_copy(update={"lasts_s": {"f/s": 60.0}})
+    doc = of(HERE)
+    workloads = [
+        dataclasses.replace(doc.workloads[0], workload=name, steady_s=steady_s)
+        for name, steady_s in zip("vw", lengths, strict=True)
+    ]
+    found = one(claims, dataclasses.replace(doc, workloads=tuple(workloads)))
+    assert (found.length.measured_s, found.proxy_codes) == (measured, codes)
+    assert ("length unknown of 60 s" in result(found)) == (measured is None)
+
+
+@pytest.mark.parametrize("relation", ["less", "greater"])
+def test_two_sides_that_are_the_same_in_every_block_lie_within_the_margin(relation):
+    """That denied either, whatever the margin is."""
+    sides = arm("rclcpp/a", [5.0] * 6), arm("rclcpp/b", [5.0] * 6)
+    (cell,) = one(asked(right="b", relation=relation), campaign(("w", *sides))).cells
+    assert (cell.answer, cell.code) == ("undecided", "within_margin")
+    (cell,) = one(
+        asked(level=5.0, relation=relation), campaign(("w", arm("rclcpp/a", [5.0] * 5)))
+    ).cells
+    assert cell.answer == "does not hold", "a number is not below itself"
+
+
+def test_growth_from_what_did_not_arrive_is_not_known():
+    """An arm whose first level never arrived grew by nothing: 8 ÷ ∞."""
+    grown = {
+        ("a", 1): [math.inf] * 8,
+        ("a", 10): [8.0] * 8,
+        ("b", 1): [1.0] * 8,
+        ("b", 10): [2.0] * 8,
+    }
+    cells = [
+        (f"w [n={n}]", *(arm(f"rclcpp/{name}", grown[name, n], factors={"n": n}) for name in "ab"))
+        for n in (1, 10)
+    ]
+    claims = asked(right="b", at={"n": 10}, base_at={"n": 1})
+    (cell,) = one(claims, campaign(*cells)).cells
+    assert (cell.answer, cell.code, cell.left_trials) == ("undecided", "no_ratio", ())
+
+
+def test_a_product_of_nothing_and_infinity_has_no_value():
+    made = with_metrics("rclcpp/a", m=[math.inf, *FAST[1:]], k=[0.0, *SLOW[1:]])
+    (cell,) = one(asked(level=900.0, times_metric="k"), campaign(("w", made))).cells
+    assert (cell.answer, cell.blocks) == ("holds", 5)
+
+
+def test_a_campaign_that_an_arm_lost_is_in_what_all_of_its_campaigns_say():
+    """Its five failed trials were left out, and it was judged by the campaign beside it."""
+    value = {"unit": "ns", "value": 10.0, "low": 9.9, "high": 10.1, "count": 9000, "trials": 9}
+    name = "service_latency_p90"
+    nothing = {"unit": "ns", "no_data": "no trial of this arm was completed"}
+
+    def pooled(side, metric, **more):
+        made = arm(side, metric=metric, **more)
+        return dataclasses.replace(made, metrics={name: made.metrics["m"]})
+
+    right = pooled("rclcpp/b", value | {"value": 20.0, "low": 19.9, "high": 20.1})
+    lefts = [
+        pooled("rclcpp/a", value),
+        pooled("rclcpp/a", nothing, lost_blocks=tuple(range(5))),
+    ]
+    claims = asked(right="b", metric=name)
+    days = [
+        campaign(("w", left, right), machine="one", created_utc=f"2026-01-0{day}T00:00:00Z")
+        for day, left in enumerate(lefts, 1)
+    ]
+    (alone,) = answers(claims, claims.items[0], days[:1])
+    (both,) = answers(claims, claims.items[0], days)
+    assert (alone.answer, both.answer, both.cells[0].code) == ("holds", "undecided", "lost")
+
+
 def test_a_campaign_for_claims_has_the_blocks_that_decide():
     assert LOOKS[0] == LEAST_BLOCKS == Rules().min_blocks and LOOKS[-1] == MOST_BLOCKS
 
@@ -255,6 +357,9 @@ def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, righ
 def test_whether_anything_comes_is_decided_by_one_block(values, relation, answer):
     level = 0.6 if relation == "less" else 0
     claims = asked(level=level, relation=relation, existence=True)
+    value = {"unit": "hz", "value": max(values), "low": 0.0, "high": 9.9, "trials": len(values)}
+    together = one(claims, campaign(("w", arm("rclcpp/a", metric=value)))).answer
+    assert together == answer, "of all trials together, too"
     assert one(claims, campaign(("w", arm("rclcpp/a", values)))).answer == answer
     with pytest.raises(ValueError, match="existence"):
         asked(right="b", existence=True)

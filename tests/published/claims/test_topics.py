@@ -79,7 +79,7 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     assert [one["arm"] for one in arms] == ["cyclonedds", "zenoh"]
     assert all(one["metrics"] == one["per_trial"] == {} for one in arms)
     assert [list(one["topics"]) for one in arms] == [["front"], ["front"]]
-    assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY]
+    assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY, "undelivered"]
     (again,) = expanded(summary)
     (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
     assert after.answer == before.answer == "does not hold"

@@ -101,12 +101,12 @@ def decided(
     if test.relation in RANGES:
         return _of_range(test, bar, low, high), None
     below, above = high < bar, low > bar
-    if not (below or above):
-        # All of it on the bar: nothing is strictly below or above.
-        return ("does not hold" if low == high == bar else "undecided"), None
+    on_the_bar = low == high == bar  # all of it: nothing is strictly below or above
+    if not (below or above or on_the_bar):
+        return "undecided", None
     if test.by == "ratio" and test.right is not None and _near(value, bar, RULES.least()):
         return "undecided", "within_margin"
-    return ("holds" if below == (test.relation == "less") else "does not hold"), None
+    return ("holds" if (below if test.relation == "less" else above) else "does not hold"), None
 
 
 @dataclass(frozen=True)

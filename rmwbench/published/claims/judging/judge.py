@@ -471,8 +471,9 @@ def _why(code: Code | None, blocks: int, among: int) -> str | None:
 
 
 def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
-    """With the blocks of all campaigns counted on."""
-    return tuple((number, values[block]) for number, block in enumerate(sorted(values)))
+    """With the blocks of all campaigns counted on; those that have a value."""
+    told = ((number, values[block]) for number, block in enumerate(sorted(values)))
+    return tuple((number, value) for number, value in told if not math.isnan(value))
 
 
 def _unit(test: ClaimTest) -> str:

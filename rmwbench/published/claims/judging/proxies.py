@@ -18,12 +18,16 @@ def length_of(
     of_s = max((claims.lasts_s[name] for name in suites if name in claims.lasts_s), default=None)
     places = {name for c in cells if c.answer != "no data" for name in (c.left_in, c.right_in)}
     found = [
-        item.steady_s
-        for one in campaigns
-        for item in one.workloads
-        if item.workload in places and item.steady_s is not None
+        item.steady_s for one in campaigns for item in one.workloads if item.workload in places
     ]
-    return Length(min(found, default=None), of_s)
+    shortest_s = min((one for one in found if one is not None), default=None)
+    if None in found and of_s is not None and not _shorter(shortest_s, of_s):
+        shortest_s = None
+    return Length(shortest_s, of_s)
+
+
+def _shorter(measured_s: float | None, of_s: float | None) -> bool:
+    return measured_s is not None and of_s is not None and measured_s < AS_LONG * of_s
 
 
 def conditions_of(claim: Claim, cells: Sequence[CellAnswer]) -> Counted:
@@ -39,8 +43,10 @@ def lacking(length: Length, counted: Counted) -> dict[str, str]:
     """Codes of what was measured less than the statement speaks of."""
     found = {}
     measured_s, of_s = length.measured_s, length.of_s
-    if measured_s is not None and of_s is not None and measured_s < AS_LONG * of_s:
+    if _shorter(measured_s, of_s):
         found["length"] = f"a trial of {measured_s:g} s for one of {of_s:g} s"
+    elif measured_s is None and of_s is not None and counted.measured:
+        found["length"] = f"a trial whose length was not kept for one of {of_s:g} s"
     if counted.measured < counted.of:
         found["conditions"] = f"{counted.measured} of the {counted.of} conditions it speaks of"
     return found
@@ -86,14 +92,14 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def of_class(asked: Conditions, campaign: MeasuredCampaign) -> bool:
-    """Whether the campaign's machine is of the original's class, as far as the source says."""
+    """Whether the campaign's machine is of the original's class, as far as the source says. What
+    does not say its machine is of none."""
     if asked.processors is not None:
         cores = (campaign.fact("cores") or "").split()
         if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
             return False
-    return asked.virtual is None or asked.virtual == (
-        "hypervisor" in (campaign.fact("virtualization") or "")
-    )
+    signs = campaign.fact("virtualization")
+    return asked.virtual is None or (signs is not None and asked.virtual == ("hypervisor" in signs))
 
 
 def class_text(asked: Conditions) -> str:

@@ -158,7 +158,8 @@ def _values(
             if base is None:
                 out[campaign, block] = value
             elif (below := _products(test, base, metric).get(block)) is not None:
-                out[campaign, block] = _quotient(value, below)
+                # how an arm's own messages grow is not known where the first did not arrive
+                out[campaign, block] = math.nan if math.isinf(below) else _quotient(value, below)
     return out
 
 
@@ -167,6 +168,7 @@ def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float
     if test.times_metric is not None:
         other = per_trial(arm, test.times_metric)
         found = {block: value * other[block] for block, value in found.items() if block in other}
+        found = {block: value for block, value in found.items() if not math.isnan(value)}  # ∞ × 0
     left_out = frozenset() if whatever_load(test) else arm.left_out
     return {block: value for block, value in found.items() if block not in left_out}
 
@@ -174,7 +176,7 @@ def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float
 def _quotient(a: float, b: float) -> float:
     """nan where neither is anything: 0 ÷ 0, ∞ ÷ ∞."""
     if b == 0:
-        return math.nan if a == 0 else math.inf
+        return math.inf if a > 0 else math.nan
     return math.nan if math.isinf(a) and math.isinf(b) else a / b
 
 
@@ -368,13 +370,10 @@ def _widened(
 
 
 def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """The left's interval against the right's, which is the more careful. An arm that lost every
-    trial has none."""
-    left, right = (
-        [arm for one in cell if (arm := getattr(one, side)) and not arm.lost_all]
-        for side in ("left", "right")
-    )
-    if test.times_metric or test.base_at or not (left and right):
+    """The left's interval against the right's, which is the more careful."""
+    left = [one.left for one in cell]
+    right = [one.right for one in cell if one.right is not None]
+    if test.times_metric or test.base_at:
         return ClaimValue(None, 0.0, math.inf, 0)
     right_metric = test.right_metric or test.metric
     both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
@@ -488,7 +487,8 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
             return ClaimValue(None, 0.0, math.inf, sum(trials), refused="machine_bound")
         level = level_of(trials, share)
         value, low, high = _combined(metrics, level)
-        return _by_order(ClaimValue(value, low, high, sum(trials)), (value, low, high), level)
+        found = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
+        return _by_order(found, (value, low, high), level)
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
@@ -527,6 +527,8 @@ def _over_trials(
         return intervals.clustered_count(values, level.confidence)[0]
     if not values.any():
         return _none_seen(entry, metrics, level) if whole else None
+    if not np.ptp(values):  # exactly: a logarithm and back is a little less
+        return float(values[0]), float(values[0]), float(values[0])
     if logs or ((values > 0).all() and (entry is None or entry.kind != "amount")):
         return intervals.log_t(values, level.confidence)
     return intervals.plain_t(
