@@ -8,9 +8,11 @@ import pytest
 from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio
 from rmwbench.bundle import Bundle
 from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
+from rmwbench.report.show.workload_view import _resolved
 from rmwbench.results.answer import level_sentences as said
 from rmwbench.results.shown import Levels, LevelStep
 from rmwbench.results.suite_document import summarise
@@ -74,7 +76,7 @@ def estimate(value, unit="ns"):
     return {"unit": unit, "value": value, "low": value, "high": value, "count": 9, "trials": 5}
 
 
-def invented(levels, medians, fates, answers, factor="message"):
+def invented(levels, medians, fates, answers, factor="message", primary=PRIMARY):
     """An arm at these levels; `answers`: (metric, level, against) -> its answer."""
     fates = [Fates(trials=5, **one) for one in fates]
     found = typed(
@@ -82,9 +84,9 @@ def invented(levels, medians, fates, answers, factor="message"):
         {
             "factor": factor,
             "levels": list(levels),
-            "primary_metric": PRIMARY,
+            "primary_metric": primary,
             "values": {
-                PRIMARY: [estimate(value) for value in medians],
+                primary: [estimate(value) for value in medians],
                 "undelivered": [estimate(one.undelivered, "fraction") for one in fates],
             },
         },
@@ -176,3 +178,48 @@ def test_what_a_reliable_arm_has_under_way_is_not_delivered():
     assert said.sentence(one) == (
         "at 2 MB it has 60 % of its messages still under way when the trials end."
     )
+
+
+BY_ORDER = NoRatio(no_data="it is 0 in some trials")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "told"),
+    [("worse", "worse at 2 Hz than at 1 Hz"), ("better", "worse at 1 Hz than at 2 Hz")],
+)
+@pytest.mark.parametrize(
+    ("metric", "title"), [(PRIMARY, "median response"), ("achieved_rate", "achieved rate")]
+)
+def test_without_a_ratio_the_worse_level_is_named_with_the_metric(metric, title, verdict, told):
+    answers = {(metric, 2, 1): StatementAnswer(verdict, BY_ORDER, "")}
+    one = invented((1, 2), (0.0, 9.0), ({}, {}), answers, "rate_hz", metric)
+    assert said.sentence(one) == f"{title} {told}; all is delivered."
+
+
+@pytest.mark.parametrize(
+    ("metric", "verdict", "told"),
+    [
+        (PRIMARY, "worse", "at 5 Hz 16.0× [15.0–17.0] as long as at 1 Hz, more at each level"),
+        (
+            "achieved_rate",
+            "worse",
+            "achieved rate at 1 Hz 16.0× [15.0–17.0] as much as at 5 Hz, less at each level",
+        ),
+    ],
+)
+def test_many_steps_are_told_by_their_direction(metric, verdict, told):
+    """Worse is more of a latency and less of a rate."""
+    levels = (1, 2, 3, 4, 5)
+    ratio = BlockRatio(16.0, 15.0, 17.0, 8)
+    ratio = ratio if metric == PRIMARY else ratio.inverse()
+    pairs = [(at, at - 1) for at in levels[1:]] + [(5, 1)]
+    answers = {(metric, *pair): StatementAnswer(verdict, ratio, "") for pair in pairs}
+    one = invented(levels, (1e6,) * 5, ({},) * 5, answers, "rate_hz", metric)
+    assert said.sentence(one).split(";")[0] == told
+
+
+def test_a_table_counts_messages_where_its_metric_is_of_messages(tmp_path):
+    doc = made(tmp_path / "c")
+    (workload, *_) = doc.workloads
+    for metric, noun in ((PRIMARY, "messages"), ("delivery", "messages"), ("pss", "trials")):
+        assert f" {noun} per arm" in _resolved(replace(workload, primary_metric=metric))

@@ -55,6 +55,7 @@ LABELS = {
     "cores": "abs(datum.value) >= 0.01 ? format(datum.value, '.3~g') + ' cores' : "
     + unit_label((("1e-3", "mcores"), ("1e-6", "µcores"))),
     "hz": unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
+    "fraction": "format(100 * datum.value, '.3~g') + ' %'",
 }
 """Unit → how an axis writes it, as the numbers beside it are written."""
 

@@ -232,7 +232,9 @@ def _resolved(workload: WorkloadAnswer) -> str:
     if measured:
         counts = _range([entry.count for entry in measured])
         primary = GLOSSARY.get(workload.primary_metric)
-        what = "messages" if primary is None or primary.kind == "quantile" else "trials"
+        what = "messages" if primary is None else primary.counted
+        if all(entry.count == entry.trials for entry in measured):
+            what = "trials"
         parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")
     ratio = fmt.finite(workload.resolution.resolvable_ratio)
     if ratio is not None and ratio < fmt.LARGEST_RATIO:

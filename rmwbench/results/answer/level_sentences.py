@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import inf
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.fates import HELD, Fates
 from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
@@ -70,14 +71,15 @@ def _of_primary(one: Levels) -> list[str]:
     if len(decided) > MOST_STEPS and _is_decided(first_to_last):
         told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
         if len({answer.verdict for _, answer in decided}) == 1 and len(decided) == len(neighbours):
-            told.append(
-                "more at each level" if decided[0][1].verdict == "worse" else "less at each"
-            )
-        return [", ".join(told)]
+            rises = (decided[0][1].verdict == "worse") is not words(metric).higher
+            told.append(f"{'more' if rises else 'less'} at each level")
+        return [_of_metric(metric, told)]
     if decided:
-        return [", ".join(_step(one, metric, at, at - 1, answer) for at, answer in decided)]
+        told = [_step(one, metric, at, at - 1, answer) for at, answer in decided]
+        return [_of_metric(metric, told)]
     if _is_decided(first_to_last):
-        return [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
+        told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
+        return [_of_metric(metric, told)]
     if not any(endless) and any(answer.verdict == "undecided" for answer in every):
         ratio = _ratio_of(neighbours[0][1]) if len(one.levels) == 2 else ""
         return [f"no difference in the {known} is decided{f' ({ratio})' if ratio else ''}"]
@@ -98,13 +100,21 @@ def _is_decided(answer: StatementAnswer | None) -> bool:
     return answer is not None and answer.verdict in ("worse", "better")
 
 
+def _of_metric(metric: str, told: Sequence[str]) -> str:
+    """`as long as` is of the median response where no other metric is named."""
+    named = metric != PRIMARY or told[0].startswith("worse")
+    return f"{f'{title_of(metric)} ' if named else ''}{', '.join(told)}"
+
+
 def _step(one: Levels, metric: str, at: int, by: int, answer: StatementAnswer | None) -> str:
-    """`at 10 Hz 1.65× [1.25–2.16] as long as at 100 Hz`: the larger one first."""
+    """`at 10 Hz 1.65× [1.25–2.16] as long as at 100 Hz`: the larger one first; `worse at 100 Hz than
+    at 10 Hz` where 0 or infinity leaves no ratio."""
     here, there = names(one)[at], names(one)[by]
     ratio = answer.effect if answer is not None else None
     if not isinstance(ratio, BlockRatio):
-        worse = words(metric).behind_of("").strip()
-        return f"{_at(one)} {here} {worse} {_at(one)} {there}" if answer is not None else ""
+        if answer is not None and answer.verdict == "better":
+            here, there = there, here
+        return f"worse {_at(one)} {here} than {_at(one)} {there}"
     if ratio.value < 1:
         here, there, ratio = there, here, ratio.inverse()
     much = words(metric).amount(1, fmt.ratio(ratio).full).split(" ", 1)[1]
