@@ -301,13 +301,12 @@ class WorkloadArm(CommonArm):
         """What a table calls it: an outdated middleware that the arm is named after has its series
         there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
         is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
-        got = ", ".join(
-            dict.fromkeys(
-                quantity(one.granted_bytes, "bytes") + (f" on {one.machine}" if one.machine else "")
-                for one in self.ungranted
-            )
-        )
-        granted = f" ({got} granted)" if got else ""
+        got: dict[str, list[str]] = {}
+        for one in self.ungranted:
+            where = f" on {one.machine}" if one.machine else ""
+            got.setdefault(where, []).append(quantity(one.granted_bytes, "bytes"))
+        told = [f"{', '.join(sizes)} granted{where}" for where, sizes in got.items()]
+        granted = f" ({', '.join(told)})" if told else ""
         if not (self.outdated and self.version):
             return self.arm + granted
         first, *rest = self.arm.split(" ")

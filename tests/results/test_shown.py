@@ -20,6 +20,10 @@ def test_what_is_not_granted_stands_in_the_name_wherever_the_arm_is_named():
     wish = {"side": "receive", "asked_bytes": 1 << 24, "granted_bytes": 1 << 22, "setting": "s"}
     arm = {"arm": "cyclonedds tuned", "middleware": "cyclonedds", "ungranted": [wish]}
     assert typed(WorkloadArm, arm).label == "cyclonedds tuned (4.19 MB granted)"
+    both = [wish | {"machine": name} for name in ("rover", "desk")]
+    assert typed(WorkloadArm, arm | {"ungranted": both}).label == (
+        "cyclonedds tuned (4.19 MB granted on rover, 4.19 MB granted on desk)"
+    )
     assert (
         typed(WorkloadArm, OLD | {"ungranted": [wish]}).label
         == "fastdds 2.9 tuned (4.19 MB granted)"

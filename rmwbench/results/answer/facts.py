@@ -387,8 +387,9 @@ class DeliversLess(WorkloadFact):
 
 @dataclass(frozen=True)
 class NotGranted(WorkloadFact):
-    """Their configuration asks the kernel for more than it grants (`settings`, the kernel's names),
-    so they ran with another one, and no factor is told."""
+    """Their configuration asks the kernel for more than it grants (`settings`, the kernel's names,
+    with the machine's where a trial runs on several), so they ran with another one, and no factor
+    is told."""
 
     beside_none: ClassVar[bool] = True
     arms: tuple[str, ...]
@@ -782,7 +783,11 @@ def is_ungranted(arm: AnyArm) -> bool:
 
 def _not_granted(part: Part) -> list[NotGranted]:
     asking = [arm for arm in contenders(part) if isinstance(arm, WorkloadArm) and arm.ungranted]
-    settings = dict.fromkeys(one.setting for arm in asking for one in arm.ungranted)
+    settings = dict.fromkeys(
+        one.setting + (f" on {one.machine}" if one.machine else "")
+        for arm in asking
+        for one in arm.ungranted
+    )
     named = tuple(arm.arm for arm in asking)
     return [NotGranted(named, tuple(settings))] if asking else []
 
