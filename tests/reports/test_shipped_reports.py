@@ -86,6 +86,15 @@ def test_a_report_without_a_measurement_says_so_and_what_it_needs():
     assert "needs ROS 2" in line(judged(REPORTS["latched"]))
 
 
+def test_an_effect_that_is_not_seen_says_why():
+    unseen = [found for one in REPORTS.values() if (found := judged(one)).state == "does not hold"]
+    assert len(unseen) > 5 and all(found.why for found in unseen)
+    why = {found.report.name: found.why for found in unseen}
+    assert why["large-cloud"].startswith("reported of Cyclone DDS 0.6; the long waits were mended")
+    assert why["slow-logger"].startswith("its queue overflows as installed")
+    assert f"({why['large-cloud']})" in line(judged(REPORTS["large-cloud"]))
+
+
 def test_what_is_finished_is_not_run_again(tmp_path):
     (tmp_path / "runs").mkdir()
     bundle("image", tmp_path / "runs" / "image")

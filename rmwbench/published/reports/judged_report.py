@@ -44,9 +44,12 @@ class JudgedReport:
 
     @property
     def why(self) -> str:
-        """Why it cannot be seen here, where the suite says so and it was not."""
+        """Why it is not seen here: what the suite says, else of which version it was reported."""
+        reported = self.report.reported
         needs = "it needs ROS 2" if self.report.needs_ros and self.today is None else ""
-        unseen = "" if self.state == "holds" else self.report.reported.unseen
+        unseen = "" if self.state == "holds" else reported.unseen
+        if self.state == "does not hold" and not unseen and reported.versions:
+            unseen = f"reported of {reported.versions}"
         return "; ".join(filter(None, (needs, unseen)))
 
 
