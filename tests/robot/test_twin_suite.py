@@ -168,6 +168,17 @@ def test_bursts_of_a_whole_number_of_messages_have_the_recorded_rate(tmp_path, l
     assert rate_hz == pytest.approx(recorded_hz, rel=0.01)
 
 
+@pytest.mark.parametrize(("length", "depth"), [(3, 10), (10, 10), (25, 25)])
+def test_a_burst_that_was_recorded_whole_fits_into_its_history(tmp_path, length, depth):
+    """One each second: neither a depth that is assumed nor the drain of a trial may cut it."""
+    bursts = [n * S + np.arange(length) * 1e5 for n in range(20)]
+    bag = robot_bag.mcap(tmp_path / "run.mcap", [Planted("/can", np.concatenate(bursts))])
+    suite, text = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    assert "can: {response_latency_p90_ms: 1000, " in text
+    ends = [e for n in suite.workloads[0].nodes for e in (*n.publishers, *n.subscriptions)]
+    assert [end.qos.depth if end.qos else 10 for end in ends] == [depth, depth]
+
+
 def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
     made = make_twin(*anonymous(traffic, read_graph(graph)))
     _, text = suite_of(made)

@@ -316,7 +316,7 @@ def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
         limits = {f"response_latency_{percentile}_ms": gap_ns / 1e6}
         if lost := _least_loss(messages):
             limits["undelivered"] = lost
-        text = ", ".join(f"{metric}: {value:.3g}" for metric, value in limits.items())
+        text = ", ".join(f"{metric}: {float(f'{value:.3g}'):g}" for metric, value in limits.items())
         yield f"    {topic.name}: {{{text}}}"
 
 

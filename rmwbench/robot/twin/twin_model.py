@@ -199,7 +199,9 @@ def _offered(topic: TopicTraffic) -> Qos:
         history, depth = KEEP_ALL, None
     else:
         depths = [offer.depth for offer in offers if offer.depth is not None]
-        history, depth = "keep_last", _drained(max(depths, default=DEFAULT_DEPTH), topic, reliable)
+        # The bag has bursts whole, so no less than one was kept.
+        assumed = max(DEFAULT_DEPTH, round(topic.arrivals.per_burst))
+        history, depth = "keep_last", _drained(max(depths, default=assumed), topic, reliable)
     return Qos.model_validate(
         {
             "reliability": RELIABLE if reliable else BEST_EFFORT,
@@ -211,8 +213,8 @@ def _offered(topic: TopicTraffic) -> Qos:
 
 
 def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
-    """No more than a trial's drain holds of a reliable history."""
-    if not reliable or topic.arrivals.period_ns is None:
+    """No more than a trial's drain holds of a reliable history, as a suite is checked."""
+    if not reliable or topic.arrivals.kind != "periodic" or topic.arrivals.period_ns is None:
         return depth
     return min(depth, math.floor(DRAIN_MOST_S * 1e9 / topic.arrivals.period_ns) + 1)
 
