@@ -100,7 +100,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})
-        lacking = unsupported.described(cells, workers, host)
+        lacking = unsupported.stated(cells, workers, host)
         lacking = {} if len(lacking) == len(cells) else lacking
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
     if cluster is not None:
