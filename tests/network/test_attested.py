@@ -35,8 +35,8 @@ def document(tx_bytes: int, segments: int = 0, payload: int = 0, datagrams: int 
     return {"snapshots": [{"at": "steady_begin", **SNAPSHOT}, {"at": "steady_end", **end}]}
 
 
-def observed(*sections: RecordSection, workload="hosts: [robot, base]", **documents: dict):
-    found = outcome(cell("{}", workload))
+def observed(*sections: RecordSection, network="{}", **documents: dict):
+    found = outcome(cell(network))
     found.sections = list(sections)
     found.sampling.sampled_at = documents
     return found
@@ -66,6 +66,32 @@ def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own()
     evidence = {"2": {"evidence": [{"path": "tcp", "messages": 10, "note": ""}]}}
     found.sampling.collected["listener"] = {"endpoints": evidence}
     assert told(found) == {"tcp": (966, 1.0), "udp": (200, 0.0)}
+
+
+BESIDE = "{beside: {wlan0: {links: {all: {}}}}}"
+
+
+def interfaces(found) -> dict[tuple[str, str], int]:
+    return {(row["path"], row["interface"]): row["bytes"] for row in attestations(found)}
+
+
+def over_two(*sent: int, **more: int) -> dict:
+    found = document(0, **more)
+    counted = {name: {"tx_bytes": 0, "tx_packets": 0} for name in ("eth0", "wlan0")}
+    found["snapshots"][0]["interfaces"] = counted
+    found["snapshots"][1]["interfaces"] = {
+        name: {"tx_bytes": size, "tx_packets": 10} for name, size in zip(counted, sent, strict=True)
+    }
+    return found
+
+
+def test_each_interface_of_a_host_with_two_links_has_its_own_bytes():
+    found = observed(received(2, 1, 10), network=BESIDE, robot=over_two(500, 1500, datagrams=20))
+    assert interfaces(found) == {("udp", "eth0"): 500, ("udp", "wlan0"): 1500}
+    assert sum(row["fraction"] for row in attestations(found)) == pytest.approx(1)
+    both = over_two(500, 1500, datagrams=10, segments=2, payload=868)
+    found = observed(received(2, 1, 10), network=BESIDE, robot=both)
+    assert interfaces(found) == {("tcp", "eth0 + wlan0"): 1000, ("udp", "eth0 + wlan0"): 1000}
 
 
 def test_without_a_sampler_the_frame_log_counts():

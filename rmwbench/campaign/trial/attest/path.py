@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.frames import counts_of, host_of
+from rmwbench.analysis.records.frames import counts_of, host_of, network_of
 from rmwbench.campaign.plan.profile import setups
 from rmwbench.campaign.trial.attest.counted import (
     Carried,
@@ -39,36 +39,42 @@ TCP_HEADER_BYTES = 66
 
 
 def carried_between(outcome: TrialOutcome) -> list[Carried]:
-    """What all hosts sent to others in the window, by transport; `network` where no sampler tells
-    them apart."""
-    totals: dict[str, int] = {}
+    """What all hosts sent to others in the window, by transport and interface; `network` where no
+    sampler tells transports apart."""
+    totals: dict[tuple[str, str], int] = {}
     devices = _devices(outcome)
+    main = " + ".join(dict.fromkeys(devices.values())) or DEVICE
     for host, document in outcome.sampling.sampled_at.items():
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
             leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
             edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
-            for transport, size in _of_host(edges, leading):
-                totals[transport] = totals.get(transport, 0) + size
+            for transport, used, size in _of_host(edges, leading):
+                key = transport, " + ".join(main if one == leading[0] else one for one in used)
+                totals[key] = totals.get(key, 0) + size
     own_hosts = outcome.order.cell.hosts
     if not totals and (counts := counts_of(outcome.network.counters)) is not None:
-        sent = (of for (link, _), of in counts.entered.items() if host_of(link) in own_hosts)
-        totals["network"] = sum(of.bytes for of in sent)
+        for (link, _), of in counts.entered.items():
+            if host_of(link) in own_hosts:
+                key = "network", network_of(link) or main
+                totals[key] = totals.get(key, 0) + of.bytes
     elif not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]
         inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
-        # Not of those that only cross traffic has.
-        cell = outcome.order.cell
-        own = [port for port, host in enumerate(cell.port_hosts) if host in own_hosts]
-        inside &= np.isin(outcome.network.frames["from_port"], own)
         # a row per destination
         _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)
-        totals["network"] = int(
-            outcome.network.frames["frame_bytes"][inside][first].sum(dtype=np.int64)
-        )
-    device = " + ".join(dict.fromkeys(devices.values())) or DEVICE
+        once, cell = outcome.network.frames[inside][first], outcome.order.cell
+        for port, (host, device) in enumerate(
+            zip(cell.port_hosts, cell.port_interfaces, strict=True)
+        ):
+            if host in own_hosts:  # and not one that only cross traffic has
+                key = "network", main if device == DEVICE else device
+                size = int(once["frame_bytes"][once["from_port"] == port].sum(dtype=np.int64))
+                totals[key] = totals.get(key, 0) + size
     return [
-        Carried(transport, device, size) for transport, size in sorted(totals.items()) if size > 0
+        Carried(transport, device, size)
+        for (transport, device), size in sorted(totals.items())
+        if size > 0
     ]
 
 
@@ -108,16 +114,23 @@ def _devices(outcome: TrialOutcome) -> dict[str, str]:
     }
 
 
-def _of_host(edges: tuple[Snapshot, Snapshot], devices: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """`devices` lead to other hosts."""
-    sent = sum(grown(edges, "interfaces", device, "tx_bytes") or 0 for device in devices)
+def _of_host(
+    edges: tuple[Snapshot, Snapshot], devices: Sequence[str]
+) -> Iterator[tuple[str, list[str], int]]:
+    """Transport, which of the `devices` it went over, and bytes; the devices lead to other hosts.
+    Where both transports were used on several devices nobody knows which was on which."""
+    by_device = {device: grown(edges, "interfaces", device, "tx_bytes") or 0 for device in devices}
+    sent, used = sum(by_device.values()), [device for device, size in by_device.items() if size]
     packets = sum(grown(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
     segments = min(packets, grown(edges, "tcp", "out_segments") or 0)
     tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
     if segments and not (grown(edges, "udp", "out_datagrams") or 0):
         tcp = sent
-    yield "tcp", tcp
-    yield "udp", sent - tcp
+    for transport, size in (("tcp", tcp), ("udp", sent - tcp)):
+        if size == sent:
+            yield from ((transport, [device], by_device[device]) for device in used)
+        elif size:
+            yield transport, used, size
 
 
 ON_INTERFACES = ("udp", "tcp")
