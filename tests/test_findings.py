@@ -23,7 +23,13 @@ from tests.published.importers import original
 from tests.support.command import rmwbench
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"
-COMMANDS = list(dict.fromkeys(re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))))
+COMMANDS = list(
+    dict.fromkeys(
+        " ".join(found.split())
+        for found in re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))
+    )
+)
+"""Without the ends of lines, at which a page may be wrapped."""
 ELSEWHERE = re.compile(
     r"rmwbench (run|published claims run|explain)\b|rmwbench published \S+ (SOURCE|PATH)\b"
 )
