@@ -270,4 +270,7 @@ def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
 
 
 def _lost_blocks(arm: "shown.WorkloadArm") -> tuple[int, ...]:
-    return tuple(sorted({one.block for one in arm.trials.failures if lost_by_its_arm(one)}))
+    """Without those that were done when they were tried again."""
+    done = {one.block for values in arm.per_trial.values() for one in values}
+    lost = {one.block for one in arm.trials.failures if lost_by_its_arm(one)}
+    return tuple(sorted(lost - done))

@@ -25,6 +25,7 @@ def failure(block, status="failed", failed_by=None):
     ("found", "lost"),
     [
         ([failure(7), failure(6, failed_by="worker"), failure(6)], (6, 7)),
+        ([failure(6), failure(0)], (6,)),  # the other was done when it was tried again
         ([failure(6, failed_by="host")], ()),
         ([failure(6, status="void")], ()),
     ],

@@ -1,10 +1,11 @@
 """A campaign under way, as `claims run` looks at it, is what its ledger judges afterwards."""
 
+from rmwbench.analysis.verdicts.interim import InterimCell
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import RunningCampaign, of_shown
 from rmwbench.results import judged
 from rmwbench.results.suite_document import summarise
-from tests.support import synthetic_bundle
+from tests.support import network_bundle, synthetic_bundle
 
 BLOCKS = 6
 
@@ -23,3 +24,21 @@ def test_a_look_is_the_ledgers_campaign_and_reads_each_trial_once(tmp_path, monk
     looks = [under_way.campaign(), under_way.campaign()]
     assert sorted(measured) == [line.trial for line in Bundle(path).trials("done")]
     assert looks == 2 * [of_shown(summarise(Bundle(path)))]
+
+
+def test_what_a_busy_machine_spoilt_for_verdicts_it_spoilt_for_claims(tmp_path, monkeypatch):
+    """One trial of six of one arm was machine-bound: that block is nobody's. The other workload, in
+    which one arm was so in four, keeps its blocks."""
+    path = network_bundle.write(tmp_path / "c", blocks=6)
+    lines = Bundle(path).trials()
+    bound = {line.trial for line in lines if line.cell == 4 and line.block == 3}
+    bound |= {line.trial for line in lines if line.cell == 2 and line.block < 4}
+    add = InterimCell.add
+    monkeypatch.setattr(
+        InterimCell,
+        "add",
+        lambda self, trial, *more: add(self, trial, *more[:3], bound=trial.trial in bound),
+    )
+    found = of_shown(summarise(Bundle(path)))
+    spoilt = {one.workload: {arm.left_out for arm in one.arms} for one in found.workloads}
+    assert spoilt == {"range": {frozenset()}, "lossy": {frozenset({3})}}
