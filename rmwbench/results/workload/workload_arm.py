@@ -296,17 +296,17 @@ class ArmReport:
         timed = entry.unit in TIMES or entry.kind == "fraction"
         if timed and interim.is_untimed(self.cell):
             return UNTIMED
-        return self.judged[None].barred if entry.unit != "bytes" else None
+        return None if entry.whatever_load else self.judged[None].barred
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
         """Block -> the metric's value, or (events, of) of a fraction, by the rules of a verdict: a
         block that the arm lost is counted by `with_lost`, a block on a machine that was too busy
-        for a network is left out, and an untimed trial has no times. Memory does not depend on how
-        busy a machine is."""
+        for a network is left out, and an untimed trial has no times. What is held in memory does not
+        depend on how busy a machine is; bytes of traffic do."""
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
-        left_out = frozenset() if entry.unit == "bytes" else judged.left_out
+        left_out = frozenset() if entry.whatever_load else judged.left_out
         there = judged.busy.keys() - left_out
         values = {
             t.block: value

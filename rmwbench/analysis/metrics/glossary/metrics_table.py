@@ -1140,6 +1140,7 @@ METRICS: tuple[Metric, ...] = (
             "Median PSS of all worker processes and daemons in that part of the window, with all "
             "that they map but files: the recorder's buffers and shared segments too, so that only "
             "the difference between two parts says anything.",
+            whatever_load=True,
         )
         for place in ("begin", "middle", "end")
     ),
