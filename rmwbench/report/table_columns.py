@@ -8,7 +8,7 @@ still in the report, behind its arm.
 
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED
+from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED, fates_of
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Metric, MetricScope
 from rmwbench.analysis.verdicts.ranking_words import is_resource
@@ -66,14 +66,14 @@ def of(part: Part) -> tuple[Column, ...]:
     if is_idle(part):
         return _primary_first(entry, IDLE)
     if isinstance(part, TopicAnswer):
-        return (MEDIAN, TAIL, *BESIDE, *_writing(part), LOSS, *_fates(part), PUBLISH)
+        return (MEDIAN, TAIL, *BESIDE, *_writing(part), *_fates(part), PUBLISH)
     if is_by_topic(part):
         return (CPU, MEMORY)
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     beside += _writing(part)
     latencies = QUEUEING if entry is not None and entry.whole_window else (MEDIAN, TAIL, *beside)
-    found = (*latencies, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
+    found = (*latencies, *_fates(part), PUBLISH, CPU, MEMORY, *there)
     ordered = _primary_first(entry, found)
     return (ordered[0], *(one for one in ordered[1:] if not _is_of_parts(one, part)))
 
@@ -96,12 +96,28 @@ def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[C
     return (replace(there, leads=True), *others)
 
 
+def fates(part: Part) -> tuple[Column, Column, Column]:
+    """Lost, late and never sent, of the messages by which its verdicts judge loss: of a chain those
+    of its source, and not of all hops together."""
+    lost, late, never_sent = (
+        replace(column, metrics=(metric,))
+        for column, metric in zip(
+            (LOSS, LATE, NEVER_SENT), fates_of(part.primary_metric), strict=True
+        )
+    )
+    return lost, late, never_sent
+
+
 def _fates(part: Part) -> list[Column]:
-    """What else became of messages, where it did with some arm."""
+    """What was lost, and what else became of messages where it did with some arm."""
+    lost, *others = fates(part)
     return [
-        column
-        for column in (NEVER_SENT, LATE)
-        if any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
+        lost,
+        *(
+            column
+            for column in reversed(others)
+            if any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
+        ),
     ]
 
 

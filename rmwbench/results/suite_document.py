@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, is_of_chain
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import noun, unit
@@ -230,8 +230,10 @@ def _workload(
         resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), found, rules)),
         tuning=(),
         effects=(),
-        # unlike topics together have no curve
-        charts=_charts(w.primary_metric, arms, curves=not of_topics),
+        # unlike topics together have no curve, but of their chains
+        charts=_charts(
+            w.primary_metric, arms, curves=not of_topics or is_of_chain(w.primary_metric)
+        ),
         own_cost=own_share(own_cost, payload_bytes, shown, of_topics),
         machine_bound_blocks=tuple(found.machine_bound(w.name)),
         **_features("of_workload", arms),

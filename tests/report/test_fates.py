@@ -8,6 +8,7 @@ from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
 from rmwbench.report import table_columns
 from rmwbench.report.capacity.capacity_view import curve
+from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
@@ -108,6 +109,19 @@ WAITS = arm(
     never_sent_share=0.3,
     undelivered=0.3 + 0.7 * 0.1,
 )
+
+
+def test_of_a_chain_the_table_and_the_picture_have_what_its_verdict_judges():
+    """A half lost by the second of two hops is a quarter of what both wanted."""
+    along = dict.fromkeys(FATES_OF_CHAIN, 0.0) | {FATES_OF_CHAIN.lost: 0.5}
+    found = workload(arm("late hop", {}, loss=0.25, late_share=0.1, **along))
+    part = typed(WorkloadAnswer, found | {"primary_metric": "end_to_end_latency_p50"})
+    fates = {c.title: c.metrics for c in table_columns.of(part) if c.title in ("lost", "late")}
+    assert fates == {"lost": (FATES_OF_CHAIN.lost,)}
+    (lost, *_) = table_columns.fates(shown(SOUND))
+    assert lost == table_columns.LOSS
+    (picture,) = (one for one in figures(part) if one.key == "loss")
+    assert [row["value"] for row in picture.spec["datasets"]["rows"]] == [0.5]
 
 
 def test_what_decides_nothing_is_told_by_its_fate():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
+from rmwbench.analysis.metrics.aggregate import is_of_chain
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
 from rmwbench.report import table_columns
@@ -48,7 +49,7 @@ def figures(workload: WorkloadAnswer) -> Iterator[Picture]:
             over,
             wide=True,
         )
-    if not workload.topics:
+    if not workload.topics or is_of_chain(workload.primary_metric):
         yield from _fates(workload)
     yield Picture(
         "cpu",
@@ -227,10 +228,9 @@ def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
 
 @dataclass(frozen=True)
 class _Fate:
-    """A picture of what did not arrive: its `column`, `title` and what the axis reads."""
+    """A picture of what did not arrive: its `title` and what the axis reads."""
 
     key: str
-    column: table_columns.Column
     title: str
     axis: str
     reading: str
@@ -239,21 +239,18 @@ class _Fate:
 _FATES = (
     _Fate(
         "loss",
-        table_columns.LOSS,
         "Lost messages",
         "messages lost",
         "share of the messages sent that were lost",
     ),
     _Fate(
         "never_sent",
-        table_columns.NEVER_SENT,
         "Messages never sent",
         "messages never sent",
         "share of the messages due that were never sent",
     ),
     _Fate(
         "late",
-        table_columns.LATE,
         "Late messages",
         "messages under way",
         "share of the messages sent that were still under way when the trials ended",
@@ -263,17 +260,17 @@ _FATES = (
 
 def _fates(part: Part) -> Iterator[Picture]:
     """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
-    for fate in _FATES:
-        metric = table_columns.chosen(part, fate.column) or fate.column.metrics[0]
+    lost, late, never_sent = (column.metrics[0] for column in table_columns.fates(part))
+    for fate, metric in zip(_FATES, (lost, never_sent, late), strict=True):
         charts = drawn(pictures.fate, part, metric, fate.axis)
         if charts["spec"] is not None:
             reading = f"Bar: {fate.reading}. Line: its interval."
             yield Picture(fate.key, fate.title, reading, wide=True, **charts)
-        elif fate.column is table_columns.LOSS:
-            yield Picture("loss", fate.title, _none_lost(part, metric), None, wide=True)
+        elif metric == lost:
+            yield Picture("loss", fate.title, _none_lost(part, lost, late), None, wide=True)
 
 
-def _none_lost(part: Part, metric: str) -> str:
+def _none_lost(part: Part, metric: str, late: str) -> str:
     counts = {
         arm.arm: found.count
         for arm in part.arms
@@ -282,7 +279,6 @@ def _none_lost(part: Part, metric: str) -> str:
     if not counts:
         return "No data."
     messages, arms = fmt.significant_count(sum(counts.values())), fmt.counted(len(counts), "arm")
-    late = table_columns.LATE.metrics[0]
     if any(_is_some(arm, late) for arm in part.arms):
         return f"None of the {messages} messages that {arms} sent was lost; some were late."
     return f"None: every one of the {messages} messages that {arms} sent arrived."

@@ -377,7 +377,7 @@ METRICS: tuple[Metric, ...] = (
         "Of the messages that the source's schedule wanted, once per way: those that did not reach "
         "the end for any reason except being under way. Verdicts on an end-to-end metric judge this "
         "first.",
-        heading="never arrived",
+        heading="undelivered",
         judged_first=True,
         without_under_way=True,
         failed=1.0,
