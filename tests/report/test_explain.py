@@ -103,6 +103,12 @@ SLOW = Losses(
 )
 
 
+def test_what_waited_to_be_sent_is_not_called_late(every):
+    said = texts(view(every).sections)
+    worst = [text for text in said if "seq " in text and " = " in text]
+    assert worst and all("waiting to be sent" in text and "late" not in text for text in worst)
+
+
 def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every):
     one = replace(next(one for one in every if one.trials.done), losses=SLOW)
     said = texts(view([one]).sections)

@@ -77,7 +77,7 @@ impl Daemons {
 
     /// Ends them as a crash would.
     pub fn kill(mut self) -> Result<(), String> {
-        self.0.drain(..).try_for_each(|mut daemon| daemon.kill().map(|_| ()))
+        self.0.drain(..).try_for_each(|mut daemon| daemon.kill())
     }
 }
 

@@ -1,20 +1,48 @@
 //! What went wrong in a check, with the worker's own error where it answered one: a refusal is
-//! known by its kind, never by a word in a text.
+//! known by its kind, and what a declared fault may explain by what was found, never by a word in a
+//! text.
 
 use std::fmt;
 
 use rmwbench_harness::middleware::{Error, ErrorKind};
 
+/// What the suite itself found, where it may be a declared fault's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A signal ended the worker.
+    Crashed,
+    /// A reader heard no probe of a writer that it had matched.
+    Unheard,
+    Lost,
+    /// A message is corrupt, or none of this trial.
+    Damaged,
+    Overtaken,
+    /// What was granted is not what happens.
+    NotAsGranted,
+}
+
+impl Found {
+    pub fn told(self, text: String) -> Failure {
+        Failure { answer: None, found: Some(self), text }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// What the worker answered; None for what the check itself found.
     pub answer: Option<Error>,
+    pub found: Option<Found>,
     pub text: String,
 }
 
 impl Failure {
     pub fn is(&self, kind: ErrorKind) -> bool {
         self.answer.as_ref().is_some_and(|error| error.kind == kind)
+    }
+
+    /// Whether the suite found one of these.
+    pub fn is_any(&self, of: &[Found]) -> bool {
+        self.found.is_some_and(|found| of.contains(&found))
     }
 
     /// Whether an option contradicts itself, or what it stands with.
@@ -31,13 +59,14 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        Failure { text: format!("{:?}: {error}", error.kind), answer: Some(error) }
+        let text = format!("{:?}: {error}", error.kind);
+        Failure { answer: Some(error), found: None, text }
     }
 }
 
 impl From<String> for Failure {
     fn from(text: String) -> Failure {
-        Failure { answer: None, text }
+        Failure { answer: None, found: None, text }
     }
 }
 

@@ -36,6 +36,7 @@ mod starved;
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ops::Range;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -427,7 +428,7 @@ fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt
         &context.arm.options,
         &context.arm.modes,
     )
-    .and_then(|_daemons| check(context))
+    .and_then(|_daemons| caught(|| check(context)))
     .or_else(|message| match context.shown().contains(MATCH) {
         true => Ok(Verdict::Passed),
         false => Err(message),
@@ -438,6 +439,23 @@ fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt
     Attempt { outcome, seconds, machine }
 }
 
+/// A panic is its check's failure: what it started is gone by then, and the next check begins.
+fn caught(check: impl FnOnce() -> Outcome) -> Outcome {
+    catch_unwind(AssertUnwindSafe(check))
+        .unwrap_or_else(|_| Err("the check panicked, as is told above".into()))
+}
+
 fn indented(message: &str) -> String {
     message.replace('\n', "\n    ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_that_panics_has_failed() {
+        assert!(caught(|| panic!("as this test means it")).is_err());
+        assert!(matches!(caught(|| Ok(Verdict::Passed)), Ok(Verdict::Passed)));
+    }
 }

@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::protocol::{Command as Verb, Event, FromWorker, Open, Reply, Request};
+use rmwbench_harness::protocol::{
+    Command as Verb, Event, FromWorker, Open, Reply, Request, PROTOCOL,
+};
 use rmwbench_harness::records::{layout, memfd, Kind, SLOT_BYTES};
+use rustix::io::{fcntl_setfd, FdFlags};
+use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Found};
 
 /// Nothing in the suite takes longer; a worker that needs more hangs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -28,7 +32,7 @@ pub struct Worker {
     pub events: Vec<Event>,
 }
 
-/// A finished slot: kind, the six words, peer, endpoint, bytes, flags.
+/// A finished slot.
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub seq: u64,
@@ -39,35 +43,39 @@ pub struct Slot {
 }
 
 impl Worker {
-    pub fn spawn(path: &str, nonce: u64, sections: &[(Kind, u32, u64)]) -> Result<Worker, String> {
-        Worker::launch(path, &["--control-fd", "200", "--records-fd", "201"], nonce, sections)
+    pub fn spawn(path: &str, nonce: u64, sections: &[(Kind, u32, u64)]) -> Result<Worker, Failure> {
+        Worker::launch(path, None, nonce, sections)
     }
 
     /// The worker's program as one of its daemons, serving.
     pub fn daemon(path: &str, name: &str, open: Open) -> Result<Worker, Failure> {
-        let mut daemon = Worker::launch(path, &["--daemon", name, "--control-fd", "200"], 0, &[])?;
+        let mut daemon = Worker::launch(path, Some(name), 0, &[])?;
         daemon.request(Verb::Open(open)).map_err(|e| e.about(format!("daemon {name}")))?;
         Ok(daemon)
     }
 
     fn launch(
         path: &str,
-        arguments: &[&str],
+        daemon: Option<&str>,
         nonce: u64,
         sections: &[(Kind, u32, u64)],
-    ) -> Result<Worker, String> {
+    ) -> Result<Worker, Failure> {
         let records = memfd(&layout(nonce, sections)).map_err(|e| format!("memfd: {e}"))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| format!("socketpair: {e}"))?;
+        ours.set_write_timeout(Some(PATIENCE)).map_err(|e| format!("control socket: {e}"))?;
         let (control_fd, records_fd) = (theirs.as_raw_fd(), records.as_raw_fd());
+        let (control, kept) = (control_fd.to_string(), records_fd.to_string());
         let mut command = Command::new(path);
-        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null());
-        // SAFETY: dup2 is async-signal-safe; the descriptors stay open until spawn returns.
+        match daemon {
+            Some(name) => command.args(["--daemon", name, "--control-fd", &control]),
+            None => command.args(["--control-fd", &control, "--records-fd", &kept]),
+        };
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        // SAFETY: a system call and nothing else; the descriptors stay open until spawn returns.
         unsafe {
             command.pre_exec(move || {
-                for (from, to) in [(control_fd, 200), (records_fd, 201)] {
-                    if libc_dup2(from, to) < 0 {
-                        return Err(std::io::Error::last_os_error());
-                    }
+                for kept in [control_fd, records_fd] {
+                    fcntl_setfd(BorrowedFd::borrow_raw(kept), FdFlags::empty())?;
                 }
                 Ok(())
             });
@@ -84,13 +92,13 @@ impl Worker {
             events: Vec::new(),
         };
         match worker.line(Instant::now() + PATIENCE)? {
-            Some(FromWorker::Hello { hello }) if hello.protocol == 1 => Ok(worker),
-            other => Err(format!("expected hello of protocol 1, found {other:?}")),
+            Some(FromWorker::Hello { hello }) if hello.protocol == PROTOCOL => Ok(worker),
+            other => Err(format!("expected hello of protocol {PROTOCOL}, found {other:?}").into()),
         }
     }
 
     /// Sends a command without waiting.
-    pub fn post(&mut self, command: Verb) -> Result<u64, String> {
+    pub fn post(&mut self, command: Verb) -> Result<u64, Failure> {
         let id = self.next_id;
         self.next_id += 1;
         let line = serde_json::to_string(&Request { id, command }).map_err(|e| e.to_string())?;
@@ -98,25 +106,39 @@ impl Worker {
         Ok(id)
     }
 
-    pub fn post_line(&mut self, line: &str) -> Result<(), String> {
-        self.socket
-            .write_all(format!("{line}\n").as_bytes())
-            .map_err(|e| format!("the worker is gone: {e}"))
+    pub fn post_line(&mut self, line: &str) -> Result<(), Failure> {
+        self.socket.write_all(format!("{line}\n").as_bytes()).map_err(|e| self.gone(e))
+    }
+
+    /// What became of a worker that the control socket has no more to do with. Who dies with unread
+    /// commands resets it, and what was written to it breaks.
+    fn gone(&mut self, error: std::io::Error) -> Failure {
+        let is_closed = matches!(
+            error.kind(),
+            ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+        );
+        match is_closed.then(|| self.exited()).flatten() {
+            Some(status) if status.signal().is_some() => {
+                Found::Crashed.told(format!("the worker ended: {status}"))
+            }
+            Some(status) => format!("the worker ended: {status}").into(),
+            None => format!("the worker lives, and its control socket failed: {error}").into(),
+        }
     }
 
     /// Waits for the answer to a posted command.
-    pub fn answer(&mut self, id: u64) -> Result<Reply, String> {
+    pub fn answer(&mut self, id: u64) -> Result<Reply, Failure> {
         self.answer_within(id, PATIENCE)
     }
 
-    fn answer_within(&mut self, id: u64, patience: Duration) -> Result<Reply, String> {
+    fn answer_within(&mut self, id: u64, patience: Duration) -> Result<Reply, Failure> {
         let deadline = Instant::now() + patience;
         loop {
             if let Some(reply) = self.replies.remove(&id) {
                 return Ok(reply);
             }
             if !self.pump(deadline)? {
-                return Err(format!("no answer to command {id} within {patience:?}"));
+                return Err(format!("no answer to command {id} within {patience:?}").into());
             }
         }
     }
@@ -144,20 +166,21 @@ impl Worker {
         what: &str,
         deadline: Instant,
         found: impl Fn(&[Event]) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         while !found(&self.events) {
             if !self.pump(deadline)? {
                 return Err(format!(
                     "time-out waiting for {what}; events so far: {:?}",
                     self.events
-                ));
+                )
+                .into());
             }
         }
         Ok(())
     }
 
     /// Takes one line; false at the deadline.
-    pub fn pump(&mut self, deadline: Instant) -> Result<bool, String> {
+    pub fn pump(&mut self, deadline: Instant) -> Result<bool, Failure> {
         match self.line(deadline)? {
             None => return Ok(false),
             Some(FromWorker::Reply { id, reply }) => {
@@ -169,13 +192,13 @@ impl Worker {
         Ok(true)
     }
 
-    fn line(&mut self, deadline: Instant) -> Result<Option<FromWorker>, String> {
+    fn line(&mut self, deadline: Instant) -> Result<Option<FromWorker>, Failure> {
         loop {
             if let Some(end) = self.pending.iter().position(|&b| b == b'\n') {
                 let line: Vec<u8> = self.pending.drain(..=end).collect();
                 return serde_json::from_slice(&line)
                     .map(Some)
-                    .map_err(|e| format!("{}: {e}", String::from_utf8_lossy(&line).trim()));
+                    .map_err(|e| format!("{}: {e}", String::from_utf8_lossy(&line).trim()).into());
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -184,42 +207,34 @@ impl Worker {
             self.socket.set_read_timeout(Some(left)).map_err(|e| e.to_string())?;
             let mut buffer = [0; 1 << 16];
             match self.socket.read(&mut buffer) {
-                Ok(0) => {
-                    let status = self.child.wait().map_err(|e| e.to_string())?;
-                    return Err(format!("the worker ended: {status}"));
-                }
+                Ok(0) => return Err(self.gone(ErrorKind::UnexpectedEof.into())),
                 Ok(count) => self.pending.extend_from_slice(&buffer[..count]),
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
-                    ) =>
-                {
+                // A read with a time-out ends where its process is stopped and goes on.
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     return Ok(None)
                 }
-                Err(e) => return Err(format!("control socket: {e}")),
+                Err(e) => return Err(self.gone(e)),
             }
         }
     }
 
-    /// Ends the worker as a crash would.
-    pub fn kill(&mut self) -> Result<ExitStatus, String> {
-        self.child.kill().and_then(|()| self.child.wait()).map_err(|e| e.to_string())
+    /// Ends the worker as a crash would. Errors: it had ended before, of which nobody knew.
+    pub fn kill(&mut self) -> Result<(), String> {
+        let status = self.child.kill().and_then(|()| self.child.wait());
+        match status.map_err(|e| e.to_string())? {
+            status if status.signal() == Some(Signal::KILL.as_raw()) => Ok(()),
+            status => Err(format!("the worker ended before it was killed: {status}")),
+        }
     }
 
-    /// Closes the control socket and waits: true when the worker exits in time.
-    pub fn exits_on_end_of_file(mut self) -> bool {
+    /// Closes the control socket and waits; None while the worker lives.
+    pub fn exits_on_end_of_file(mut self) -> Option<ExitStatus> {
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
-        let deadline = Instant::now() + Duration::from_secs(2);
-        while Instant::now() < deadline {
-            if matches!(self.child.try_wait(), Ok(Some(_))) {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        false
+        self.exited()
     }
 
+    /// How it ended, for which it has time; None while it lives.
     pub fn exited(&mut self) -> Option<ExitStatus> {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
@@ -231,7 +246,8 @@ impl Worker {
         None
     }
 
-    /// The finished slots of an endpoint, in the order of claiming; an error when some are missing.
+    /// The finished slots of an endpoint, in the order of claiming. Errors: the plan has no such
+    /// section, or one with too little room.
     pub fn slots(&self, kind: Kind, endpoint: u32) -> Result<Vec<Slot>, String> {
         let mut file = File::from(self.records.try_clone().map_err(|e| e.to_string())?);
         let mut read = |offset: u64, bytes: usize| -> Result<Vec<u8>, String> {
@@ -267,7 +283,7 @@ impl Worker {
                 })
                 .collect());
         }
-        Ok(Vec::new())
+        Err(format!("endpoint {endpoint} has no section for {kind:?} records"))
     }
 }
 
@@ -278,12 +294,81 @@ impl Drop for Worker {
     }
 }
 
-/// dup2 as the kernel has it: rustix's takes an owned target, which a child between fork and exec
-/// does not have.
-unsafe fn libc_dup2(from: i32, to: i32) -> i32 {
-    extern "C" {
-        fn dup2(from: i32, to: i32) -> i32;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A worker that is this shell script, and its end of the control socket.
+    fn worker(script: &str) -> (Worker, UnixStream) {
+        let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let records = memfd(&layout(1, &[(Kind::Sent, 7, 4)])).unwrap();
+        let (socket, theirs) = UnixStream::pair().unwrap();
+        let worker = Worker {
+            child,
+            socket,
+            records,
+            pending: Vec::new(),
+            next_id: 1,
+            replies: BTreeMap::new(),
+            events: Vec::new(),
+        };
+        (worker, theirs)
     }
-    // SAFETY: plain integers.
-    unsafe { dup2(from, to) }
+
+    const CRASH: &str = "kill -SEGV $$";
+
+    #[test]
+    fn a_crash_is_told_by_its_signal_whatever_of_the_socket_shows_it() {
+        let until = Instant::now() + PATIENCE;
+        let (mut silent, theirs) = worker(CRASH);
+        drop(theirs);
+        assert!(silent.pump(until).unwrap_err().is_any(&[Found::Crashed]));
+        let (mut unread, theirs) = worker(CRASH);
+        unread.post_line("{}").unwrap();
+        drop(theirs); // with the command in it
+        assert!(unread.pump(until).unwrap_err().is_any(&[Found::Crashed]));
+        let (mut broken, theirs) = worker(CRASH);
+        drop(theirs);
+        assert!(broken.post_line("{}").unwrap_err().is_any(&[Found::Crashed]));
+    }
+
+    #[test]
+    fn a_worker_that_ended_by_itself_was_not_killed() {
+        let (mut crashed, _theirs) = worker(CRASH);
+        assert!(crashed.exited().is_some());
+        assert!(crashed.kill().unwrap_err().contains("signal: 11"));
+        let (mut living, _theirs) = worker("exec sleep 600");
+        assert_eq!(living.kill(), Ok(()));
+    }
+
+    #[test]
+    fn how_a_worker_ends_at_the_end_of_file_is_told() {
+        for (script, code) in [("exit 0", 0), ("exit 3", 3)] {
+            let (worker, _theirs) = worker(script);
+            assert_eq!(worker.exits_on_end_of_file().unwrap().code(), Some(code));
+        }
+    }
+
+    #[test]
+    fn who_asks_for_a_section_that_the_plan_has_not_is_told() {
+        let (worker, _theirs) = worker("exit 0");
+        assert!(worker.slots(Kind::Sent, 7).unwrap().is_empty());
+        assert!(worker.slots(Kind::Received, 7).is_err() && worker.slots(Kind::Sent, 8).is_err());
+    }
+
+    #[test]
+    fn a_stop_of_the_suite_is_not_the_end_of_a_worker() {
+        let (mut worker, mut theirs) = worker("exec sleep 600");
+        let stop =
+            format!("sleep 0.1; kill -STOP {0}; sleep 0.1; kill -CONT {0}", std::process::id());
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                Command::new("sh").args(["-c", &stop]).status().unwrap();
+                std::thread::sleep(Duration::from_millis(100));
+                theirs.write_all(b"{\"id\": 1, \"ok\": {}}\n").unwrap();
+                theirs
+            });
+            assert!(matches!(worker.answer(1), Ok(Reply::Ok(_))));
+        });
+    }
 }

@@ -10,14 +10,14 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{PublishMode, Take, Wait};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{
-    Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Schedule,
-    Start, Started,
+    Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Probed,
+    Schedule, Start, Started,
 };
 use rmwbench_harness::qos::{Qos, Reliability};
 use rmwbench_harness::records::{received_flag, sent_flag, Kind};
 use serde_json::Value;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Found};
 use crate::process::{Slot, Worker, PATIENCE};
 use crate::{Context, MATCH};
 
@@ -89,6 +89,20 @@ fn sends(endpoint: &EndpointSpec) -> bool {
 
 fn reads(endpoint: &EndpointSpec) -> bool {
     endpoint.kind != EndpointKind::Publisher
+}
+
+/// Those that have not heard from as many writers as they are to match, in words.
+fn deaf_readers(specs: &[EndpointSpec], events: &[Event]) -> Vec<String> {
+    let heard = |reader: u32| {
+        let of_reader =
+            |e: &&Event| matches!(e, Event::FirstMessage { endpoint, .. } if *endpoint == reader);
+        events.iter().filter(of_reader).count()
+    };
+    let readers = specs.iter().filter(|e| reads(e)).map(|e| (e, heard(e.endpoint)));
+    readers
+        .filter(|(e, heard)| *heard < e.matches as usize)
+        .map(|(e, heard)| format!("endpoint {} heard {heard} of {}", e.endpoint, e.matches))
+        .collect()
 }
 
 pub struct Rig<'a> {
@@ -194,7 +208,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Destroys a node of one reader in order.
-    pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), String> {
+    pub fn leave(&mut self, place: usize, name: &str, reader: u32) -> Result<(), Failure> {
         self.gone.insert(reader);
         self.workers[place].request(Command::Destroy {
             nodes: vec![name.into()],
@@ -206,72 +220,96 @@ impl<'a> Rig<'a> {
 
     /// Match on all sides, then probes until every reader heard each of its writers.
     pub fn barrier(&mut self) -> Result<(), Failure> {
-        let ids: Vec<u64> = self
-            .workers
-            .iter_mut()
-            .map(|w| {
-                w.post(Command::Match {
-                    timeout_ns: PATIENCE.as_nanos() as i64 / 2,
-                    endpoints: None,
-                })
-            })
-            .collect::<Result<_, _>>()?;
-        for (worker, id) in self.workers.iter_mut().zip(ids) {
-            if let Err(error) = worker.expect_ok(id) {
-                self.context.shows(MATCH);
-                return Err(error.about("match"));
-            }
+        let timeout_ns = PATIENCE.as_nanos() as i64 / 2;
+        if let Err(error) = self.each(|_| Command::Match { timeout_ns, endpoints: None }) {
+            self.context.shows(MATCH);
+            return Err(error.about("match"));
         }
-        let expected: Vec<usize> = self
-            .specs
-            .iter()
-            .map(|s| s.iter().filter(|e| reads(e)).map(|e| e.matches as usize).sum())
-            .collect();
         let deadline = Instant::now() + PATIENCE;
         loop {
-            for worker in &mut self.workers {
-                worker
-                    .request(Command::Probe { endpoints: None })
-                    .map_err(|error| error.about("probe"))?;
-            }
+            let sent = self
+                .each(|_| Command::Probe { endpoints: None })
+                .map_err(|error| error.about("probe"))?;
             let round = Instant::now() + Duration::from_millis(100);
-            let mut missing = Vec::new();
-            for (place, expected) in expected.iter().enumerate() {
-                let heard = |events: &[Event]| {
-                    events.iter().filter(|e| matches!(e, Event::FirstMessage { .. })).count()
-                };
-                while heard(&self.workers[place].events) < *expected
-                    && self.workers[place].pump(round)?
-                {}
-                if heard(&self.workers[place].events) < *expected {
-                    missing.push(format!("process {place}: {:?}", self.workers[place].events));
-                }
+            let mut deaf = Vec::new();
+            for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
+                while !deaf_readers(specs, &worker.events).is_empty() && worker.pump(round)? {}
+                deaf.extend(deaf_readers(specs, &worker.events));
             }
-            if missing.is_empty() {
-                // What probes are still on their way arrive before the schedule starts.
-                std::thread::sleep(Duration::from_millis(20));
-                return Ok(());
+            if deaf.is_empty() {
+                return self.settle(sent);
             }
             if Instant::now() > deadline {
-                let missing = missing.join("; ");
-                return Err(format!("not every reader heard its writers: {missing}").into());
+                let text = format!("not every reader heard its writers: {}", deaf.join("; "));
+                return Err(Found::Unheard.told(text));
             }
         }
+    }
+
+    /// What probes are still on their way arrive before the schedule starts; `sent` are the answers
+    /// to the last `probe`. Of those that were lost nothing comes for a while.
+    fn settle(&mut self, sent: Vec<Value>) -> Result<(), Failure> {
+        let mut probes = BTreeMap::new();
+        for answer in sent {
+            let told: Probed =
+                serde_json::from_value(answer).map_err(|e| format!("the answer to probe: {e}"))?;
+            probes.extend(told.sent);
+        }
+        let expect = self.expected(|writer| probes.get(&writer).copied());
+        self.each(|place| Command::Settle {
+            expect: expect[place].clone(),
+            timeout_ns: PATIENCE.as_nanos() as i64 / 2,
+            quiet_ns: 20 * MS,
+        })?;
+        Ok(())
+    }
+
+    /// Has every worker do something at once; the answers.
+    fn each(&mut self, command: impl Fn(usize) -> Command) -> Result<Vec<Value>, Failure> {
+        let posted: Vec<u64> = self
+            .workers
+            .iter_mut()
+            .enumerate()
+            .map(|(place, worker)| worker.post(command(place)))
+            .collect::<Result<_, _>>()?;
+        self.workers.iter_mut().zip(posted).map(|(worker, id)| worker.expect_ok(id)).collect()
+    }
+
+    /// What each worker's readers are to hear: reader → writer → what `known` has of it. A service
+    /// hears its clients and a client its answers, by its own number.
+    fn expected(
+        &self,
+        known: impl Fn(u32) -> Option<u64>,
+    ) -> Vec<BTreeMap<u32, BTreeMap<u32, u64>>> {
+        let of_reader = |reader: &EndpointSpec| {
+            let writers = self.specs.iter().flatten().filter(|writer| match reader.kind {
+                EndpointKind::Client => writer.endpoint == reader.endpoint,
+                EndpointKind::Service => {
+                    writer.kind == EndpointKind::Client && writer.topic == reader.topic
+                }
+                _ => writer.kind == EndpointKind::Publisher && writer.topic == reader.topic,
+            });
+            writers.filter_map(|w| Some((w.endpoint, known(w.endpoint)?))).collect()
+        };
+        let there = |e: &&EndpointSpec| reads(e) && !self.gone.contains(&e.endpoint);
+        self.specs
+            .iter()
+            .map(|specs| specs.iter().filter(there).map(|e| (e.endpoint, of_reader(e))).collect())
+            .collect()
     }
 
     /// Starts every schedule together: no warm-up, `length_ms` of steady state. Returns the start.
     pub fn start(&mut self, length_ms: i64, grace_ms: i64) -> Result<i64, Failure> {
         let at_ns = now_ns() + 10 * MS;
-        for worker in &mut self.workers {
-            let end_ns = at_ns + length_ms * MS;
-            let started = worker.request(Command::Start(Start {
-                at_ns,
-                steady_ns: at_ns,
-                end_ns,
-                grace_ns: grace_ms * MS,
-                endpoints: None,
-                schedule: self.schedule,
-            }))?;
+        let start = Start {
+            at_ns,
+            steady_ns: at_ns,
+            end_ns: at_ns + length_ms * MS,
+            grace_ns: grace_ms * MS,
+            endpoints: None,
+            schedule: self.schedule,
+        };
+        for started in self.each(|_| Command::Start(start.clone()))? {
             let told: Started = serde_json::from_value(started)
                 .map_err(|e| format!("the answer to start does not tell the schedule: {e}"))?;
             if told.schedule != self.schedule {
@@ -283,7 +321,7 @@ impl<'a> Rig<'a> {
     }
 
     /// Starts what came after `start`, for as long as the others run at most.
-    pub fn start_late(&mut self, place: usize, length_ms: i64) -> Result<(), String> {
+    pub fn start_late(&mut self, place: usize, length_ms: i64) -> Result<(), Failure> {
         let at_ns = now_ns();
         let start = Start {
             at_ns,
@@ -299,13 +337,13 @@ impl<'a> Rig<'a> {
 
     /// Waits until everything in the living workers that sends by a schedule or as a relay has
     /// finished: endpoint → event.
-    pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, String> {
+    pub fn finished(&mut self) -> Result<BTreeMap<u32, Finished>, Failure> {
         self.finished_of(|endpoint| sends(endpoint) && endpoint.kind != EndpointKind::Service)
     }
 
     /// Ends the services, which would otherwise wait for requests until the grace is over; adds
     /// their ends.
-    pub fn end_services(&mut self, finished: &mut BTreeMap<u32, Finished>) -> Result<(), String> {
+    pub fn end_services(&mut self, finished: &mut BTreeMap<u32, Finished>) -> Result<(), Failure> {
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
             let endpoints: Vec<u32> = specs
                 .iter()
@@ -323,7 +361,7 @@ impl<'a> Rig<'a> {
     fn finished_of(
         &mut self,
         chosen: fn(&EndpointSpec) -> bool,
-    ) -> Result<BTreeMap<u32, Finished>, String> {
+    ) -> Result<BTreeMap<u32, Finished>, Failure> {
         let deadline = Instant::now() + PATIENCE;
         let mut all = BTreeMap::new();
         for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
@@ -340,33 +378,15 @@ impl<'a> Rig<'a> {
         Ok(all)
     }
 
-    /// Drains every reader of every writer on its topic, a service of its clients and a client of
-    /// its answers; true when complete.
+    /// Drains every reader of every writer on its topic; true when complete.
     pub fn drain(
         &mut self,
         finished: &BTreeMap<u32, Finished>,
         timeout: Duration,
-    ) -> Result<bool, String> {
-        let all: Vec<EndpointSpec> = self.specs.iter().flatten().cloned().collect();
+    ) -> Result<bool, Failure> {
+        let expected = self.expected(|writer| finished.get(&writer)?.last_seq);
         let mut posted = Vec::new();
-        for (worker, specs) in self.workers.iter_mut().zip(&self.specs) {
-            let expect: BTreeMap<u32, BTreeMap<u32, u64>> = specs
-                .iter()
-                .filter(|e| reads(e) && !self.gone.contains(&e.endpoint))
-                .map(|reader| {
-                    let writers = all.iter().filter(|writer| match reader.kind {
-                        EndpointKind::Client => writer.endpoint == reader.endpoint,
-                        EndpointKind::Service => {
-                            writer.kind == EndpointKind::Client && writer.topic == reader.topic
-                        }
-                        _ => writer.kind == EndpointKind::Publisher && writer.topic == reader.topic,
-                    });
-                    let last = writers
-                        .filter_map(|w| Some((w.endpoint, finished.get(&w.endpoint)?.last_seq?)))
-                        .collect();
-                    (reader.endpoint, last)
-                })
-                .collect();
+        for (worker, expect) in self.workers.iter_mut().zip(expected) {
             posted.push(worker.post(Command::Drain {
                 expect,
                 timeout_ns: timeout.as_nanos() as i64,
@@ -398,9 +418,9 @@ impl<'a> Rig<'a> {
         Ok(finished)
     }
 
-    pub fn collect(&mut self, place: usize) -> Result<Collected, String> {
+    pub fn collect(&mut self, place: usize) -> Result<Collected, Failure> {
         serde_json::from_value(self.workers[place].request(Command::Collect {})?)
-            .map_err(|e| format!("collect: {e}"))
+            .map_err(|e| format!("collect: {e}").into())
     }
 
     pub fn is_reliable(&self) -> bool {
@@ -439,21 +459,21 @@ impl<'a> Rig<'a> {
 
     /// The ledger of one writer at one reader; an error for what no middleware may do under any
     /// QoS.
-    pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
+    pub fn ledger(&self, writer: u32, reader: u32) -> Result<Ledger, Failure> {
         self.ledger_of(writer, reader, 0)
     }
 
     /// The same of a writer that was killed: its last message may have gone out before it was
     /// recorded.
-    pub fn ledger_of_killed(&self, writer: u32, reader: u32) -> Result<Ledger, String> {
+    pub fn ledger_of_killed(&self, writer: u32, reader: u32) -> Result<Ledger, Failure> {
         self.ledger_of(writer, reader, 1)
     }
 
-    fn ledger_of(&self, writer: u32, reader: u32, unrecorded: u64) -> Result<Ledger, String> {
+    fn ledger_of(&self, writer: u32, reader: u32, unrecorded: u64) -> Result<Ledger, Failure> {
         let sent = self.sent(writer)?;
         for (place, slot) in sent.iter().enumerate() {
             if slot.seq != place as u64 {
-                return Err(format!("writer {writer}: record {place} has sequence number {}: expected a dense series", slot.seq));
+                return Err(format!("writer {writer}: record {place} has sequence number {}: expected a dense series", slot.seq).into());
             }
         }
         let accepted: BTreeSet<u64> =
@@ -463,25 +483,25 @@ impl<'a> Rig<'a> {
         for slot in self.received(reader)?.iter() {
             let object = format!("reader {reader}, writer {}, message {}", slot.peer, slot.seq);
             if slot.flags & (received_flag::CORRUPT | received_flag::FOREIGN) != 0 {
-                return Err(format!(
+                return Err(Found::Damaged.told(format!(
                     "{object}: corrupt or foreign (flags {:#x}, {} bytes)",
                     slot.flags, slot.bytes
-                ));
+                )));
             }
             if slot.peer != writer {
                 continue;
             }
             if slot.seq >= sent.len() as u64 + unrecorded {
-                return Err(format!("{object}: was never sent"));
+                return Err(format!("{object}: was never sent").into());
             }
             if !arrived.insert(slot.seq) {
-                return Err(format!("{object}: arrived twice"));
+                return Err(format!("{object}: arrived twice").into());
             }
             if last.is_some_and(|last| slot.seq < last) {
-                return Err(format!(
+                return Err(Found::Overtaken.told(format!(
                     "{object}: arrived after message {}",
                     last.unwrap_or_default()
-                ));
+                )));
             }
             last = Some(slot.seq);
         }
@@ -491,20 +511,20 @@ impl<'a> Rig<'a> {
 
     /// An error unless every accepted message of `writer` arrived at `reader`, once and in order;
     /// an arm that cannot be reliable may lose some, not all.
-    pub fn expect_complete(&self, writer: u32, reader: u32) -> Result<(), String> {
+    pub fn expect_complete(&self, writer: u32, reader: u32) -> Result<(), Failure> {
         let ledger = self.ledger(writer, reader)?;
         if ledger.accepted == 0 {
-            return Err(format!("writer {writer} sent nothing"));
+            return Err(format!("writer {writer} sent nothing").into());
         }
         if ledger.lost.is_empty() || (!self.is_reliable() && ledger.arrived > 0) {
             return Ok(());
         }
         let first: Vec<&u64> = ledger.lost.iter().take(10).collect();
-        Err(format!(
+        Err(Found::Lost.told(format!(
             "reader {reader} lost {} of {} messages of writer {writer}, first {first:?}",
             ledger.lost.len(),
             ledger.accepted
-        ))
+        )))
     }
 }
 

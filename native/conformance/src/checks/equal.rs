@@ -14,7 +14,7 @@ use rmwbench_harness::protocol::{Arrival, Command, EndpointSpec};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 use super::lacking;
-use crate::failure::Failure;
+use crate::failure::{Failure, Found};
 use crate::process::Slot;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
@@ -94,7 +94,7 @@ const DEPTH: u32 = 10;
 
 /// Plays for a while what a reader cannot follow; where messages are dropped a drain cannot
 /// complete.
-fn overrun(rig: &mut Rig<'_>) -> Result<(), String> {
+fn overrun(rig: &mut Rig<'_>) -> Result<(), Failure> {
     rig.start(600, 500)?;
     let finished = rig.finished()?;
     rig.drain(&finished, Duration::from_secs(1)).map(|_| ())
@@ -162,7 +162,7 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     let mut rig = Rig::ready(context, processes)?;
     overrun(&mut rig)?;
     if let Err(error) = rig.expect_complete(3, 4) {
-        return if context.shows("turns") { Ok(Verdict::Passed) } else { Err(error) };
+        return if context.shows("turns") { Ok(Verdict::Passed) } else { Err(error.text) };
     }
     let flooded: Vec<u64> = rig.received(2)?.iter().map(|slot| slot.words[TAKEN]).collect();
     let sent: BTreeMap<u64, u64> =
@@ -301,7 +301,7 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
         match full(context, history, name) {
             // A fault of the history itself shows here for certain, since this reader is slow.
             Err(error)
-                if error.contains("granted")
+                if error.is_any(&[Found::NotAsGranted])
                     && (context.shows(name) || context.shows("when_full")) => {}
             outcome => outcome?,
         }
@@ -309,7 +309,7 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
     Ok(if declared.is_empty() { Verdict::Passed } else { Verdict::Declared(declared.join("; ")) })
 }
 
-fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), String> {
+fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failure> {
     let topic = format!("full_{name}");
     // What such a fault leaves room for (256 messages in a reader of iceoryx) is no more than half
     // of what comes.
@@ -332,19 +332,19 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
     let keeps = |answer: &WhenFull| matches!(answer, WhenFull::Blocks | WhenFull::NeverFull);
     let drops = !answers.iter().flatten().all(keeps);
     match (heard.when_full, drops) {
-        (None, _) => return Err(format!("{name}: the reader was granted no when_full")),
+        (None, _) => return Err(format!("{name}: the reader was granted no when_full").into()),
         // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
         (Some(answer), _) if keeps(&answer) && lost > 0 => {
-            return Err(format!(
+            return Err(Found::NotAsGranted.told(format!(
                 "{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost",
                 ledger.accepted
-            ));
+            )));
         }
         (Some(WhenFull::DropsAtReader), _) if lost == 0 => {
-            return Err(format!(
+            return Err(Found::NotAsGranted.told(format!(
                 "{name}: granted {answers:?}, yet all of {} messages arrived",
                 ledger.accepted
-            ));
+            )));
         }
         _ => {}
     }
@@ -358,9 +358,9 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Strin
             rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
         if consumed * 2 > limit {
             let length = (last - first) / MS as u64;
-            return Err(format!(
+            return Err(Found::NotAsGranted.told(format!(
                 "{name}: granted {answers:?}, yet the writer waited: {consumed} of {limit} were consumed in its {length} ms"
-            ));
+            )));
         }
     }
     Ok(())

@@ -6,14 +6,15 @@ use rmwbench_harness::middleware::ErrorKind;
 use rmwbench_harness::protocol::Arrival;
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
+use crate::failure::{Failure, Found};
 use crate::rig::{node, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
 const MESSAGES: u64 = 2_000;
 const BYTES: u32 = 16_384;
 
-/// What the ledger, or the end of a worker, says of a library that does not keep what it grants.
-const FAULTS: [&str; 3] = ["signal: ", "corrupt or foreign", "arrived after message"];
+/// What is found of a library that does not keep what it grants.
+const FAULTS: [Found; 3] = [Found::Crashed, Found::Damaged, Found::Overtaken];
 
 /// The check, and the fault of a library whose reader may lose here although it is granted
 /// `reliable`; where it is full it does what it was granted (`equal::when_full`).
@@ -39,13 +40,10 @@ fn flood(context: &Context<'_>, reliability: Reliability, history: History) -> O
     match attempt(context, reliability, history) {
         // A declared fault may go as far as a crash of the library, or as a reader that is handed
         // memory being written again.
-        Err(error)
-            if FAULTS.iter().any(|words| error.contains(words))
-                && context.shows(name_of(history)) =>
-        {
+        Err(error) if error.is_any(&FAULTS) && context.shows(name_of(history)) => {
             Ok(Verdict::Passed)
         }
-        outcome => outcome,
+        outcome => Ok(outcome?),
     }
 }
 
@@ -57,7 +55,11 @@ fn name_of(history: History) -> &'static str {
     }
 }
 
-fn attempt(context: &Context<'_>, reliability: Reliability, history: History) -> Outcome {
+fn attempt(
+    context: &Context<'_>,
+    reliability: Reliability,
+    history: History,
+) -> Result<Verdict, Failure> {
     let qos = Qos { reliability, history, ..Qos::default() };
     let mut writer = publisher(1, "flood", BYTES, Arrival::Saturation { limit: MESSAGES }, 1);
     let mut reader = subscription(2, "flood", BYTES, 1);
@@ -77,8 +79,10 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
     if let Some(reason) = lacks.into_iter().flatten().next() {
         return match rig {
             Err(error) if error.is(ErrorKind::Unsupported) => Ok(Verdict::Declared(reason)),
-            Err(error) => Err(format!("expected unsupported, found {error}")),
-            Ok(_) => Err(format!("declared as lacking ({reason}), yet the worker granted it")),
+            Err(error) => Err(format!("expected unsupported, found {error}").into()),
+            Ok(_) => {
+                Err(format!("declared as lacking ({reason}), yet the worker granted it").into())
+            }
         };
     }
     let mut rig = rig?;
@@ -100,10 +104,11 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
         return Err(format!(
             "the publisher counts {end:?}, its records {} accepted",
             ledger.accepted
-        ));
+        )
+        .into());
     }
     if ledger.arrived == 0 {
-        return Err(format!("nothing of {} messages arrived", ledger.accepted));
+        return Err(format!("nothing of {} messages arrived", ledger.accepted).into());
     }
     if ledger.arrived + ledger.lost.len() != ledger.accepted {
         // Only possible when a message arrived whose publish call failed: a ledger that cannot be
@@ -113,7 +118,8 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
             ledger.accepted,
             ledger.arrived,
             ledger.lost.len()
-        ));
+        )
+        .into());
     }
     if (reliability, history) == (Reliability::Reliable, History::KeepAll) {
         rig.expect_complete(1, 2).or_else(|error| {
@@ -130,7 +136,8 @@ fn attempt(context: &Context<'_>, reliability: Reliability, history: History) ->
         return Err(format!(
             "the reader says that it dropped {drops:?}, the ledger lost {}",
             ledger.lost.len()
-        ));
+        )
+        .into());
     }
     Ok(Verdict::Passed)
 }

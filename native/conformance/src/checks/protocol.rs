@@ -79,8 +79,13 @@ pub fn end_of_file(context: &Context<'_>) -> Outcome {
     rig.start(10_000, 0)?;
     std::thread::sleep(std::time::Duration::from_millis(50));
     for worker in std::mem::take(&mut rig.workers) {
-        if !worker.exits_on_end_of_file() {
-            return Err("the worker lives on 2 s after the control socket closed".into());
+        match worker.exits_on_end_of_file() {
+            Some(status) if status.success() => {}
+            status => {
+                return Err(format!(
+                    "after the control socket closed: expected exit code 0, found {status:?}"
+                ))
+            }
         }
     }
     Ok(Verdict::Passed)
