@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, places
 from rmwbench.suite.name_rules import ArmName
 from rmwbench.suite.process_conditions import Background, HostIdle
 from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
@@ -30,6 +30,8 @@ EITHER = "|"
 
 
 OF_WORKLOADS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
+OF_LINKS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
+OF_QOS = ("reliability", "durability", "history", "depth")
 """What people want to set of one arm and is the same for all, since arms are compared by it."""
 
 RESOLVED = frozenset({*Side.model_fields, "processes", "optional", "background", "host_idle"})
@@ -52,8 +54,13 @@ class Arm(Side):
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        **{mode: f"`modes: {{{mode}: …}}`" for mode in MODES},
-        **{key: f"`{key}` of a workload, for all arms" for key in OF_WORKLOADS},
+        **places(
+            "`networks: {thin: {links: {all: {both: {KEY: …}}}}}` of the suite, for all arms",
+            OF_LINKS,
+        ),
+        **places("`modes: {KEY: …}`", MODES),
+        **places("`qos: {KEY: …}` of a workload, for all arms", OF_QOS),
+        **places("`KEY` of a workload, for all arms", OF_WORKLOADS),
     }
 
     name: ArmName

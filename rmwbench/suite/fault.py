@@ -6,7 +6,7 @@ actual, fix) travel in one.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar
 
@@ -80,6 +80,11 @@ def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator
         return value
 
     return AfterValidator(check)
+
+
+def places(place: str, keys: Iterable[str]) -> dict[str, str]:
+    """Entries of `ELSEWHERE`: each key -> `place`, in which `KEY` stands for it."""
+    return {key: place.replace("KEY", key) for key in keys}
 
 
 class Strict(BaseModel):

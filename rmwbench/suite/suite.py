@@ -8,13 +8,15 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.factors import check_factor_name
-from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
+from rmwbench.suite.factors import WORKLOAD_FACTORS, check_factor_name
+from rmwbench.suite.fault import Fault, Scalar, Strict, places, unknown
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
-from rmwbench.suite.network.network import Network
+from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.predicate import Reported
+from rmwbench.suite.side import NAMES as MODES
 from rmwbench.suite.timeline import Sampling, Timeline
+from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
@@ -107,12 +109,16 @@ class Suite(Strict):
     workload and a combination of levels."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **OF_LINKS,
+        **places("`modes: {KEY: …}` of an arm", MODES),
+        **places("`KEY` of an arm", Arm.model_fields),
+        **places("`qos: {KEY: …}` of each workload", Qos.model_fields),
+        **places("`timeline: {KEY: …}`", Timeline.model_fields),
+        **places("`blocks: {KEY: …}`", Blocks.model_fields),
+        **places("`KEY` of each workload", Workload.model_fields),
+        **places("`KEY` of each workload, or `factors: {KEY: […]}`", WORKLOAD_FACTORS),
         "network": "`networks: {thin: {links: {all: {both: {rate_mbps: 54, loss: 0.01}}}}}`, and "
         "`network: thin` in the workload that it is for",
-        **{
-            key: f"`{key}` of each workload"
-            for key in ("message", "rate_hz", "qos", "touch", "primary_metric")
-        },
         "limits": "`outcomes: {acceptable: {…}}`, or a file for `rmwbench show --limits`",
     }
 

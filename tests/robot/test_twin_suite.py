@@ -1,6 +1,7 @@
 """A bag becomes a suite that loads and is planned; what nobody knows is marked in it."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ def test_a_burst_that_was_recorded_whole_fits_into_its_history(tmp_path, length,
     bursts = [n * S + np.arange(length) * 1e5 for n in range(20)]
     bag = robot_bag.mcap(tmp_path / "run.mcap", [Planted("/can", np.concatenate(bursts))])
     suite, text = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
-    assert "can: {response_latency_p90_ms: 1000, " in text
+    assert re.search(r"can: {response_latency_p9\d_ms: 1000, ", text)
     ends = [e for n in suite.workloads[0].nodes for e in (*n.publishers, *n.subscriptions)]
     assert [end.qos.depth if end.qos else 10 for end in ends] == [depth, depth]
 

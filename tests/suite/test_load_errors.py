@@ -47,7 +47,19 @@ def test_an_unknown_name_suggests_the_nearest(what):
     [
         (("middleware: zenoh", "middleware: zenoh, transport: shm"), "modes: {transport"),
         (("middleware: zenoh", "middleware: zenoh, rate_hz: 3"), "of a workload"),
+        (("middleware: zenoh", "middleware: zenoh, loss: 0.1"), "both: {loss: …"),
+        (("middleware: zenoh", "middleware: zenoh, depth: 5"), "`qos: {depth: …}` of a workload"),
         (("blocks:", "network: {loss: 0.1}\nblocks:"), "networks: {thin"),
+        (("blocks:", "subscribers: [1, 2]\nblocks:"), "or `factors: {subscribers: […]}`"),
+        (("blocks:", "transport: udp\nblocks:"), "`modes: {transport: …}` of an arm"),
+        (("blocks:", "profile: tuned\nblocks:"), "`profile` of an arm"),
+        (("blocks:", "steady_s: 3\nblocks:"), "`timeline: {steady_s: …}`"),
+        ((RATE, RATE + "\n    transport: udp"), "`modes: {transport: …}` of an arm"),
+        ((RATE, RATE + "\n    loss: 0.1"), "networks: {thin: {links: {all: {both: {loss: …"),
+        ((RATE, RATE + "\n    depth: 5"), "`qos: {depth: …}`"),
+        ((RATE, RATE + "\n    loan: true"), "`loan` of an arm"),
+        ((RATE, RATE + "\n    hold_ms: 5"), "`hold_ms` of a subscription"),
+        ((RATE, RATE + "\n    steady_s: 3"), "`timeline: {steady_s: …}`"),
     ],
 )
 def test_a_key_that_belongs_elsewhere_is_answered_with_its_place(change, place):

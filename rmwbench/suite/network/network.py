@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, inside, unknown
+from rmwbench.suite.fault import Fault, Strict, inside, places, unknown
 from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
@@ -33,6 +33,11 @@ ROAM = "roam"
 
 LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
 PREFIX = "network."
+OF_LINKS = places(
+    "`networks: {thin: {links: {all: {both: {KEY: …}}}}}`, and `network: thin` in the workload",
+    Spec.model_fields,
+)
+"""Where what links do belongs, for who looks for it in an arm, a workload or the suite."""
 
 _DIRECTIONS = ("up", "down")
 

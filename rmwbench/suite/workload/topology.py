@@ -5,12 +5,13 @@ Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) 
 the same nodes that a file can also spell out, and everything behind this module knows only nodes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, within
+from rmwbench.suite.fault import Fault, Strict, places, within
 from rmwbench.suite.name_rules import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
@@ -91,8 +92,13 @@ MessageName = Annotated[str, AfterValidator(_known_message)]
 CallName = Annotated[str, AfterValidator(_known_call)]
 
 
+OF_QOS = places("`qos: {KEY: …}`", Qos.model_fields)
+
+
 class Publisher(Strict):
     """What is left out is taken from the workload."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
 
     topic: TopicName
     message: MessageName | None = None
@@ -109,6 +115,8 @@ MOST_HOLD_MS = 10_000.0
 class Subscription(Strict):
     """Its message type is that of the topic. `hold_ms`: how long the consumer keeps each message,
     with its memory where that is the middleware's, before it gives it back."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
 
     topic: TopicName
     qos: Qos | None = None

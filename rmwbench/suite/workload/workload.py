@@ -1,16 +1,19 @@
 """A workload: what is sent, how often, with which quality of service, between which nodes, and what
 the reader does with it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
-from rmwbench.suite.fault import Fault, Strict, check_keys, inside, one_of, unknown
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.fault import Fault, Strict, check_keys, inside, one_of, places, unknown
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
-from rmwbench.suite.network.network import Network
+from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
+from rmwbench.suite.side import NAMES as MODES
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
@@ -124,6 +127,15 @@ class Workload(Strict):
     what a link carries is sent on purpose, which a plan refuses otherwise.
     """
 
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **OF_LINKS,
+        **places("`modes: {KEY: …}` of an arm", MODES),
+        **places("`KEY` of an arm", Arm.model_fields),
+        **places("`qos: {KEY: …}`", Qos.model_fields),
+        **places("`timeline: {KEY: …}`", TimelineOverride.model_fields),
+        **places("`KEY` of a subscription in `nodes`", ("hold_ms",)),
+        **places("`KEY` of the suite, beside `workloads`", ("factors", "networks", "blocks")),
+    }
     UNWRITTEN: ClassVar[frozenset[str]] = frozenset({"beside"})
 
     name: WorkloadName
