@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
 from rmwbench.analysis.metrics.topic_metrics import noun
 from rmwbench.report.explain import median_view
-from rmwbench.report.explain.shares import KINDS, percent
+from rmwbench.report.explain.shares import KINDS, PHASES, percent
 from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
 from rmwbench.results.explain.explain_model import (
     ArmInTopic,
@@ -156,7 +156,9 @@ def _tail(tail: TailAnswer) -> Iterator[str]:
     yield ", ".join(f"{cause.cause} {percent(cause.share)}" for cause in tail.causes)
     for message in tail.worst[:MOST]:
         phases = ", ".join(
-            f"{name} {fmt.quantity(ns, 'ns')}" for name, ns in message.phases_ns.items() if ns > 0
+            f"{PHASES[name]} {fmt.quantity(ns, 'ns')}"
+            for name, ns in message.phases_ns.items()
+            if ns > 0
         )
         latency = fmt.quantity(message.latency_ns, "ns")
         yield f"seq {message.seq}: {latency} = {phases} ({message.cause})"

@@ -16,6 +16,7 @@ from rmwbench.report.explain.shares import (
     COUNTED,
     INFERRED,
     KINDS,
+    PHASES,
     BarPart,
     ShareBar,
     percent,
@@ -27,7 +28,6 @@ from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.results.workload.lost_messages import measure, slow_of
 from rmwbench.words import numbers as fmt
 
-PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
 WORST = 3
 LAYER_LOOKS = {
     "waiting at the source": "machine",

@@ -16,6 +16,9 @@ from rmwbench.results.shown import PathShare, WorkloadArm
 from rmwbench.results.workload.lost_messages import measure
 from rmwbench.words import numbers as fmt
 
+PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
+"""Of a slow message, in words: late is what a message is that has not come at the end."""
+
 SEEN = 0.005
 """A smaller share of the bytes is discovery and the like: in the document, not in a picture."""
 
