@@ -520,6 +520,25 @@ def test_an_arm_that_was_held_in_every_block_is_the_slower_one_and_not_absent():
     )
 
 
+def test_what_short_trials_give_together_says_nothing_where_a_publisher_was_held_in_some():
+    """The percentile is of all trials, and those in which little was sent have little part in it."""
+    fast = {"unit": "ns", "value": 5.0, "low": 4.9, "high": 5.1, "count": 900, "trials": 10}
+    slow = renamed_pooled("rclcpp/b", fast | {"value": 9.0, "low": 8.9, "high": 9.1})
+    claims = asked(right="b", metric="service_latency_p99")
+    for undelivered, answer in ((SENT_ALL, "holds"), (SENT_ALL | {3: 0.9}, "undecided")):
+        left = renamed_pooled("rclcpp/a", fast, undelivered=undelivered)
+        (cell,) = one(claims, campaign(("w", left, slow))).cells
+        assert (cell.answer, cell.code) == (answer, None if answer == "holds" else "lost")
+
+
+def renamed_pooled(name, metric, **per_trial):
+    """An arm whose p99 only all of its trials have messages for."""
+    made = arm(name, metric=metric)
+    return dataclasses.replace(
+        made, metrics={"service_latency_p99": made.metrics["m"]}, per_trial=per_trial
+    )
+
+
 @pytest.mark.parametrize(("longest", "blocks"), [(math.inf, 10), (9e6, 7)])
 def test_a_call_that_never_returned_is_no_call_less(longest, blocks):
     calls = {block: (FAST + FAST)[block] for block in range(7)}

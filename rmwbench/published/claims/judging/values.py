@@ -314,10 +314,12 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
 
 
 def _has_gone(of: tuple[CampaignArm, str]) -> bool:
-    """Whether an arm lost blocks, or has no value of the metric since nothing came: no pooled
-    percentile has that in it."""
+    """Whether an arm lost blocks, or has some without a value of the metric, or all, since nothing
+    came: no pooled percentile has that in it."""
     arm, metric = of
-    return bool(arm.lost_blocks or arm.metrics[metric].no_data)
+    entry = GLOSSARY.get(metric)
+    short = entry is not None and _never_came(arm, entry)
+    return bool(arm.lost_blocks or arm.metrics[metric].no_data or short)
 
 
 def _is_of_two_clocks(metric: Estimate | None) -> bool:
