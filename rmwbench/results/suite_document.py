@@ -346,8 +346,14 @@ def _resolution(
     if len(contenders) < 2:
         none = "Fewer than two contenders have data: there is nothing to tell apart."
         return replace(found, text=none)
-    if sd is None or blocks < rules.min_blocks:
+    if blocks < rules.min_blocks:
         return replace(found, text="Too few blocks to say what could have been told apart.")
+    if sd is None:
+        none = (
+            "No two contenders have a ratio in two blocks, as where values are 0 or infinite: what "
+            "could have been told apart is not known."
+        )
+        return replace(found, text=none)
     freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
     ratio = resolvable_ratio(
         blocks,

@@ -2,6 +2,7 @@
 worth."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,3 +63,9 @@ def test_blocks_that_resemble_each_other_resolve_less():
         > math.sqrt(alike.variance_factor(10)) * math.log(plain)
         > 1.2 * math.log(plain)
     )
+
+
+def test_where_no_ratio_exists_the_blocks_are_not_too_few():
+    endless = [replace(arm, primary=dict.fromkeys(arm.primary, math.inf)) for arm in arms(10, 10)]
+    assert resolved(endless).text.startswith("No two contenders have a ratio")
+    assert resolved(arms(4, 4)).text.startswith("Too few blocks")
