@@ -143,6 +143,13 @@ def test_a_rate_is_measured_between_arrivals(mbps, findings):
     assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
 
 
+@pytest.mark.parametrize(("chance", "late"), [(0.1, [True]), (0.6, [])])
+def test_where_most_datagrams_are_held_back_the_median_says_nothing(chance, late):
+    spec = f"{{links: {{robot: {{up: {{reorder: {chance}, reorder_by_ms: 50}}}}}}}}"
+    rows, found = results(spec, seen(), seen(delay_ns=50_000_000))
+    assert [one.void for one in found] == late and any("delay" in row["probe"] for row in rows)
+
+
 @pytest.mark.parametrize("way", ["both", "down"])
 def test_a_rate_behind_a_small_mtu_is_measured_by_frames_that_fit(way):
     """A datagram of 1400 bytes is two frames of an MTU of 1420, and does not get down a link of it."""

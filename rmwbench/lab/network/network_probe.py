@@ -45,6 +45,8 @@ FLAG_CHANCE, VOID_CHANCE = 0.01, 1e-6
 """One good trial in a hundred is flagged. To void those too would throw away what is merely far
 from the mean, and bend the results; a link that is not what it should be is found at this chance
 within a few hundred frames."""
+MOST_IN_ORDER = 0.7
+"""Where more are held back by `reorder`, chance may make one of them the median."""
 LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
 
 
@@ -115,9 +117,15 @@ class ProbeFlow:
 
     @property
     def delay_ns(self) -> int | None:
-        """How long a small datagram alone takes; None where that is not fixed."""
-        if self.shared or self.up.trace or self.down.trace:
+        """How long a small datagram alone takes in the median; None where that is not fixed."""
+        in_order = (1 - (self.up.reorder or 0)) * (1 - (self.down.reorder or 0))
+        if self.shared or self.up.trace or self.down.trace or in_order < MOST_IN_ORDER:
             return None
+        return self._way_ns
+
+    @property
+    def _way_ns(self) -> int:
+        """How long a small datagram alone takes that nothing holds back."""
         bits = 8 * (SMALL_BYTES + HEADERS_BYTES)
         served = (
             []
@@ -126,6 +134,14 @@ class ProbeFlow:
         )
         serial = sum(round(1e9 * bits / rate_bps) for rate_bps in served if rate_bps)
         return serial + sum(ms_to_ns(spec.delay_ms or 0) for spec in (self.up, self.down))
+
+    @property
+    def held_ns(self) -> int:
+        """How much later one may come that `reorder`, a jitter or a trace holds back."""
+        both = (self.up, self.down)
+        reordered = sum(ms_to_ns(spec.reorder_by_ms or 0) for spec in both)
+        traced = sum(spec.trace.longest_delay_ns for spec in both if spec.trace)
+        return reordered + traced + 4 * self.jitter_ns
 
     @property
     def jitter_ns(self) -> int:
@@ -140,9 +156,7 @@ class ProbeFlow:
     @property
     def duration_ns(self) -> int:
         burst_ns = self.burst * 1e9 * self.burst_bits / self.rate_bps if self.rate_bps else 0
-        return round(
-            self.count * self.interval_ns + burst_ns + (self.delay_ns or 0) + 4 * self.jitter_ns
-        )
+        return round(self.count * self.interval_ns + burst_ns + self._way_ns + self.held_ns)
 
 
 def flows(links: Links) -> list[ProbeFlow]:
@@ -175,7 +189,7 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
         max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS)),
     )
     longest_ns = -(-len(ring) // at_once) * turn_ns + round(MARGIN_S * 1e9)
-    after_end_ns = 10_000_000 + 4 * max(flow.jitter_ns for flow in ring)
+    after_end_ns = 10_000_000 + max(flow.held_ns for flow in ring)
     files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
     shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
     try:

@@ -51,6 +51,10 @@ class LinkTrace(BaseModel):
             return bits * 1_000_000_000 // self.opportunities_ns[-1]
         return max((row[1] or 0 for row in self.rows), default=0)
 
+    @property
+    def longest_delay_ns(self) -> int:
+        return max((row[2] or 0 for row in self.rows), default=0)
+
     def wire(self) -> dict[str, Any]:
         if self.opportunities_ns:
             return {
