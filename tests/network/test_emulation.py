@@ -404,6 +404,12 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
     assert all(0.15e9 < one < 2.3e9 for one in late)
 
 
+def test_a_device_whose_mtu_is_too_small_for_ipv6_has_ipv4_alone():
+    with Lab(links("{links: {robot: {both: {mtu_bytes: 576, rate_mbps: 10}}}}")) as lab:
+        lab.network.probe()
+    assert [one.text for one in lab.network.findings if one.void] == []
+
+
 def test_a_probe_waits_for_datagrams_that_are_held_back():
     """They came when it had ended, and had vanished outside of the link."""
     with Lab(links("{links: {robot: {up: {reorder: 0.2, reorder_by_ms: 60}}}}")) as lab:

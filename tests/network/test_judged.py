@@ -143,6 +143,13 @@ def test_a_rate_is_measured_between_arrivals(mbps, findings):
     assert rate["value"] == pytest.approx(mbps * 1e6, rel=0.01) and rate["unit"] == "bit/s"
 
 
+@pytest.mark.parametrize(("took_ms", "late"), [(21, []), (23, [False]), (45, [True])])
+def test_a_quantum_that_was_asked_for_is_not_late(took_ms, late):
+    spec = "{quantum_us: 10000, links: {robot: {up: {delay_ms: 1}}}}"
+    _, found = results(spec, seen(), seen(delay_ns=took_ms * 1_000_000))
+    assert [one.void for one in found] == late
+
+
 @pytest.mark.parametrize(("chance", "late"), [(0.1, [True]), (0.6, [])])
 def test_where_most_datagrams_are_held_back_the_median_says_nothing(chance, late):
     spec = f"{{links: {{robot: {{up: {{reorder: {chance}, reorder_by_ms: 50}}}}}}}}"

@@ -73,6 +73,8 @@ class ProbeFlow:
     buckets: bool = False
     """Rates are the kernel's everywhere, and not only at the NIC: a frame alone takes no time
     there."""
+    quantum_ns: int = 0
+    """How far apart the link reads and writes frames."""
 
     @property
     def count(self) -> int:
@@ -166,7 +168,8 @@ def flows(links: Links) -> list[ProbeFlow]:
     for sender, receiver in pairs:
         up, down = links.spec(sender, "up"), links.spec(receiver, "down")
         shared = up.medium is not None or down.medium is not None
-        found.append(ProbeFlow(sender, receiver, up, down, shared, links.network.backend == KERNEL))
+        buckets = links.network.backend == KERNEL
+        found.append(ProbeFlow(sender, receiver, up, down, shared, buckets, links.quantum_ns))
     return found
 
 
@@ -340,8 +343,9 @@ def _delay(
     spread = 3 * flow.jitter_ns
     if off < -(EARLY_NS + spread):
         return row, NetworkFinding(text, True)
-    if off > LATE_FLAG_NS + spread:
-        return row, NetworkFinding(text, off > LATE_VOID_NS + spread, machine=True)
+    late = off - spread - 2 * flow.quantum_ns
+    if late > LATE_FLAG_NS:
+        return row, NetworkFinding(text, late > LATE_VOID_NS, machine=True)
     return row, None
 
 

@@ -69,6 +69,8 @@ RECORDED = (
 )
 DEVICES = "/proc/net/dev"
 _TX_DROPPED = 11  # column of /proc/net/dev
+LEAST_IPV6_MTU_BYTES = 1280
+"""A device with less has no IPv6 (RFC 8200, section 5), and takes no neighbour of it."""
 HTB_STEP = "scheduler htb at eth0"
 """Of `Configured.failed`; ENOENT there: the kernel does not know this scheduler."""
 
@@ -265,13 +267,15 @@ def routes(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
 
 def neighbours(devices: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
-    their devices."""
+    their devices where this host's own speaks IPv6."""
     renumbered = {change.host for change in links.network.changes if change.renumbers}
     pairs = []
     for number, host in enumerate(links.hosts, start=1):
         if host == devices.host:
             continue
-        of_host = [addresses.ipv4(number), addresses.link_local(number)]
+        of_host = [addresses.ipv4(number)]
+        if links.mtu_bytes(devices.host) >= LEAST_IPV6_MTU_BYTES:
+            of_host.append(addresses.link_local(number))
         of_host += [addresses.ipv4(number, second=True)] if host in renumbered else []
         pairs += [(address, addresses.mac(number)) for address in of_host]
     return pairs
