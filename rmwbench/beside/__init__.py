@@ -38,8 +38,8 @@ def parts(step: str) -> tuple[Any, ...]:
     return tuple(import_module(name) for name in names if find_spec(name) is not None)
 
 
-def each(step: str, name: str, *arguments: Any) -> Iterator[Any]:
-    """What every feature that has a function of that name in its module of the step answers."""
+def from_features(step: str, name: str, *arguments: Any) -> Iterator[Any]:
+    """The answers of all features whose module of that step has a function of that name."""
     for part in parts(step):
         if (function := getattr(part, name, None)) is not None:
             yield function(*arguments)
@@ -51,8 +51,8 @@ class Broken(Exception):
     code: Code
 
 
-class Left(Protocol):
-    """What one has left when its trial is over."""
+class FeatureRecord(Protocol):
+    """What a feature leaves when its trial is over: rows of tables."""
 
     def counters(self) -> Iterator[dict[str, Any]]:
         """Rows of the table `counters`."""

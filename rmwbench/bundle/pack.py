@@ -54,10 +54,10 @@ class PackedWriter:
         self._partial = self.directory.with_name(self.directory.name + ".partial")
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.Table]] = {}
-        self._held: dict[str, list[int]] = {}
+        self._merged_trials: dict[str, list[int]] = {}
         self._lines: list[TrialEnded] = []
         self._finished = False
-        self._made = [p for p in self._partial.parents if not p.exists()]
+        self._made_directories = [p for p in self._partial.parents if not p.exists()]
 
     def __enter__(self) -> "PackedWriter":
         try:
@@ -97,7 +97,7 @@ class PackedWriter:
 
     def _remove_made(self) -> None:
         with suppress(OSError):  # someone else put something there meanwhile
-            for made_directory in self._made:
+            for made_directory in self._made_directories:
                 made_directory.rmdir()
 
     def _unlock(self) -> None:
@@ -152,7 +152,7 @@ class PackedWriter:
         """Adds all rows that these trials, ascending, have in one table."""
         pending = self._pending.setdefault(name, [])
         pending.append(table)
-        self._held.setdefault(name, []).extend(trials)
+        self._merged_trials.setdefault(name, []).extend(trials)
         if sum(part.num_rows for part in pending) >= ROWS_PER_LOT:
             self._write(name)
 
@@ -169,9 +169,9 @@ class PackedWriter:
         for writer in self._writers.values():
             writer.close()
         lines: list[Line] = [TablesWritten(tables=tuple(campaign_tables)), *self._lines]
-        if self._held:
+        if self._merged_trials:
             ranges_of_table = {
-                name: tuple(merge.ranges(trials)) for name, trials in self._held.items()
+                name: tuple(merge.ranges(trials)) for name, trials in self._merged_trials.items()
             }
             lines.append(TablesMerged(merge=0, only=True, tables=ranges_of_table))
         lines.append(CampaignFinished())

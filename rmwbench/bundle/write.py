@@ -94,7 +94,7 @@ class BundleWriter:
     def reopen(cls, directory: Path | str) -> "BundleWriter":
         """Opens an unfinished campaign to continue it; leftovers that no journal line names are
         removed. What was read of it before may be old: another writer may have ended just now."""
-        writer = cls.held(directory)
+        writer = cls.locked(directory)
         try:
             writer.remove_leftovers()
         except BaseException:
@@ -103,7 +103,7 @@ class BundleWriter:
         return writer
 
     @classmethod
-    def held(cls, directory: Path | str) -> "BundleWriter":
+    def locked(cls, directory: Path | str) -> "BundleWriter":
         """As `reopen`, but leftovers stay: for a caller that may still decide not to continue."""
         from rmwbench.bundle.bundle_reader import Bundle
 

@@ -105,7 +105,7 @@ class Judge:
         units = self._looks.comparison_of
         cells = leaving(verdicts, self._looks.cells, units)
         took_ns = time.monotonic_ns() - begun_ns
-        return seen(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
+        return look_at(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
 
     def rising(self) -> dict[int, Drift]:
         """Cell -> how its latency rises within its window, over all that has run."""
@@ -113,7 +113,7 @@ class Judge:
         return self._looks.rising()
 
 
-def seen(
+def look_at(
     plan: Plan,
     blocks: int,
     alpha: float,

@@ -23,11 +23,13 @@ class LimitsJudge(Judge):
 
     def __init__(self, plan: Plan, directory: Path):
         super().__init__(plan, directory)
-        self._known: dict[int, MeasuredTrial] = {}
+        self._measured_trials: dict[int, MeasuredTrial] = {}
 
     def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
         look = super().__call__(blocks, minutes_per_block, ended)
-        outcomes = summarise(self._bundle, known=self._known, limits_error=look.alpha).outcomes
+        outcomes = summarise(
+            self._bundle, known=self._measured_trials, limits_error=look.alpha
+        ).outcomes
         judged = [
             (condition.workload, arm)
             for condition in (outcomes.conditions if outcomes else ())

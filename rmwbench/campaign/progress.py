@@ -16,7 +16,7 @@ from rich.markup import escape
 from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
-from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
+from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, unsupported_lines
 from rmwbench.campaign.trial.outcome import TOLD, keeps_spoilt
 from rmwbench.suite.arm import left_out_lines
 from rmwbench.typed import as_typed
@@ -44,12 +44,12 @@ class Progress:
         """`limit_s`: what the campaign may still take, beyond its minimum of blocks. `controlled`:
         another program decides that, and may end the campaign after any block."""
         self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
-        self._held = controlled
+        self._controlled = controlled
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._mean_surplus_s = 0.0
         self._failed = self._void = 0
-        self._told: set[tuple[int, str]] = set()
+        self._told_failures: set[tuple[int, str]] = set()
 
     def begin(self, trial: Trial) -> None:
         cell = self._plan.cell(trial.cell)
@@ -62,7 +62,9 @@ class Progress:
         following = self._course.next
         self._tell(trial, status, reason, self._course.spoilt)
         if self._course.begins_block and not self._console.is_terminal:
-            remaining = f", {self._left()}" if following and not self._course.look_due else ""
+            remaining = (
+                f", {self._remaining_text()}" if following and not self._course.look_due else ""
+            )
             self.say(f"block {trial.block + 1} of {self._most()} done{remaining}")
 
     def _count(self, trial: Trial, status: str, took_s: float) -> None:
@@ -76,8 +78,11 @@ class Progress:
         self, trial: Trial, status: str, reason: str | None, spoilt: SpoiltBlock | None
     ) -> None:
         """The same failure in every block is told once, also where its numbers differ."""
-        if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
-            self._told.add(alike)
+        if (
+            reason
+            and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told_failures
+        ):
+            self._told_failures.add(alike)
             cell = self._plan.cell(trial.cell)
             outcome = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
@@ -87,7 +92,7 @@ class Progress:
 
     def unsupported(self, reasons: Mapping[int, str]) -> None:
         """What does not run at all, each reason once."""
-        for text in told(self._plan, reasons):
+        for text in unsupported_lines(self._plan, reasons):
             self.say(f"{NOT_SUPPORTED}: {escape(text)}")
 
     def look(self, look: Look, stop: str | None) -> None:
@@ -133,11 +138,11 @@ class Progress:
     def close(self) -> None:
         self._clear()
 
-    def _left(self) -> str:
+    def _remaining_text(self) -> str:
         """`about 3 min left`, or `about 2 min to the look after block 8, at most 14 min left`."""
         look, end_s = self._course.next_look, self._most_s()
         end = _rounded(end_s)
-        if self._held:
+        if self._controlled:
             return f"at most {end} left"
         if look is None or look >= self._plan.blocks or self.left_s(look) >= end_s:
             return f"about {end} left"
@@ -152,11 +157,11 @@ class Progress:
         left_s = self.left_s()
         if self._limit_s is None:
             return left_s
-        least_s = 0.0 if self._held else self.left_s(self._plan.suite.blocks.minimum)
+        least_s = 0.0 if self._controlled else self.left_s(self._plan.suite.blocks.minimum)
         return min(left_s, max(self._limit_s(), least_s))
 
     def _most(self) -> str:
-        open_end = self._plan.sequential or self._held
+        open_end = self._plan.sequential or self._controlled
         return f"at most {self._plan.blocks}" if open_end else str(self._plan.blocks)
 
     def _draw(self, trial: Trial, activity: str) -> None:
@@ -170,7 +175,7 @@ class Progress:
         planned = f"trial {trial.trial}/{len(self._plan.trials)}"
         number = f"trial {trial.repeats} again" if trial.repeats else planned
         position = f"block {trial.block + 1}/{self._plan.blocks}, {number}"
-        text = f"{position}{bad}, {self._left()}  {activity}"
+        text = f"{position}{bad}, {self._remaining_text()}  {activity}"
         width = max(20, self._console.width - 1)
         self._console.file.write(
             "\r\x1b[2K" + (text if len(text) <= width else text[: width - 1] + "…")

@@ -137,7 +137,9 @@ class Runner(Generic[S_co]):
         with StopSignals() as signals:
             try:
                 cells, kernels = self.source.plan.cells, self.lab.kernels()
-                self.source.begin(console, machine_limits.told(cells, self.workers, kernels))
+                self.source.begin(
+                    console, machine_limits.ungranted_lines(cells, self.workers, kernels)
+                )
                 self._loop(signals)
             except StopSignal as stopped:
                 stopped_by = stopped.name

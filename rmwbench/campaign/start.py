@@ -61,7 +61,7 @@ def new_campaign(
     request = replace(
         request,
         suite_file=str(path.absolute()),
-        written=planner.written(),
+        written=planner.arms_written(),
         added=planner.added(),
         network=choice.network,
     )
@@ -143,7 +143,7 @@ def _able(plan: Plan, lacking: Mapping[int, str]) -> list[Cell]:
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Runner[BlockSource]:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it
     cannot be the same campaign, or another process writes it."""
-    writer = BundleWriter.held(directory)  # first: the journal is then nobody else's
+    writer = BundleWriter.locked(directory)  # first: the journal is then nobody else's
     try:
         return _continued(writer, lab or Here())
     except BaseException:

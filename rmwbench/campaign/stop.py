@@ -25,7 +25,7 @@ class StopSignals:
     """Use as a context manager around a campaign, in the main thread."""
 
     def __init__(self) -> None:
-        self.asked: str | None = None
+        self.signal_name: str | None = None
         self._interruptible = False
         self._before: dict[int, object] = {}
 
@@ -43,15 +43,15 @@ class StopSignals:
         """Raises Stopped as soon as a signal comes, or at once where one came before."""
         self._interruptible = True
         try:
-            if self.asked:
-                raise StopSignal(self.asked)
+            if self.signal_name:
+                raise StopSignal(self.signal_name)
             yield
         finally:
             self._interruptible = False
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.asked = signal.Signals(number).name
+        self.signal_name = signal.Signals(number).name
         if self._interruptible:
             # a second signal must not interrupt the cleaning up of the first
             self._interruptible = False
-            raise StopSignal(self.asked)
+            raise StopSignal(self.signal_name)

@@ -52,7 +52,7 @@ def _shipped(bundle: "Bundle") -> set[str]:
     from rmwbench.suite.file.places import read, suites_directory
 
     suite = Path((bundle.campaign.request or {}).get("suite_file") or "")
-    names = set(shipped_candidates().known)
+    names = set(shipped_candidates().by_name)
     if suite.is_relative_to(suites_directory()):
         names |= {arm["name"] for arm in plain(read(suite), where=str(suite))["arms"]}
     return names

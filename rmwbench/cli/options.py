@@ -199,7 +199,7 @@ class SuiteOptions(ArmOptions):
     ] = None
     at: At = None
 
-    def named(self, verb: str) -> str:
+    def suite_named(self, verb: str) -> str:
         """The suite. Raises UserError where none was named."""
         if self.suite is None:
             raise UserError(

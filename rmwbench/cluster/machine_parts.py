@@ -62,7 +62,7 @@ class ClusterProgress(Progress):
         blocks = self._schedule.blocks_done
         if blocks > self._blocks_told and not self._console.is_terminal:
             left = (
-                f", {self._left()}"
+                f", {self._remaining_text()}"
                 if not self._schedule.finished and not self._schedule.look_due
                 else ""
             )

@@ -67,7 +67,7 @@ class HostClocks:
         for host in self._readings:
             self._take(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
 
-    def of(self, process: str) -> Clock:
+    def clock_of(self, process: str) -> Clock:
         """The clock that a worker stamps with, as far as it is known by now."""
         return self.of_host(self._places[process])
 

@@ -24,7 +24,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer.conclusions import conclusions
@@ -266,7 +266,11 @@ def _title(w: Comparison) -> str:
 
 def _features(name: str, *arguments: Any) -> dict[str, Any]:
     """The fields of the answer that are a feature's beside the trials (rmwbench/beside)."""
-    return {key: part for told in each("answer", name, *arguments) for key, part in told.items()}
+    return {
+        key: part
+        for told in from_features("answer", name, *arguments)
+        for key, part in told.items()
+    }
 
 
 def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:

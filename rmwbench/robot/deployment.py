@@ -65,7 +65,7 @@ def _arm(middleware: str, name: str, worker: Worker) -> Arm:
         return Arm.model_validate(definition)
     arms = {
         candidate.name: dict(candidate.arm)
-        for candidate in known_candidates().known.values()
+        for candidate in known_candidates().by_name.values()
         if candidate.arm.get("middleware") == middleware
     }
     if name not in arms:

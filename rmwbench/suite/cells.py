@@ -262,7 +262,7 @@ class Cell:
     @property
     def may_be_silent(self) -> bool:
         """Whether nothing that is heard may be just what it asks for."""
-        return any(beside.each("cell", "may_silence", self))
+        return any(beside.from_features("cell", "may_silence", self))
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
         """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who
@@ -364,7 +364,7 @@ class Cell:
             definition["schedule"] = self.schedule
         if sampling := self.sampling.definition():
             definition["sampling"] = sampling
-        for stored in beside.each("cell", "definition", self):
+        for stored in beside.from_features("cell", "definition", self):
             definition |= stored
         if self.workload.background_hosts:
             definition["background_hosts"] = list(self.workload.background_hosts)
@@ -399,11 +399,11 @@ def cells(suite: Suite) -> tuple[Cell, ...]:
     global _last
     last = _last
     if last is None or last[0] is not suite:
-        _last = last = suite, _made(suite)
+        _last = last = suite, _all_cells(suite)
     return last[1]
 
 
-def _made(suite: Suite) -> tuple[Cell, ...]:
+def _all_cells(suite: Suite) -> tuple[Cell, ...]:
     crossed = math.prod([len(suite.workloads), len(suite.arms), *map(len, suite.factors.values())])
     if crossed > MOST_CELLS:
         raise Fault(
@@ -473,7 +473,7 @@ class _Applied:
 
     def __init__(self, suite: Suite):
         self.suite = suite
-        self._found: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
+        self._results: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
         """(id of what a level is applied to, factor, the level with its type) -> that itself, which
         keeps its id its own, and the result."""
         self._graphs: dict[int, tuple[Endpoint, ...]] = {}
@@ -521,12 +521,12 @@ class _Applied:
         for name in sorted(levels, key=lambda name: name != "history"):
             level = levels[name]
             key = id(item), name, type(level), level
-            if key not in self._found:
-                self._found[key] = item, self._one(item, name, level, whose, apply)
-            item = self._found[key][1]
+            if key not in self._results:
+                self._results[key] = item, self._applied(item, name, level, whose, apply)
+            item = self._results[key][1]
         return item
 
-    def _one(
+    def _applied(
         self, item: T, name: str, level: Level, whose: str, apply: Callable[[T, str, Level], T]
     ) -> T:
         try:

@@ -100,7 +100,7 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
     part, _, name = factor.partition(".")
-    if factor in PART_FACTORS and (settings := workload.said().get(part)) is not None:
+    if factor in PART_FACTORS and (settings := workload.set_values().get(part)) is not None:
         return _with(workload, {part: _with(settings, {name: level})})
     return workload
 
@@ -133,7 +133,7 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
 
 
 def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
-    settings = qos.said() | {factor: level}
+    settings = qos.set_values() | {factor: level}
     if factor == "history" and level == "keep_all":
         # the level replaces the whole history, of which the depth was a part
         settings.pop("depth", None)
@@ -141,4 +141,4 @@ def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
 
 
 def _with(model: M, changes: dict[str, Any]) -> M:
-    return type(model).model_validate(model.said() | changes)
+    return type(model).model_validate(model.set_values() | changes)

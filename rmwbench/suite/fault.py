@@ -109,7 +109,7 @@ class Strict(BaseModel):
             check_keys(cls, data)
         return data
 
-    def said(self) -> dict[str, Any]:
+    def set_values(self) -> dict[str, Any]:
         """What was given, as the model takes it: for another one that differs in some keys."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 

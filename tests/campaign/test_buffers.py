@@ -10,8 +10,8 @@ from rmwbench.campaign.plan.machine_limits import (
     UngrantedBuffer,
     asked_bytes,
     of_cell,
-    told,
     ungranted,
+    ungranted_lines,
 )
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -81,10 +81,10 @@ def test_before_it_runs_the_arm_is_told_with_the_one_command(tmp_path):
     (tmp_path / "mine.xml").write_text(PROFILE)
     found = cells(parse(SUITE, where="mine.yaml", directory=tmp_path))
     workers = {"cyclonedds": Carries()}
-    (line,) = told(found, workers, Kernels(Kernel({"net.core.rmem_max": "4194304"})))
+    (line,) = ungranted_lines(found, workers, Kernels(Kernel({"net.core.rmem_max": "4194304"})))
     assert line.startswith("mine: asks for a receive buffer of 16.8 MB, the kernel grants 4.19 MB")
     assert line.endswith("rmwbench doctor --fix --only 'receive buffer'")
-    assert told(found, workers, Kernels(LARGE)) == []
+    assert ungranted_lines(found, workers, Kernels(LARGE)) == []
 
 
 MACHINES = """\
@@ -109,5 +109,5 @@ def test_each_machine_that_an_arm_has_a_process_on_is_asked_and_named(tmp_path):
     assert of_cell(sender, workers, kernels) == ()  # its buffer is the talker's alone
     turned = Kernels(desk, {"robot": desk, "base": robot})
     assert [one.machine for one in of_cell(sender, workers, turned)] == ["desk"]
-    (line,) = told([both], workers, kernels)
+    (line,) = ungranted_lines([both], workers, kernels)
     assert "the kernel of desk grants 213 kB" in line and line.endswith("there, on desk")

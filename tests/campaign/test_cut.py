@@ -41,7 +41,7 @@ def suite(rates="30, 100, 300", more=""):
 
 def held(loaded, budget_s, last=(), cost_s=1.0):
     groups = comparisons(cells(loaded))
-    return set(cut.kept(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last))
+    return set(cut.fitting(loaded, groups, dict.fromkeys(groups, cost_s), budget_s, last))
 
 
 def key(size, rate):
@@ -64,7 +64,7 @@ def test_a_comparison_comes_with_what_it_is_held_against():
     held_against = [found for found, group in groups.items() if group[0].workload.against]
     assert held_against
     for budget_s in range(1, len(groups) + 1):
-        found = cut.kept(loaded, groups, costs, budget_s)
+        found = cut.fitting(loaded, groups, costs, budget_s)
         for one in held_against:
             workload = groups[one][0].workload
             assert (
@@ -75,7 +75,7 @@ def test_a_comparison_comes_with_what_it_is_held_against():
 def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
     loaded = load("degraded/collateral")
     groups = comparisons(cells(loaded))
-    order = cut.kept(loaded, groups, dict.fromkeys(groups, 1.0), math.inf)
+    order = cut.fitting(loaded, groups, dict.fromkeys(groups, 1.0), math.inf)
     assert sorted(order) == sorted(groups)
     for place, one in enumerate(order):
         workload = groups[one][0].workload
@@ -134,7 +134,7 @@ def test_without_a_short_version_comparisons_are_left_out(planner):
     made = planner()
     request, found = within(made, 40)
     assert set(request.comparisons) == {key(64, 30), key(1024, 300)}
-    assert (found.version, found.of, len(found.not_run)) == ("whole", 15, 13)
+    assert (found.version, found.all_comparisons, len(found.not_run)) == ("whole", 15, 13)
     plan = made[0].plan(request)
     assert plan.blocks >= plan.suite.blocks.minimum
     assert plan.estimated_s <= 40
@@ -150,7 +150,7 @@ def test_the_short_version_stands_in_where_there_is_one(planner):
     made = planner(SHORT)
     request, found = within(made, 75)
     assert (request.shortened, request.comparisons, found.version) == (True, None, "short")
-    assert (found.of, len(found.not_run)) == (15, 9)
+    assert (found.all_comparisons, len(found.not_run)) == (15, 9)
     assert found.lines == ("stream: all with message=Bytes(128)|Bytes(256)|Bytes(512)",)
     assert made[0].plan(request).blocks == 5
 

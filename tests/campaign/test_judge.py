@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.campaign.trial.outcome import Failure, TrialOutcome, keeps_spoilt
 from rmwbench.campaign.trial.trial_life import judged
-from rmwbench.campaign.trial.void import is_machines_fault, kept, void_reasons
+from rmwbench.campaign.trial.void import excused_reasons, is_machines_fault, void_reasons
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
@@ -67,10 +67,10 @@ def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
 def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
     monkeypatch.delenv("RMWBENCH_SPOILT")
     found = spoilt()
-    assert void_reasons(found, []) == voids(steal(0.12)) and kept(found) == []
+    assert void_reasons(found, []) == voids(steal(0.12)) and excused_reasons(found) == []
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
     found = spoilt()
-    (flag,) = kept(found)
+    (flag,) = excused_reasons(found)
     assert void_reasons(found, []) == [] and flag.code is Code.STEAL
     assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
     found.times.started_late_ns = 3_000_000

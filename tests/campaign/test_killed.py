@@ -237,7 +237,7 @@ def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothin
     changes = Changes(found, crew, None, found.times.window)
     changes._posted = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
     changes._kill(next(one for one in found.order.cell.changes if one.killed))
-    assert changes._posted == [] and planner in changes.gone
+    assert changes._posted == [] and planner in changes.absent_endpoints
     assert found.endpoints.not_joined == (set() if joined else {planner})
     assert [e["event"] for e in found.events] == ["killed", *["not_joined"] * (not joined)]
     assert not [one for one in void._granted(found) if f"endpoint {planner} " in one.text]

@@ -19,7 +19,7 @@ from rmwbench.campaign import here
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here
-from rmwbench.campaign.interim_look import seen
+from rmwbench.campaign.interim_look import look_at
 from rmwbench.campaign.pace import SPOILT_TOLERANCE
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
@@ -98,7 +98,7 @@ class Virtual:
         if self.silent:
             verdict = "no data"
         found = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
-        return seen(plan(), blocks, 0.01, ended, found, leaving=self.leaving)
+        return look_at(plan(), blocks, 0.01, ended, found, leaving=self.leaving)
 
     def lines(self, kind) -> list:
         text = (self.directory / "journal.jsonl").read_text()
@@ -346,9 +346,9 @@ def test_only_what_matters_is_waited_for():
         "small": {"one": Verdict("reference", None, None, ""), "two": shut},
         "large": {"two": open_},
     }
-    both = seen(plan(), 2, 0.01, False, found)
+    both = look_at(plan(), 2, 0.01, False, found)
     assert (both.decided, both.of, [o.comparison for o in both.open]) == (1, 2, ["large"])
-    small = seen(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, found)
+    small = look_at(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, found)
     assert (small.decided, small.of, small.open) == (1, 1, ())
     assert small.verdicts["large"] == {"two": "undecided"}  # said, though not waited for
 
@@ -360,7 +360,7 @@ def test_an_arm_that_never_has_data_is_not_waited_for():
             "three": Verdict("best", None, None, ""),
         }
     }
-    assert seen(plan(), 2, 0.01, False, found).open == ()
+    assert look_at(plan(), 2, 0.01, False, found).open == ()
 
 
 SYNTHETIC = """

@@ -136,7 +136,7 @@ def held_trial(monkeypatch):
 
 def test_who_has_sent_all_owes_nothing_behind_the_call_of_a_sibling(held_trial):
     found = held_trial(images=39, states=2)
-    for one in held_calls.held(found, {}):
+    for one in held_calls.held_calls(found, {}):
         held_calls.tell_unfinished(found, one)
     assert found.endpoints.unfinished == {1: 38, 2: 1}
     unfinished, flag = found.events
@@ -149,9 +149,9 @@ def test_who_has_sent_all_owes_nothing_behind_the_call_of_a_sibling(held_trial):
 
 def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
     found = held_trial(images=8, states=0, phase_ns=450 * MS)
-    caller, waiting = held_calls.held(found, {})
+    caller, waiting = held_calls.held_calls(found, {})
     assert (caller.endpoint.endpoint, caller.since_ns, caller.behind) == (1, 400 * MS, None)
-    assert (waiting.since_ns, waiting.left, waiting.behind) == (450 * MS, 2, 1)
+    assert (waiting.since_ns, waiting.unsent, waiting.behind) == (450 * MS, 2, 1)
     held_calls.tell_unfinished(found, waiting)
     held_calls.tell_unfinished(found, caller)
     told = [event for event in found.events if event["event"] == UNFINISHED]
@@ -167,4 +167,4 @@ def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
     ("images", "schedule"), [(40, "shared"), (39, "own")], ids=["shared", "own"]
 )
 def test_a_thread_that_sent_all_and_does_not_end_is_its_workers_fault(held_trial, images, schedule):
-    assert held_calls.held(held_trial(images, 2, schedule=schedule), {}) is None
+    assert held_calls.held_calls(held_trial(images, 2, schedule=schedule), {}) is None

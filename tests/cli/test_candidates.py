@@ -19,7 +19,7 @@ def without_a_ros2(monkeypatch):
 def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
     found = candidates.document([])
     assert (found["schema"], found["version"]) == ("rmwbench/candidates", 1)
-    assert [one["candidate"] for one in found["candidates"]] == list(known_candidates().known)
+    assert [one["candidate"] for one in found["candidates"]] == list(known_candidates().by_name)
     assert [one["set"] for one in found["sets"]] == list(known_candidates().sets)
     for one in found["candidates"]:
         assert one["ready"] == (one["reason"] is None) and one["ready"] == (

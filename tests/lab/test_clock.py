@@ -50,7 +50,7 @@ def test_the_true_offset_of_another_clock_is_always_within_the_bound(tmp_path):
         for row in rows:
             assert abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"]
         now_ns = time.monotonic_ns()
-        clock = clocks.of("w")
+        clock = clocks.clock_of("w")
         assert (
             abs(clock.from_reference(now_ns) - now_ns - AHEAD_S * 10**9) <= clock.bound([now_ns])[0]
         )
@@ -116,6 +116,6 @@ def test_our_own_clock_is_looked_up_and_nobody_is_asked(tmp_path):
         assert (
             clocks.foreign == ()
             and not list(clocks.rows())
-            and clocks.of("w").from_reference(5) == 5
+            and clocks.clock_of("w").from_reference(5) == 5
         )
         assert not found.workers["w"].pending

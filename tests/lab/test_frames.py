@@ -70,11 +70,11 @@ def test_one_that_stumbles_and_catches_up_made_all_some_late():
 def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made():
     numbers = np.arange(30)
     slow = judged(numbers, numbers * 2 * PERIOD_NS)
-    assert slow.kept == pytest.approx(0.5, abs=0.05)
+    assert slow.made_share == pytest.approx(0.5, abs=0.05)
     stopped = judged(numbers[:10], numbers[:10] * PERIOD_NS)
     assert (stopped.made, stopped.due) == (10, 48)
     gone = judged(numbers[:10], numbers[:10] * PERIOD_NS, begin=2_000_000_000, end=3_000_000_000)
-    assert (gone.made, gone.kept) == (0, 0.0) and gone.due == 48
+    assert (gone.made, gone.made_share) == (0, 0.0) and gone.due == 48
 
 
 @pytest.mark.traffic
@@ -89,7 +89,7 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
         assert [(name, role) for name, pid, role, _ in sources.pids if pid] == [
             ("frames 1", "source")
         ]
-        ring = os.dup(sources.given("talker").files[10])
+        ring = os.dup(sources.additions_for("talker").files[10])
     assert kept.made > 0 and kept.lz4_ratio == drawn.lz4_ratio(drawn.frames("photo", FORMAT)[0])
     slots = [
         slice(at, at + FORMAT.frame_bytes) for at in range(frames.FIRST_SLOT, RING_BYTES, 3 * 4096)
@@ -130,8 +130,10 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
     """SMPTE's bars: the first pixel is grey at 75 %, the one at the end of the first row blue."""
     with started() as sources:
         sources.wait()
-        given = sources.given("talker")
-        assert [*given.words] == ["--frames", "1=10"] and not sources.given("listener").words
+        given = sources.additions_for("talker")
+        assert [*given.words] == ["--frames", "1=10"] and not sources.additions_for(
+            "listener"
+        ).words
         ring = os.dup(given.files[10])
         names = [(name, role) for name, pid, role, _ in sources.pids if pid]
         assert names == [("frames 1", "source"), ("frames 1 gstreamer", "source")]

@@ -260,8 +260,8 @@ def test_what_keeps_it_from_being_built_is_one_error(machine, monkeypatch, capsy
 
 def test_only_what_has_a_newer_version_can_be_asked_for_it(machine, capsys):
     with pytest.raises(UserError, match="one of fastdds"):
-        source_build.of([recipe(newest=None)])
-    assert source_build.of([recipe(), recipe(newest=None)]) == [recipe()]
+        source_build.with_newest_source([recipe(newest=None)])
+    assert source_build.with_newest_source([recipe(), recipe(newest=None)]) == [recipe()]
 
 
 def installed(version: str) -> source_build.Installed:

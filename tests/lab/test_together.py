@@ -44,7 +44,7 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
     assert progress.left_s(100) == 380  # too early: as expected
     compiled(progress, 50)
     assert progress.left_s(300) == pytest.approx(900)  # a slow machine
-    assert progress.told == "crates compiled: 50 of 100"
+    assert progress.text == "crates compiled: 50 of 100"
     compiled(progress, 75)
     assert progress.left_s(500) == pytest.approx(300)
     compiled(progress, 101)  # more than cargo named

@@ -26,7 +26,7 @@ PAGES = {
     "iceoryx2": ["iceoryx2"],
     "rclcpp": ["rclcpp/rmw_fastrtps_cpp", "rclcpp/rmw_cyclonedds_cpp"],
 }
-CANDIDATES = shipped_candidates().known
+CANDIDATES = shipped_candidates().by_name
 
 
 def table(middlewares: list[str]) -> str:

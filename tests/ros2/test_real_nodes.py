@@ -123,7 +123,7 @@ class Stage:
                 says = self.start(self.router, stack)
                 self.until(lambda: "Started Zenoh router" in says(), 20, says)
             self.crew = Crew(self.host)
-            self.records = stack.enter_context(records.made([self.section], NONCE))
+            self.records = stack.enter_context(records.open_records([self.section], NONCE))
             self.stack = stack.pop_all()
         return self
 

@@ -60,12 +60,12 @@ def listed(suite: str) -> list[dict[str, Any]]:
 
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
     known = known_candidates()
-    for one in known.known.values():
+    for one in known.by_name.values():
         middleware = one.arm["middleware"]
         shipped = {middleware, bare(middleware)} & set(shipped_middlewares())
         assert shipped or middleware.startswith(INSTALLED), one.name
-    suite = parse(with_arms(*(f"'{name}'" for name in known.known)), where="mine.yaml")
-    assert [arm.name for arm in suite.arms] == list(known.known)
+    suite = parse(with_arms(*(f"'{name}'" for name in known.by_name)), where="mine.yaml")
+    assert [arm.name for arm in suite.arms] == list(known.by_name)
     assert all(known.of_set(name) for name in known.sets)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.beside.recorder import bag
 from rmwbench.beside.recorder.account import Recording, parse_log
-from rmwbench.beside.recorder.bag import Kept, Metadata, identity
+from rmwbench.beside.recorder.bag import BagContents, Metadata, identity
 from rmwbench.beside.recorder.process import variables, version_of
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
@@ -90,13 +90,13 @@ def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():
 
 def recording(text, metadata, exit_code=0, kept=None):
     said = parse_log(text, JAZZY)
-    kept = kept or Kept(messages={1: [0, 1]}, file_bytes=9)
+    kept = kept or BagContents(messages={1: [0, 1]}, file_bytes=9)
     return Recording(
         recorded=(),
         version="0.26.10",
-        kept=kept,
+        contents=kept,
         metadata=metadata,
-        said=said,
+        log=said,
         stopped_s=0.5,
         exit_code=exit_code,
     )
@@ -117,7 +117,7 @@ def test_an_account_that_adds_up_has_no_problem():
         (recording("", Metadata({}, 0), exit_code=None), "was killed"),
         (recording(STOPPED, Metadata({}, 0), exit_code=-11), "exit code -11"),
         (
-            recording(STOPPED, Metadata({}, 0), kept=Kept(damaged="bag_0.mcap: EndOfFile")),
+            recording(STOPPED, Metadata({}, 0), kept=BagContents(damaged="bag_0.mcap: EndOfFile")),
             "the bag is damaged: bag_0",
         ),
     ],

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.beside.recorder.bag import Kept, Metadata
+from rmwbench.beside.recorder.bag import BagContents, Metadata
 from rmwbench.beside.recorder.keys import NAME
 from rmwbench.suite.workload.endpoints import Endpoint
 
@@ -69,16 +69,16 @@ class Recording:
 
     version: str
     recorded: tuple[Endpoint, ...]
-    kept: Kept
+    contents: BagContents
     metadata: Metadata | None
-    said: RecorderLog
+    log: RecorderLog
     stopped_s: float | None
     exit_code: int | None
 
     @property
     def in_order(self) -> bool:
         """Whether it ended as it should, so that its counts are whole."""
-        return self.exit_code == 0 and self.said.stopped and self.metadata is not None
+        return self.exit_code == 0 and self.log.stopped and self.metadata is not None
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the bag or with rosbag2's own account of it."""
@@ -90,16 +90,16 @@ class Recording:
                 f"the recorder {ending}: where messages were lost behind its subscriptions is not "
                 "known"
             )
-        if self.kept.damaged:
-            yield f"the bag is damaged: {self.kept.damaged}"
-        if self.said.unflushed:
-            yield f"rosbag2's cache was left with {self.said.unflushed} messages"
+        if self.contents.damaged:
+            yield f"the bag is damaged: {self.contents.damaged}"
+        if self.log.unflushed:
+            yield f"rosbag2's cache was left with {self.log.unflushed} messages"
         reached = self.metadata.reached if self.metadata else None
-        if reached is not None and self.metadata and self.said.cache_lost is not None:
+        if reached is not None and self.metadata and self.log.cache_lost is not None:
             counted = (
                 sum(self.metadata.handed.values())
-                + sum(self.said.cache_lost.values())
-                + self.said.unflushed
+                + sum(self.log.cache_lost.values())
+                + self.log.unflushed
             )
             if reached != counted:
                 yield (
@@ -109,7 +109,7 @@ class Recording:
 
     def columns(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Columns of the table `recorded`: what is in the bag, in its order."""
-        for writer, numbers in sorted(self.kept.messages.items()):
+        for writer, numbers in sorted(self.contents.messages.items()):
             rows = len(numbers)
             yield (
                 "recorded",
@@ -127,22 +127,22 @@ class Recording:
         for endpoint in self.recorded:
             firsts.setdefault(endpoint.topic, endpoint.endpoint)
             yield _row(
-                "bag.probes", "count", self.kept.probes[endpoint.endpoint], endpoint.endpoint
+                "bag.probes", "count", self.contents.probes[endpoint.endpoint], endpoint.endpoint
             )
         for topic, writer in firsts.items():
             name = f"/{topic}"
-            yield _row("bag.messages", "count", self.kept.in_bag[name], writer)
-            if self.in_order and self.metadata is not None and self.said.cache_lost is not None:
+            yield _row("bag.messages", "count", self.contents.in_bag[name], writer)
+            if self.in_order and self.metadata is not None and self.log.cache_lost is not None:
                 yield _row(
                     "rosbag2.handed_to_storage", "count", self.metadata.handed.get(name, 0), writer
                 )
                 yield _row(
-                    "rosbag2.lost_in_cache", "count", self.said.cache_lost.get(name, 0), writer
+                    "rosbag2.lost_in_cache", "count", self.log.cache_lost.get(name, 0), writer
                 )
-        yield _row("bag.size", "bytes", self.kept.file_bytes)
-        yield _row("bag.foreign", "count", self.kept.foreign)
-        if self.said.transport_lost is not None:
-            yield _row("rosbag2.lost_in_transport", "count", self.said.transport_lost)
+        yield _row("bag.size", "bytes", self.contents.file_bytes)
+        yield _row("bag.foreign", "count", self.contents.foreign)
+        if self.log.transport_lost is not None:
+            yield _row("rosbag2.lost_in_transport", "count", self.log.transport_lost)
         if self.stopped_s is not None:
             yield _row("rosbag2.stop", "ns", 1e9 * self.stopped_s)
 

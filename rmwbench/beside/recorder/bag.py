@@ -21,7 +21,7 @@ _MULTIPLIER, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 @dataclass
-class Kept:
+class BagContents:
     """`messages`: writer → sequence numbers in the order of the bag, probes left out; `probes`:
     writer → how many. `in_bag`: topic → all that is there, of whatever kind. `foreign`: not of this
     trial. `damaged`: why a file ends before its end."""
@@ -45,10 +45,10 @@ class Metadata:
     reached: int | None
 
 
-def read(directory: Path, nonce: int) -> Kept:
+def read(directory: Path, nonce: int) -> BagContents:
     """Everything of the trial `nonce` in the bag's files. What can be read of a damaged file
     counts."""
-    contents = Kept()
+    contents = BagContents()
     for path in sorted(directory.glob("*" + SUFFIX), key=_number):
         contents.files += 1
         contents.file_bytes += path.stat().st_size
@@ -61,7 +61,7 @@ def _number(path: Path) -> tuple[int, str]:
     return (int(tail) if tail.isdigit() else 0), path.name
 
 
-def _read_file(path: Path, nonce: int, contents: Kept) -> None:
+def _read_file(path: Path, nonce: int, contents: BagContents) -> None:
     from mcap.exceptions import McapError
     from mcap.records import Channel, Message
     from mcap.stream_reader import StreamReader
@@ -83,7 +83,7 @@ def _read_file(path: Path, nonce: int, contents: Kept) -> None:
             )
 
 
-def _count(data: bytes, nonce: int, contents: Kept) -> None:
+def _count(data: bytes, nonce: int, contents: BagContents) -> None:
     message_identity = identity(data, nonce)
     if message_identity is None:
         contents.foreign += 1

@@ -165,7 +165,7 @@ class RecorderProcess:
         worker ends."""
         topics = {f"/{topic}" for topic in recorded_topics(self._cell)}
         deadline = time.monotonic() + timeout_s
-        while absent := topics - self.said.subscribed:
+        while absent := topics - self.log.subscribed:
             if (self.program and self.program.ended) or time.monotonic() > deadline:
                 raise RecorderBroken(self._complaint(absent, timeout_s))
             self._crew.turn(TURN_S)
@@ -212,7 +212,7 @@ class RecorderProcess:
         return ".".join(map(str, self._rosbag2.version)) if self._rosbag2 else ""
 
     @property
-    def said(self) -> RecorderLog:
+    def log(self) -> RecorderLog:
         return account.parse_log(self._text, self._rosbag2.version if self._rosbag2 else ())
 
     @property

@@ -80,15 +80,15 @@ class Running:
         recording = Recording(
             version=process.version,
             recorded=recorded(cell),
-            kept=contents,
+            contents=contents,
             metadata=metadata,
-            said=process.said,
+            log=process.log,
             stopped_s=process.stopped_s,
             exit_code=None
             if status is None or process.killed
             else os.waitstatus_to_exitcode(status),
         )
-        outcome.beside.left.append(recording)
+        outcome.beside.feature_records.append(recording)
         note(
             outcome, NAME, "recorder", value=contents.file_bytes, text=f"rosbag2 {process.version}"
         )

@@ -198,7 +198,7 @@ def answered(
         row["cell"]: _case_counts(bundle, row["cell"], measured, lines, small) for row, _ in cells
     }
     controls = {
-        (definition["ros_variables"]["case"], _place(row, definition)): counts[row["cell"]]
+        (definition["ros_variables"]["case"], _condition(row, definition)): counts[row["cell"]]
         for row, definition in cells
         if definition["ros_variables"]["case"] in (CONTROL, LOANS)
     }
@@ -221,7 +221,7 @@ def answered(
             answer = judged(
                 case_definition["expected"],
                 case_counts,
-                controls.get((control, _place(row, definition))),
+                controls.get((control, _condition(row, definition))),
             )
             answer = _of_enough_trials(answer, case_counts)
         arms.setdefault(key, []).append(_arm(row, answer, case_counts))
@@ -271,7 +271,7 @@ def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow
     return tuple(replace(row, arms=tuple(checked(row, arm) for arm in row.arms)) for row in rows)
 
 
-def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
+def _condition(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
     """What an arm and its control have in common: everything but the case."""
     levels = {
         name: level for name, level in definition["factors"].items() if name != "ros_variables"

@@ -46,7 +46,7 @@ class EqualArms:
         value, low, high = (round(number, 4) for number in floor)
         return model.PairFloor(value=value, low=low, high=high)
 
-    def shown(self) -> model.Pair:
+    def answer(self) -> model.Pair:
         logs = self.logs
         return model.Pair(
             middleware=self.middleware,
@@ -143,7 +143,7 @@ def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, 
     return floor_of_size | {"all": max(measured_floors, default=None)}
 
 
-def shown(pairs: Sequence[EqualArms]) -> model.AA:
+def aa_answer(pairs: Sequence[EqualArms]) -> model.AA:
     """All of them, counted by their outcome, with the floors of this machine."""
     ends = Counter(pair.outcome for pair in pairs)
     return model.AA(
@@ -153,5 +153,5 @@ def shown(pairs: Sequence[EqualArms]) -> model.AA:
         unconfirmed=sum(pair.first is not None for pair in pairs),
         floor_blocks=FLOOR_BLOCKS,
         floor={name: None if x is None else round(x, 4) for name, x in floors(pairs).items()},
-        pairs=tuple(pair.shown() for pair in pairs),
+        pairs=tuple(pair.answer() for pair in pairs),
     )

@@ -211,7 +211,7 @@ class CalibrationSession:
             },
             truths=shown_truths(truths, void_trials=voided(evidence)),
             not_tested=tuple(not_tested),
-            aa=aa.shown(pairs),
+            aa=aa.aa_answer(pairs),
             own_cost=own_cost(evidence, workers["null"].executable),
         )
 

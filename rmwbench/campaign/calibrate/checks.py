@@ -41,7 +41,9 @@ class Subject:
     def metric(self, name: str) -> dict[str, Any]:
         return self.evidence.metric(self.workload, self.arm.name, name)
 
-    def each(self, metric: str, check: Callable[[SyntheticTrial, float], TruthCheck]) -> TruthCheck:
+    def each_trial(
+        self, metric: str, check: Callable[[SyntheticTrial, float], TruthCheck]
+    ) -> TruthCheck:
         """The check of every trial's value as one: the first that failed, else the last."""
         values = self.evidence.per_trial(self.workload, self.arm.name, metric)
         checks = [
@@ -62,12 +64,12 @@ class Subject:
     ) -> TruthCheck:
         """The reported count of each trial is the truth, less at most `slack`."""
         label = f"{metric} in each trial"
-        return self.each(
+        return self.each_trial(
             metric,
             lambda t, reported: recovery.between(label, reported, truth(t) - slack(t), truth(t)),
         )
 
-    def told(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> TruthCheck:
+    def worker_counted(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> TruthCheck:
         """The worker's own count of what it injected is the truth."""
         label = f"the worker's own count, {counter}"
         return _worst(
@@ -89,9 +91,9 @@ def latency(s: Subject) -> Checks:
         since = attrgetter("call_ns" if metric.startswith("service") else "intended_ns")
         recorded = {t.trial: _absent_is_never(t.first_sound_ns - since(t)) for t in s.trials}
         again = {number: recovery.order_statistic(values, q) for number, values in recorded.items()}
-        yield s.each(metric, _equal_to(f"{metric}, computed again", again))
+        yield s.each_trial(metric, _equal_to(f"{metric}, computed again", again))
         spans = {t.trial: _span(t, since(t), q) for t in s.trials}
-        yield s.each(metric, _in_span(f"{metric}, drawn to latest", spans))
+        yield s.each_trial(metric, _in_span(f"{metric}, drawn to latest", spans))
         if s.options.keys() & {"loss", "corrupt"}:
             continue  # what never arrives moves the quantile to another one of the law
         # What the machine did to each trial's percentile: here it is known exactly, by what was
@@ -119,13 +121,13 @@ def _in_span(
 
 def loss(s: Subject) -> Checks:
     yield _recorded(s)
-    yield s.each(
+    yield s.each_trial(
         "lost_middle",
         lambda t, _: recovery.equal("lost in each trial", _lost(s, t), float(t.fates.lost.sum())),
     )
-    yield s.told("injected_lost", lambda t: t.fates.lost.sum())
+    yield s.worker_counted("injected_lost", lambda t: t.fates.lost.sum())
     unsound = {t.trial: float((~t.fates.sound).mean()) for t in s.trials}
-    yield s.each("loss", _equal_to("loss in each trial", unsound))
+    yield s.each_trial("loss", _equal_to("loss in each trial", unsound))
     of, hit = (
         sum(len(t.fates.lost) for t in s.trials),
         sum(int((~t.fates.sound).sum()) for t in s.trials),
@@ -141,7 +143,7 @@ def duplicates(s: Subject) -> Checks:
     doubled = lambda t: float((t.fates.duplicated & ~t.fates.corrupt).sum())  # noqa: E731
     # The drain ends with the last message's first copy; its second one may just miss it.
     yield s.counted("duplicates", doubled, lambda t: float(t.fates.duplicated[-1]))
-    yield s.told("injected_duplicated", lambda t: t.fates.duplicated.sum())
+    yield s.worker_counted("injected_duplicated", lambda t: t.fates.duplicated.sum())
     rate = float(s.options["duplicate"]) * (1 - _taken_away(s))
     yield recovery.holds_law(
         "duplicates, the law's own", s.metric("duplicates"), rate * len(s.trials[0].fates.lost)
@@ -154,7 +156,7 @@ def corruption(s: Subject) -> Checks:
     yield s.counted(
         "corrupt", copies, lambda t: float(t.fates.duplicated[-1] & t.fates.corrupt[-1])
     )
-    yield s.told("injected_corrupted", lambda t: t.fates.corrupt.sum())
+    yield s.worker_counted("injected_corrupted", lambda t: t.fates.corrupt.sum())
     rate = synthetic_campaign.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
     rate = float(s.options["corrupt"]) * (1 - rate) * (1 + float(s.options.get("duplicate", 0)))
     yield recovery.holds_law(
@@ -165,17 +167,17 @@ def corruption(s: Subject) -> Checks:
 def reordering(s: Subject) -> Checks:
     yield from _accounted(s)
     by_ns = s.options["reorder"]["by_ns"]
-    yield s.each(
+    yield s.each_trial(
         "reordered",
         lambda t, reported: recovery.equal("reordered, counted again", reported, _overtaken(t)),
     )
-    yield s.each(
+    yield s.each_trial(
         "reordered",
         lambda t, reported: recovery.between(
             "reordered in each trial", reported, *_expected_overtaken(t, by_ns)
         ),
     )
-    yield s.told("injected_reordered", lambda t: t.fates.reordered.sum())
+    yield s.worker_counted("injected_reordered", lambda t: t.fates.reordered.sum())
 
 
 def nothing_injected(s: Subject) -> Checks:
@@ -199,13 +201,13 @@ def nothing_injected(s: Subject) -> Checks:
 def blocking(s: Subject) -> Checks:
     """A publish call takes at least as long as it blocks, and beyond that what it takes anyway."""
     plain = s.evidence.metric(s.workload, PLAIN.name, "publish_call_p50")
-    yield s.each(
+    yield s.each_trial(
         "publish_call_p50",
         lambda t, reported: recovery.between(
             "publish call, at least as long as it blocks", reported, BLOCK_NS, np.inf
         ),
     )
-    yield s.each(
+    yield s.each_trial(
         "publish_call_p50",
         lambda t, reported: recovery.equal(
             "publish call, computed again",

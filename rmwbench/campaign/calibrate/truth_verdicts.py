@@ -18,7 +18,7 @@ from rmwbench.results.machine.machine_model import (
 def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
     """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
     law."""
-    truths = [truth for workload in workloads for truth in _of(evidence, workload)]
+    truths = [truth for workload in workloads for truth in _truths(evidence, workload)]
     coverage = recovery.coverage_is_plausible([check for truth in truths for check in truth.checks])
     if coverage is not None:
         truths.append(
@@ -27,7 +27,7 @@ def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload])
     return truths
 
 
-def _of(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
+def _truths(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
     name, arms = workload.name, workload.arms
     match name:
         case "stream" | "tail":

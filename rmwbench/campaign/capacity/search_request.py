@@ -63,7 +63,7 @@ class SearchCells:
             self.suite.suite,
             changed,
             arm,
-            {self.along.factor: self._shown(level)},
+            {self.along.factor: self._number(level)},
             timeline,
             graph,
             links=resolved(self.suite.networks, changed.network, changed.host_names, timeline),
@@ -88,7 +88,7 @@ class SearchCells:
         timeline = self._timeline.lasting(math.ceil(seconds * 100) / 100)
         return changed, timeline, endpoints(changed, timeline)
 
-    def _shown(self, level: float) -> float | int:
+    def _number(self, level: float) -> float | int:
         return int(level) if float(level).is_integer() else level
 
 

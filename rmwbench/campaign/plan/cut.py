@@ -24,16 +24,16 @@ WHOLE, SHORT = "whole", "short"
 
 @dataclass(frozen=True)
 class Cut:
-    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked` is
-    the one that was asked for: `of` counts its comparisons, and its minimum of blocks takes
-    `whole_minimum_s`. `not_run` are keys of comparisons."""
+    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked_version`
+    is the one that was asked for: `all_comparisons` counts its comparisons, and its minimum of
+    blocks takes `whole_minimum_s`. `not_run` are keys of comparisons."""
 
     budget: str
     version: str
-    asked: str
+    asked_version: str
     whole_minimum: str
     whole_minimum_s: float
-    of: int
+    all_comparisons: int
     not_run: tuple[str, ...]
     lines: tuple[str, ...]
 
@@ -41,16 +41,16 @@ class Cut:
     def text(self) -> str:
         """One sentence."""
         examples = "; ".join(self.lines[:3]) + (" …" if len(self.lines) > 3 else "")
-        return f"{self.heading}: {self.what}. {examples}".rstrip()
+        return f"{self.heading}: {self.share_text}. {examples}".rstrip()
 
     @property
     def heading(self) -> str:
         return f"Not run within {self.budget}"
 
     @property
-    def what(self) -> str:
-        share = f"{len(self.not_run)} of {self.of} comparisons"
-        if self.asked == SHORT:
+    def share_text(self) -> str:
+        share = f"{len(self.not_run)} of {self.all_comparisons} comparisons"
+        if self.asked_version == SHORT:
             return f"{share}; the short version takes at least {self.whole_minimum}"
         short = (
             ", so this is its short version, with shorter trials" if self.version == SHORT else ""
@@ -61,14 +61,14 @@ class Cut:
         return {
             "version": self.version,
             "whole_minimum_s": round(self.whole_minimum_s, 3),
-            "of": self.of,
+            "of": self.all_comparisons,
             "comparisons": list(self.not_run),
             "lines": list(self.lines),
             "text": self.text,
         }
 
 
-def kept(
+def fitting(
     suite: Suite,
     groups: Mapping[str, Group],
     costs_s: Mapping[str, float],
@@ -128,14 +128,14 @@ def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, 
     }
     return [
         (
-            _place(workloads, cell.workload.name),
-            *(_place(levels, cell.factors[name]) for name, levels in axes.items()),
+            _coordinate(workloads, cell.workload.name),
+            *(_coordinate(levels, cell.factors[name]) for name, levels in axes.items()),
         )
         for cell in firsts
     ]
 
 
-def _place(levels: Sequence[Any], level: Any) -> float:
+def _coordinate(levels: Sequence[Any], level: Any) -> float:
     return levels.index(level) / max(1, len(levels) - 1)
 
 

@@ -56,7 +56,7 @@ def native_arms() -> tuple[str, ...]:
     middlewares = {candidate.arm["middleware"] for candidate in candidates.of_set(NATIVE)}
     tuned = [
         candidate.name
-        for candidate in candidates.known.values()
+        for candidate in candidates.by_name.values()
         if candidate.arm["middleware"] in middlewares
         and candidate.arm.get("profile") == TUNED
         and not candidate.arm.get("loan")

@@ -54,7 +54,7 @@ class FileFault:
 
     kind: FileFaultKind
     process: str
-    what: str
+    problem: str
     fix: str
 
 
@@ -70,7 +70,7 @@ def check(
         for fault in faults(cell, workers, kind, kernels):
             raise UserError(
                 f"arm `{cell.arm.name}`: profile {cell.sides[fault.process].profile.name}: "
-                f"{fault.what}",
+                f"{fault.problem}",
                 where=places.side(cell, fault.process, "profile"),
                 fix=fault.fix,
             )

@@ -282,7 +282,7 @@ def of_side(
     return tuple(one for kernel in kernels.under(cell, side) for one in ungranted(text, kernel))
 
 
-def told(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
+def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
     """A line for each wish, with its arms and the one command that grants it, for whoever is about
     to run them."""
     arms: dict[UngrantedBuffer, list[str]] = {}

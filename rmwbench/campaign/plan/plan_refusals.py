@@ -83,11 +83,11 @@ MOST_TIMES = 5
 
 @dataclass(frozen=True)
 class Overload:
-    """What is asked of a link or medium and what it carries, in bit/s. `asked` is the least that
+    """What is asked of a link or medium and what it carries, in bit/s. `asked_bps` is the least that
     any middleware sends: payloads alone, and each once per host that reads it, or once in all over
     a link up."""
 
-    what: str
+    part: str
     asked_bps: float
     carried_bps: float
 
@@ -99,7 +99,7 @@ class Overload:
     def text(self) -> str:
         """`medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
         asked, carried = _mbps(self.asked_bps), _mbps(self.carried_bps)
-        return f"{self.what} is asked for {asked} of payload and carries {carried}"
+        return f"{self.part} is asked for {asked} of payload and carries {carried}"
 
 
 def check_overload(cells: Iterable[Cell], places: Places) -> None:
@@ -111,7 +111,7 @@ def check_overload(cells: Iterable[Cell], places: Places) -> None:
         worst = max(overloads(cell), key=lambda overload: overload.times, default=None)
         if worst is not None and worst.times > MOST_TIMES:
             raise UserError(
-                f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.what} carries",
+                f"{cell.comparison} sends more than {MOST_TIMES} times what {worst.part} carries",
                 where=places.file,
                 expected=f"at most {_mbps(worst.carried_bps)}, or some more",
                 actual=f"{_mbps(worst.asked_bps)} of payload",

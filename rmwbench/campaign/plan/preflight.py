@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
 from rmwbench.campaign.plan.shared_host import queue_bytes
@@ -59,7 +59,7 @@ def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = 
     needed_bytes = (
         int(slots * DISK_PER_SLOT_BYTE) + len(trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     )
-    needed_bytes += sum(each("plan", "disk_bytes", plan, trials))
+    needed_bytes += sum(from_features("plan", "disk_bytes", plan, trials))
     existing = next(
         parent
         for parent in [directory.absolute(), *directory.absolute().parents]
@@ -99,7 +99,7 @@ def _in_time(plan: Plan) -> Sequence[Trial]:
 def check_memory(plan: Plan) -> None:
     """Raises UserError where this machine has not the memory for the largest trial, the largest bag
     or the largest queues in shared memory."""
-    list(each("plan", "check_memory", plan))
+    list(from_features("plan", "check_memory", plan))
     largest = max(plan.cells, key=memory_bytes)
     needed_bytes, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < needed_bytes:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
@@ -244,7 +244,7 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
 def beside_options(cell: Cell, process: str) -> dict[str, str | int]:
     """What the worker of a process is told for what runs beside the trial."""
     options: dict[str, str | int] = {}
-    for feature_options in each("plan", "options", cell, process):
+    for feature_options in from_features("plan", "options", cell, process):
         options |= feature_options
     return options
 

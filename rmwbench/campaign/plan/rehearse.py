@@ -142,7 +142,7 @@ def _opened(question: SessionQuestion, workers: Workers) -> dict[str, Any]:
     """The reply to `open`: of the worker, or of the first of its daemons whose error ends the
     matter. Raises WorkerFailed, HostBroken."""
     worker, name = workers[question.middleware], "rehearsal"
-    with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
+    with make(name) as host, Crew(host) as crew, records.open_records([], nonce=1) as fd:
         host.wait_ready()
         domain = {"domain_id": host.domain_id or question.fields["domain_id"]}
         set_up(crew, {host.name: question.setup} if question.setup != NO_SETUP else {})

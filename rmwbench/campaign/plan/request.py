@@ -30,7 +30,7 @@ from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.load import added, parse, plain, written
+from rmwbench.suite.file.load import added, parse, plain, written_arms
 from rmwbench.suite.file.places import shown
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
@@ -131,11 +131,13 @@ class Planner:
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
-        self._found: dict[tuple[bool, frozenset[str]], tuple[Suite, tuple[Cell, ...]]] = {}
+        self._parsed_versions: dict[
+            tuple[bool, frozenset[str]], tuple[Suite, tuple[Cell, ...]]
+        ] = {}
 
-    def written(self) -> tuple[dict[str, Any], ...] | None:
+    def arms_written(self) -> tuple[dict[str, Any], ...] | None:
         """The arms, where the text alone does not say them."""
-        return written(self._text, where=shown(self._path), choice=self.choice)
+        return written_arms(self._text, where=shown(self._path), choice=self.choice)
 
     def added(self) -> tuple[str, ...]:
         """The names of the arms that the command line adds."""
@@ -146,9 +148,9 @@ class Planner:
         were asked for."""
         factors = _factors(request.at) if request.shortened else frozenset()
         key = (request.shortened, factors)
-        if key not in self._found:
-            self._found[key] = self._parsed(request.shortened, factors)
-        return self._found[key]
+        if key not in self._parsed_versions:
+            self._parsed_versions[key] = self._parsed(request.shortened, factors)
+        return self._parsed_versions[key]
 
     def _parsed(
         self, shortened: bool, whole_factors: frozenset[str]
@@ -248,7 +250,7 @@ class Planner:
         runs = shorter or asked_version
         chosen_keys, short = None, shorter is not None
         if not runs.fits(budget_s):
-            fitting = _kept(runs, budget_s, machine)
+            fitting = _fitting(runs, budget_s, machine)
             if not fitting:
                 raise self._too_small(request, asked_version, runs)
             chosen_keys = tuple(key for key in runs.groups if key in fitting)
@@ -263,7 +265,7 @@ class Planner:
     def by_importance(self, request: Request, machine: MachineLimits) -> dict[str, float]:
         """What a block of each comparison takes, in the order in which a budget keeps them."""
         version = self._version(request)
-        return {key: version.costs_s[key] for key in _kept(version, math.inf, machine)}
+        return {key: version.costs_s[key] for key in _fitting(version, math.inf, machine)}
 
     def _chosen_cut(self, request: Request, run: Collection[str], budget_s: float) -> Cut:
         """What all comparisons would take in as many blocks as the chosen ones get."""
@@ -339,14 +341,14 @@ class Planner:
         )
 
 
-def _kept(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
+def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
     """Of a version what fits, in the order of cut.py; last what asks for more than the machine
     has."""
     beyond = {
         key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)
     }
     costs = {key: version.minimum * cost for key, cost in version.costs_s.items()}
-    return cut.kept(version.suite, version.groups, costs, budget_s, beyond)
+    return cut.fitting(version.suite, version.groups, costs, budget_s, beyond)
 
 
 def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:

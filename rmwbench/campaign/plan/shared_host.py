@@ -51,7 +51,7 @@ def check(cells: Sequence[Cell], kind: HostKind, where: str) -> None:
 
 def flag(side: Side, worker: Worker) -> str:
     """What an arm's profile is shown with."""
-    shared = _told(worker)
+    shared = _shared_description(worker)
     return (
         "on the shared host: "
         f"{shared['forced'] if shared else 'its worker does not say what it forces'}"
@@ -63,7 +63,7 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
         worker = workers.get(side.middleware)
         if worker is None or worker.description is None:
             continue
-        shared = _told(worker)
+        shared = _shared_description(worker)
         if shared is None:
             yield (
                 f"{side.middleware} does not keep to the loopback interface and to names of its "
@@ -124,5 +124,5 @@ def _memory(side: Side, worker: Worker) -> dict[str, Any] | None:
     )
 
 
-def _told(worker: Worker) -> dict[str, Any] | None:
+def _shared_description(worker: Worker) -> dict[str, Any] | None:
     return (worker.description or {}).get("shared_host")

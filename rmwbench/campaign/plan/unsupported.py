@@ -9,7 +9,7 @@ the rest by the first trial.
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.campaign.plan import shared_host
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import Workers
@@ -74,7 +74,7 @@ def here(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -
 
 def _beside(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
     """Why something that runs beside the trial, or is set for it, cannot be had here."""
-    return next(filter(None, each("plan", "missing", cell, workers, kind)), None)
+    return next(filter(None, from_features("plan", "missing", cell, workers, kind)), None)
 
 
 def _network(cell: Cell) -> str | None:
@@ -143,7 +143,7 @@ def left_out(arms: Iterable[Arm]) -> dict[str, str]:
     return {arm.name: absent[arm.name] for arm in arms if arm.optional}
 
 
-def told(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
+def unsupported_lines(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     """`ARM in COMPARISONS: REASON`, each arm and reason once."""
     places: dict[tuple[str, str], list[str]] = {}
     for number, reason in reasons.items():

@@ -74,7 +74,7 @@ def trial_tables(
         "leftovers": outcome.beside.leftovers,
     }
     small["counters"] += outcome.network.counters
-    for feature_rows in outcome.beside.left:
+    for feature_rows in outcome.beside.feature_records:
         small["counters"] += feature_rows.counters()
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows])
@@ -92,7 +92,7 @@ def trial_tables(
         "received": list(_received(outcome)),
         "spans": list(_spans(outcome)),
     }
-    for name, all_parts in (recorded | _left(outcome)).items():
+    for name, all_parts in (recorded | _feature_tables(outcome)).items():
         parts = [part for part in all_parts if len(next(iter(part.values())))]
         if parts:
             columns = {
@@ -314,10 +314,10 @@ def _received(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
         yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 
-def _left(outcome: TrialOutcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
+def _feature_tables(outcome: TrialOutcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
     """Table → columns of what features beside the trial left."""
     parts_of_table: dict[str, list[Mapping[str, np.ndarray]]] = {}
-    for feature_rows in outcome.beside.left:
+    for feature_rows in outcome.beside.feature_records:
         for table, columns in feature_rows.columns():
             parts_of_table.setdefault(table, []).append(columns)
     return parts_of_table

@@ -131,7 +131,7 @@ class _Probes:
 
 
 @dataclass(frozen=True)
-class _Left:
+class _MissingProbes:
     """A pair whose reader has not heard all probes: how many, whether it heard the last one, and
     whether its time was over while more came."""
 
@@ -193,7 +193,7 @@ def _settle(
 
 def _heard(
     outcome: TrialOutcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
-) -> dict[Pair, _Left]:
+) -> dict[Pair, _MissingProbes]:
     """The pairs that are not complete when the readers have heard nothing for `quiet_s`, or time is
     over."""
     by_process: dict[str, dict[str, dict[str, int]]] = {}
@@ -220,7 +220,7 @@ def _heard(
                     )
                 if probes["count"] < expect[pair]:
                     has_last = probes["seen"] >= expect[pair]
-                    incomplete[pair] = _Left(probes["count"], has_last, not reply["quiet"])
+                    incomplete[pair] = _MissingProbes(probes["count"], has_last, not reply["quiet"])
     return incomplete
 
 

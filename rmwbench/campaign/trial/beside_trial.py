@@ -28,7 +28,7 @@ class Beside:
 
     def disturb(self, outcome: TrialOutcome) -> None:
         """Starts what the cell's conditions ask for. Raises NetworkBroken and WorkerFailed."""
-        if self.background.asked:
+        if self.background.kind_of_role:
             with step(outcome, "background"):
                 self.background.start()
             for host in outcome.order.cell.hosts:
@@ -39,7 +39,7 @@ class Beside:
 
     def disturb_no_more(self, outcome: TrialOutcome) -> None:
         """Ends it and takes its accounts. Raises as `disturb`."""
-        if self.background.asked:
+        if self.background.kind_of_role:
             with step(outcome, "background_end"):
                 self.background.stop()
             outcome.network.background = self.background.own_flows

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.campaign.plan.profile import (
     NeededDaemon,
     Workers,
@@ -57,7 +57,7 @@ def take_started(outcome: TrialOutcome, replies: Mapping[str, Mapping[str, Any]]
             granted[number]["schedule"] = reply.get("schedule", "shared")
 
 
-def _taken(posted: Posted) -> None:
+def _take(posted: Posted) -> None:
     """What is answered says nothing more."""
     posted.take()
 
@@ -80,7 +80,9 @@ class Changes:
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
         self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
-        self._may_be_absent = set[str]().union(*each("cell", "may_be_absent", outcome.order.cell))
+        self._may_be_absent = set[str]().union(
+            *from_features("cell", "may_be_absent", outcome.order.cell)
+        )
         self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
@@ -97,7 +99,7 @@ class Changes:
         self._clocks = clocks if clocks is not None and clocks.foreign else None
         self._reading_ns = self._next_reading_ns(window.steady_ns)
         self._posted: list[tuple[Posted, Take]] = []
-        self.gone: set[int] = set()
+        self.absent_endpoints: set[int] = set()
         """Endpoints that have left: nothing can be asked of them any more."""
 
     def watch_until(self, deadline_ns: int) -> None:
@@ -250,7 +252,7 @@ class Changes:
         note(self._outcome, process, "not_joined", time_ns, text=why)
         lost = {n for n, e in self._endpoints.items() if e.process == process}
         self._outcome.endpoints.not_joined |= lost - self._outcome.endpoints.granted.keys()
-        self.gone |= self._outcome.endpoints.not_joined
+        self.absent_endpoints |= self._outcome.endpoints.not_joined
 
     def _join(self, change: Change) -> None:
         outcome, process = self._outcome, change.process
@@ -290,7 +292,7 @@ class Changes:
             process,
             "start",
             {**start_fields(own_window, self._outcome.order.cell), "endpoints": []},
-            _taken,
+            _take,
         )
 
     def _created(self, posted: Posted, change: Change) -> None:
@@ -349,7 +351,7 @@ class Changes:
             ]
             if "create" in owed:
                 self._not_joined(process, time.monotonic_ns(), "it was killed before it was up")
-        self.gone |= set(change.endpoints)
+        self.absent_endpoints |= set(change.endpoints)
         self._outcome.endpoints.started -= set(change.endpoints)
 
     def _leave(self, change: Change) -> None:
@@ -358,12 +360,12 @@ class Changes:
             change.process,
             "destroy",
             {"nodes": [change.node]},
-            lambda posted: self._left(posted, change),
+            lambda posted: self._destroyed(posted, change),
         )
 
-    def _left(self, posted: Posted, change: Change) -> None:
+    def _destroyed(self, posted: Posted, change: Change) -> None:
         time_ns = posted.answered_ns
         posted.take()
-        self.gone |= set(change.endpoints)
+        self.absent_endpoints |= set(change.endpoints)
         for endpoint in change.endpoints:
             note(self._outcome, change.process, "destroyed", time_ns, endpoint=endpoint)

@@ -27,16 +27,16 @@ from rmwbench.words.numbers import counted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Held:
+class HeldCall:
     """An endpoint whose schedule has not ended. `since_ns`: when the call began that holds it, or
-    when it began to wait for that call, as far as records tell, on the reference clock. `left`:
+    when it began to wait for that call, as far as records tell, on the reference clock. `unsent`:
     messages that were due and have no record, None where no schedule says how many (relays,
     services, saturation). `last_seq`: the last one that was sent. `behind`: the endpoint of the same
     thread that made the call; None where it is its own."""
 
     endpoint: Endpoint
     since_ns: int
-    left: int | None
+    unsent: int | None
     last_seq: int | None
     behind: int | None = None
 
@@ -44,19 +44,19 @@ class Held:
 @dataclass(frozen=True, kw_only=True)
 class _OpenSchedule:
     """As its records tell: `due_ns` is when its next message was due and `returned_ns` when its last
-    call returned, or it began, on the reference clock; the others as of `Held`."""
+    call returned, or it began, on the reference clock; the others as of `HeldCall`."""
 
     endpoint: Endpoint
     due_ns: int
     returned_ns: int
-    left: int | None
+    unsent: int | None
     last_seq: int | None
 
-    def held(self, since_ns: int, behind: int | None = None) -> Held:
-        return Held(
+    def held_call(self, since_ns: int, behind: int | None = None) -> HeldCall:
+        return HeldCall(
             endpoint=self.endpoint,
             since_ns=max(self.due_ns, since_ns),
-            left=self.left,
+            unsent=self.unsent,
             last_seq=self.last_seq,
             behind=behind,
         )
@@ -76,7 +76,7 @@ def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
     return TrialWindow(own.start_ns, own.steady_ns, min(own.end_ns, leaves_ns))
 
 
-def held(outcome: TrialOutcome, files: Mapping[str, int]) -> list[Held] | None:
+def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall] | None:
     """The endpoints that were started and have not finished; None where all of one thread was sent.
     `files` are the workers' records."""
     sent = _sent(outcome, files)
@@ -86,16 +86,16 @@ def held(outcome: TrialOutcome, files: Mapping[str, int]) -> list[Held] | None:
         if endpoint.endpoint in unfinished:
             schedule = _open_schedule(outcome, endpoint, sent.get(endpoint.endpoint))
             threads[_thread(outcome.order.cell, endpoint)].append(schedule)
-    if any(all(schedule.left == 0 for schedule in thread) for thread in threads.values()):
+    if any(all(schedule.unsent == 0 for schedule in thread) for thread in threads.values()):
         return None
     return [call for thread in threads.values() for call in _of_thread(thread)]
 
 
-def tell_unfinished(outcome: TrialOutcome, call: Held) -> None:
+def tell_unfinished(outcome: TrialOutcome, call: HeldCall) -> None:
     """An event for the ledger, and a flag; neither of one that has sent all, and only waits."""
     number = call.endpoint.endpoint
     outcome.endpoints.unfinished[number] = call.last_seq
-    if call.left == 0:
+    if call.unsent == 0:
         return
     now_ns = time.monotonic_ns()
     held_ns = max(0, now_ns - call.since_ns)
@@ -103,8 +103,8 @@ def tell_unfinished(outcome: TrialOutcome, call: Held) -> None:
     text = f"a publish call of endpoint {caller} had not returned after {held_ns / 1e9:.3g} s"
     if call.behind is not None:
         text += f", and endpoint {number} waited for it on the same thread"
-    if call.left:
-        text += f", and {counted(call.left, 'message')} of its schedule had not been sent"
+    if call.unsent:
+        text += f", and {counted(call.unsent, 'message')} of its schedule had not been sent"
     process = call.endpoint.process
     code = None if call.behind is None else WAITS
     note(outcome, process, UNFINISHED, now_ns, endpoint=number, value=held_ns, text=text, code=code)
@@ -119,17 +119,17 @@ def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
     return sender.process, sender.late
 
 
-def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[Held]:
+def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:
     """The one whose call does not return, and those that wait for it."""
     caller = min(
-        (schedule for schedule in thread if schedule.left != 0),
+        (schedule for schedule in thread if schedule.unsent != 0),
         key=lambda schedule: schedule.due_ns,
     )
-    call = caller.held(max(schedule.returned_ns for schedule in thread))
+    call = caller.held_call(max(schedule.returned_ns for schedule in thread))
     yield call
     for schedule in thread:
         if schedule is not caller:
-            yield schedule.held(call.since_ns, behind=caller.endpoint.endpoint)
+            yield schedule.held_call(call.since_ns, behind=caller.endpoint.endpoint)
 
 
 def _open_schedule(
@@ -153,7 +153,7 @@ def _open_schedule(
         endpoint=endpoint,
         due_ns=int(clock.to_reference(due_ns)),
         returned_ns=int(clock.to_reference(returned_ns)),
-        left=unsent,
+        unsent=unsent,
         last_seq=last_seq,
     )
 

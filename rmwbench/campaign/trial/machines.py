@@ -33,7 +33,7 @@ def post(crew: Crew, question: str) -> Posted:
 def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
     for host, number in post(crew, "idle_probe").items():
         for row in crew.hosts.remote[host].answer(number) or ():
-            yield _of(host, row)
+            yield _of_host(host, row)
 
 
 def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, Any]]:
@@ -43,7 +43,7 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
         if None not in edges:
             first, last = (EdgeReading(Ticks(*ticks), *rest) for ticks, *rest in edges)
             for row in machine.edge_probes(first, last):
-                yield _of(host, row)
+                yield _of_host(host, row)
 
 
 def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]]:
@@ -70,7 +70,7 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
                 document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
             )
         for row in rows:
-            yield _of(host, row) if far else row
+            yield _of_host(host, row) if far else row
 
 
 def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -118,7 +118,7 @@ def note_network(outcome: TrialOutcome, crew: Crew) -> None:
         note_flag(outcome, Reason(Code.PLACEMENT, text))
 
 
-def _of(host: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def _of_host(host: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "probe": f"{row['probe']}{AT}{host}"}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.clocks import Clock
-from rmwbench.beside import Left
+from rmwbench.beside import FeatureRecord
 from rmwbench.codes import FLAG, Code, FailedBy, Reason
 from rmwbench.errors import UserError
 from rmwbench.lab.camera.frame_source import Account
@@ -168,12 +168,12 @@ class NetworkFacts:
 
 @dataclass
 class BesideFacts:
-    """`sources` are the accounts of pipelines that made frames; `left` is what features beside the
-    trial left (rmwbench/beside); `leftovers` what was left in the hosts' files, where that was
+    """`sources` are the accounts of pipelines that made frames; `feature_records` is
+    what features beside the trial left (rmwbench/beside); `leftovers` what was left in the hosts' files, where that was
     asked."""
 
     sources: list[Account] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    feature_records: list[FeatureRecord] = field(default_factory=list)
     leftovers: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -199,7 +199,7 @@ class TrialOutcome:
     def clock_of(self, process: str) -> Clock:
         """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict
         each other."""
-        return OWN if self.times.clocks is None else self.times.clocks.of(process)
+        return OWN if self.times.clocks is None else self.times.clocks.clock_of(process)
 
     def clock_at(self, host: str) -> Clock:
         """The clock of whatever runs on a host. Raises as `clock_of`."""

@@ -95,7 +95,7 @@ class Spawner:
             environment={**worker.environment, **address_environment(cell, host)},
             host=host,
             given=replace(
-                self._sources.given(process),
+                self._sources.additions_for(process),
                 count_allocations=cell.sampling.allocations,
                 container=container(cell, process),
                 scheduling=scheduling(cell, process),

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmwbench.beside import Broken, each
+from rmwbench.beside import Broken, from_features
 from rmwbench.campaign.plan.profile import (
     Workers,
     address_environment,
@@ -51,7 +51,12 @@ from rmwbench.campaign.trial.outcome import (
 )
 from rmwbench.campaign.trial.record_flags import delivered_nothing, tell_held
 from rmwbench.campaign.trial.spawn import Spawner
-from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
+from rmwbench.campaign.trial.void import (
+    excused_reasons,
+    is_machines_fault,
+    of_the_machine,
+    void_reasons,
+)
 from rmwbench.campaign.trial.window import drain, run_window
 from rmwbench.codes import Code, FailedBy, Reason, joined
 from rmwbench.errors import UserError
@@ -66,7 +71,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.lab.profile_file.host_setup import set_up, written
+from rmwbench.lab.profile_file.host_setup import set_up, written_files
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic_load import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -99,12 +104,12 @@ def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
     """The hosts of a trial that is to run, so that it need not wait for them; None where they
     cannot be made now. The trial then tries itself, and is the one that fails of it."""
     try:
-        return _made(name, cell)
+        return _new_hosts(name, cell)
     except HostBroken:
         return None
 
 
-def _made(name: str, cell: Cell) -> Hosts:
+def _new_hosts(name: str, cell: Cell) -> Hosts:
     """Raises HostBroken."""
     try:
         return Hosts(name, cell.all_hosts, beside=cell.beside)
@@ -139,7 +144,7 @@ def run_trial(
     finally:
         if hosts is not None:
             hosts.close()
-        list(each("trial", "tidy", order))
+        list(from_features("trial", "tidy", order))
         _take_records(outcome, files)
         tell_held(outcome)
     outcome.times.ended_ns = time.monotonic_ns()
@@ -191,7 +196,7 @@ def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
             f"cell {order.cell.number} is over real machines: its hosts are made by "
             "rmwbench.cluster"
         )
-    return host or _made(f"trial-{order.trial}", order.cell)
+    return host or _new_hosts(f"trial-{order.trial}", order.cell)
 
 
 def _run_in(
@@ -213,7 +218,9 @@ def _run_in(
                 contextlib.closing(Samplers(crew, cell.hosts)) as sampler,
                 contextlib.ExitStack() as stack,
             ):
-                features = map(stack.enter_context, each("trial", "running", outcome, crew))
+                features = map(
+                    stack.enter_context, from_features("trial", "running", outcome, crew)
+                )
                 beside = Beside(
                     sampler=sampler,
                     background=background,
@@ -310,7 +317,9 @@ def _collect(outcome: TrialOutcome, crew: Crew, sampler: Samplers) -> None:
         sampler.read(limit_s)
         for process in outcome.order.cell.processes:
             if process.follows is not None and process.name in crew.workers:
-                sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
+                sampler.name_successor(
+                    process.name, crew.workers[process.name].inner_pid, process.host
+                )
         _take_sampled(outcome, sampler, crew)
 
 
@@ -320,7 +329,7 @@ def _take_written(outcome: TrialOutcome, crew: Crew) -> None:
     for name, setup in setups(cell).items():
         host = crew.hosts[name]
         if isinstance(host, Host):
-            for file, content in written(host, setup, LOG_TAIL_BYTES).items():
+            for file, content in written_files(host, setup, LOG_TAIL_BYTES).items():
                 outcome.files[file if len(cell.hosts) == 1 else f"{name}.{file}"] = content
 
 
@@ -417,7 +426,7 @@ def _result(outcome: TrialOutcome) -> TrialResult:
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
         machines.flags(outcome.probes),
-        kept(outcome),
+        excused_reasons(outcome),
         trial_sources.source_flags(outcome),
         trial_network.network_flags(outcome),
         record_flags.late_by_sibling(outcome),

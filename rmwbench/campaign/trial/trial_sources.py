@@ -62,7 +62,7 @@ def source_voids(outcome: TrialOutcome) -> Iterator[Reason]:
             yield _source_reason(
                 f"what makes the frames of endpoint {source.endpoint} ended within the trial"
             )
-        elif source.kept < KEPT_VOID:
+        elif source.made_share < KEPT_VOID:
             yield _source_reason(
                 f"the source made {source.made} of the {source.due} frames of endpoint {source.endpoint} "
                 f"that were due in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no "

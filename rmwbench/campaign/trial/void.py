@@ -38,7 +38,7 @@ def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[
 
 def of_the_machine(outcome: TrialOutcome) -> list[Reason]:
     """The rules of the machine that void the trial, as far as it came: what the user keeps
-    (`kept`) is not among them, whether the trial is done or failed."""
+    (`excused_reasons`) is not among them, whether the trial is done or failed."""
     return [reason for reason in _broken(outcome) if not _is_kept(outcome, reason)]
 
 
@@ -47,7 +47,7 @@ def _broken(outcome: TrialOutcome) -> list[Reason]:
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
 
 
-def kept(outcome: TrialOutcome) -> list[Reason]:
+def excused_reasons(outcome: TrialOutcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
     excused = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
     return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in excused]

@@ -13,7 +13,7 @@ from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
 from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
-from rmwbench.campaign.trial.held_calls import held, tell_unfinished
+from rmwbench.campaign.trial.held_calls import held_calls, tell_unfinished
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, step, take_events
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.codes import FOREIGN
@@ -129,7 +129,7 @@ def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[
     try:
         crew.wait(finished, timeout_s, "end of the schedule", late)
     except WorkerFailed as failed:
-        stuck = None if failed.kind != "timeout" else held(outcome, files)
+        stuck = None if failed.kind != "timeout" else held_calls(outcome, files)
         if stuck is None:
             raise
         for call in stuck:
@@ -169,7 +169,7 @@ def drain(
         if process.name not in crew.living:
             continue
         for reliable, fields in limits_of.items():
-            expect = _expected(outcome, process.name, last, changes.gone, reliable)
+            expect = _expected(outcome, process.name, last, changes.absent_endpoints, reliable)
             if any(expect.values()):
                 posted.append(crew.post(process.name, "drain", {"expect": expect, **fields}))
     crew.await_answers(posted, timeline.drain_most_s + timeouts.COMMAND_TIMEOUT_S)

@@ -184,7 +184,7 @@ def build(options: BuildOptions) -> None:
         print(text, flush=True)
 
     chosen = building.choose(options.names or [])
-    newer = source_build.of(chosen) if options.newest else []
+    newer = source_build.with_newest_source(chosen) if options.newest else []
     for name, packages in building.without_packages(chosen if options.partly else newer).items():
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]

@@ -49,7 +49,7 @@ def plan(
     from rmwbench.cli.options import parse_duration_s
     from rmwbench.published.claims.campaign.claims_plan import lines
 
-    _, files, only = _asked(source, verdict or ())
+    _, files, only = _selected_claims(source, verdict or ())
     claims_plan = _plan(files, only, _settled_here(files), parse_duration_s(budget))
     if as_json:
         print_json(claims_plan.document())
@@ -80,7 +80,7 @@ def run(
     from rmwbench.published.claims.campaign.claims_session import begin
 
     budget_s = parse_duration_s(budget)
-    names, files, only = _asked(source, verdict or ())
+    names, files, only = _selected_claims(source, verdict or ())
     directory = out or CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
     settled = _settled_here(files)
     session = begin(directory, names, seed=seed, budget_s=budget_s, settled=settled, only=only)
@@ -126,7 +126,7 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
 
-def _asked(
+def _selected_claims(
     source: str | None, verdicts: Sequence[str]
 ) -> "tuple[list[str], list[Claims], list[str]]":
     """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
@@ -259,14 +259,14 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     judged_ledger = ledger(files, measured)
     page = session.directory / "claims.html"
     write_html(view(judged_ledger, link=link_to_reports(measured, page)), page)
-    for line in _told(judged_ledger):
+    for line in _ledger_lines(judged_ledger):
         print(line)
     print(f"report: {page}")
     say(f"ledger: rmwbench published claims --campaign {session.directory}")
     return good
 
 
-def _told(judged_ledger: "ClaimsLedger") -> "list[str]":
+def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
     """What each answered claim says, then the counts."""
     from rmwbench.words.printable import printable
 

@@ -55,7 +55,7 @@ def import_(
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
-    done = import_published(path, out or _place(kind, path), kind)
+    done = import_published(path, out or _new_directory(kind, path), kind)
     imported = summarise(Bundle(done.directory))
     if as_json:
         from rmwbench.results.model import document
@@ -102,7 +102,7 @@ def _end_on_signals() -> None:
         signal.signal(number, end)
 
 
-def _place(kind: str | None, path: str) -> Path:
+def _new_directory(kind: str | None, path: str) -> Path:
     import re
     import time
 

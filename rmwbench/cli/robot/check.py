@@ -60,7 +60,7 @@ def _last(options: CheckOptions) -> "Bundle":
     from rmwbench.suite.file.load import plain
     from rmwbench.suite.file.places import find, read, shown
 
-    path = find(options.named("check"))
+    path = find(options.suite_named("check"))
     name = str(plain(read(path), where=shown(path)).get("suite", ""))
     return check_places.newest(check_places.checks_of(name, options.network))
 
@@ -76,7 +76,7 @@ def _run(options: CheckOptions) -> "Bundle":
     from rmwbench.robot.check.check_view import NO_LIMITS
     from rmwbench.suite.file.places import find, read
 
-    name = options.named("check")
+    name = options.suite_named("check")
     path, compared = find(name), options.compared(name)
     request = options.request(str(path.absolute()), until_limits=True)
     planner = Planner(read(path), request.suite_file, compared)

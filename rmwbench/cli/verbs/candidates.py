@@ -55,7 +55,7 @@ def document(names: list[str]) -> dict[str, Any]:
         name: [candidate.name for candidate in chosen if name in candidate.sets]
         for name in known_set.sets
     }
-    listed = {candidate.arm["middleware"] for candidate in known_set.known.values()}
+    listed = {candidate.arm["middleware"] for candidate in known_set.by_name.values()}
     return {
         "schema": SCHEMA,
         "version": VERSION,
@@ -85,17 +85,17 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
         if is_file(name):
             own = candidates_of(Path(name))
             known_set = known_set.and_those(own)
-            wanted_candidates += own.known.values()
+            wanted_candidates += own.by_name.values()
             continue
         try:
-            wanted_candidates += known_set.named(name)
+            wanted_candidates += known_set.members_of(name)
         except Fault as fault:
             raise UserError(
                 fault.what, expected=fault.expected, actual=fault.actual, fix=fault.fix
             ) from fault
     chosen = {
         candidate.name: candidate
-        for candidate in (wanted_candidates if names else known_set.known.values())
+        for candidate in (wanted_candidates if names else known_set.by_name.values())
     }
     return known_set, list(chosen.values())
 
@@ -143,7 +143,7 @@ def _print(listing: dict[str, Any]) -> None:
             candidate["layer"],
             candidate["middleware"],
             candidate["profile"],
-            _how(candidate["how"]),
+            _settings_text(candidate["how"]),
         )
         for candidate in listing["candidates"]
     ]
@@ -151,7 +151,7 @@ def _print(listing: dict[str, Any]) -> None:
     print_blocks(*blocks, *_lacking(listing))
 
 
-def _how(settings: dict[str, Any]) -> str:
+def _settings_text(settings: dict[str, Any]) -> str:
     words = []
     for key, value in settings.items():
         words += (

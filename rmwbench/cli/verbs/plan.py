@@ -50,7 +50,7 @@ class PlanOptions(SuiteOptions):
 def plan(options: PlanOptions) -> None:
     from rmwbench.cluster import batch_schedule
 
-    suite_plan, wishes, per_trial = _made(options)
+    suite_plan, wishes, per_trial = _planned(options)
     on_cluster = (
         None
         if options.cluster is None
@@ -66,7 +66,7 @@ def plan(options: PlanOptions) -> None:
             typer.echo(f"\n{batch_schedule.time_text(on_cluster)}")
 
 
-def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
+def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
     takes."""
     from rmwbench.campaign.here import Here
@@ -78,7 +78,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
 
-    path = find(options.named("plan"))
+    path = find(options.suite_named("plan"))
     gang, cluster = options.gang, options.cluster
     if gang and cluster is None:
         raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
@@ -96,7 +96,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     if cluster is None:
         host = Here().host()
         workers, lacking = checked(planner, request, text, Here())
-        wishes = machine_limits.told(cells, workers, Here().kernels())
+        wishes = machine_limits.ungranted_lines(cells, workers, Here().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
-from rmwbench.beside import each
+from rmwbench.beside import from_features
 from rmwbench.campaign.plan import plan_refusals, unsupported
 from rmwbench.campaign.plan.cut import LINES
 from rmwbench.campaign.plan.machine_limits import most_processes
@@ -22,16 +22,18 @@ COLUMNS = ("compared in", "what", ("steady", True), ("messages", True), "percent
 
 def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
     """`wishes`: what this machine's kernel does not grant. `order`: with every trial."""
-    beside = [Text(line) for lines in each("plan", "lines", plan) for line in lines]
+    beside = [Text(line) for lines in from_features("plan", "lines", plan) for line in lines]
     sections = (
         Section("What is compared", [_compared(plan), *map(Text, _resolution(plan))]),
         _listed("Each arm with itself", _levels(plan)),
         _networks(plan),
         Section("Besides", beside) if beside else None,
-        _listed("Arms", [f"{arm.name}: {_how(arm)}" for arm in _arms(plan)]),
+        _listed("Arms", [f"{arm.name}: {_arm_text(arm)}" for arm in _arms(plan)]),
         _beyond(plan),
         _listed("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
-        _listed("Not supported, and not run", unsupported.told(plan, plan.unsupported)),
+        _listed(
+            "Not supported, and not run", unsupported.unsupported_lines(plan, plan.unsupported)
+        ),
         _listed("Not granted by this machine's kernel", wishes),
         _listed("Order", _order(plan) if order else ()),
     )
@@ -78,7 +80,7 @@ def _size(plan: Plan) -> Iterator[str]:
 
 def _cut(plan: Plan) -> Iterator[Block]:
     if plan.cut is not None:
-        yield Text(f"{plan.cut.what}.", lead=f"{plan.cut.heading}:")
+        yield Text(f"{plan.cut.share_text}.", lead=f"{plan.cut.heading}:")
         yield Items(plan.cut.lines, mark="", most=LINES)
 
 
@@ -185,7 +187,7 @@ def _arms(plan: Plan) -> list[Arm]:
     return list({cell.arm.name: cell.arm for cell in plan.cells}.values())
 
 
-def _how(arm: Arm) -> str:
+def _arm_text(arm: Arm) -> str:
     settings = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
     settings += [f"publish {arm.publish_mode}"] * (arm.publish_mode != "default")
     settings += ["loan"] * arm.loan

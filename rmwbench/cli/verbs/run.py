@@ -84,7 +84,7 @@ def run(options: RunOptions) -> None:
     from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.campaign.start import new_campaign
 
-    suite, out, cluster = options.named("run"), options.out, options.cluster
+    suite, out, cluster = options.suite_named("run"), options.out, options.cluster
     remote = out is not None and "://" in out
     default = CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     directory = default if out is None or remote else Path(out)

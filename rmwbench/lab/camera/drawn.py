@@ -41,7 +41,7 @@ def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
     random = np.random.default_rng([SEED, format_.width, format_.height])
     scene = _scene(format_.width + TURN_PIXELS * (FRAMES - 1), format_.height, random)
     views = (scene[:, TURN_PIXELS * number :][:, : format_.width] for number in range(FRAMES))
-    return tuple(_digitised(_seen(view, random) if kind == PHOTO else view) for view in views)
+    return tuple(_digitised(_with_noise(view, random) if kind == PHOTO else view) for view in views)
 
 
 def lz4_ratio(frame: bytes) -> float:
@@ -62,15 +62,15 @@ def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
     scene: np.ndarray = (np.array([120, 150, 190]) + 60 * y + sun).astype(np.float32)
     scene[horizon:] = (np.array([150, 140, 125]) * (0.55 + 0.4 * x * (1.2 - y)))[horizon:]
     for _ in range(THINGS):
-        across = slice(*(int(width * part) for part in _place(random, 0.0, 0.95, 0.02, 0.12)))
-        down = slice(*(int(height * part) for part in _place(random, 0.3, 0.75, 0.05, 0.3)))
+        across = slice(*(int(width * part) for part in _random_span(random, 0.0, 0.95, 0.02, 0.12)))
+        down = slice(*(int(height * part) for part in _random_span(random, 0.3, 0.75, 0.05, 0.3)))
         scene[down, across] = random.uniform(15, 200, 3) * (0.8 + 0.3 * y[down])
     grass = 22 * random.standard_normal((height - ground, width, 1), np.float32)
     scene[ground:] = np.array([60, 95, 40], np.float32) + grass
     return scene
 
 
-def _place(
+def _random_span(
     random: np.random.Generator, first: float, last: float, least: float, most: float
 ) -> tuple[float, float]:
     """From and to, in parts of the whole."""
@@ -78,7 +78,7 @@ def _place(
     return begin, begin + random.uniform(least, most)
 
 
-def _seen(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
+def _with_noise(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
     """With a sensor's noise; what is too bright stays too bright."""
     deviation = np.sqrt(READ_NOISE**2 + PHOTON_NOISE * light.clip(0, 255))
     return light + deviation * random.standard_normal(light.shape, np.float32)

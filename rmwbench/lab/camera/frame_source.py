@@ -81,7 +81,7 @@ class Account:
     lz4_ratio: float | None = None
 
     @property
-    def kept(self) -> float:
+    def made_share(self) -> float:
         """Made, of those due."""
         return self.made / self.due if self.due else 1.0
 
@@ -143,7 +143,7 @@ class FrameSources:
     def __bool__(self) -> bool:
         return bool(self._rings)
 
-    def given(self, process: str) -> Given:
+    def additions_for(self, process: str) -> Given:
         """What a worker is given of its rings."""
         mine = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
@@ -194,7 +194,9 @@ class FrameSources:
     def logs(self) -> dict[str, bytes]:
         """File → what GStreamer said, where it said anything."""
         return {
-            f"frames-{r.endpoint.endpoint}.stderr": text for r in self._rings if (text := r.said())
+            f"frames-{r.endpoint.endpoint}.stderr": text
+            for r in self._rings
+            if (text := r.stderr_tail())
         }
 
     def close(self) -> None:
@@ -258,12 +260,12 @@ class _Ring:
         status = self._header()[2]
         return status - 1 if status else None
 
-    def said(self) -> bytes:
+    def stderr_tail(self) -> bytes:
         size = os.fstat(self.log).st_size
         return os.pread(self.log, STDERR_BYTES, max(0, size - STDERR_BYTES))
 
     def complaint(self, timeout_s: float) -> str:
-        last = self.said().decode(errors="replace").strip().splitlines()[:1]
+        last = self.stderr_tail().decode(errors="replace").strip().splitlines()[:1]
         text = f"source of endpoint {self.endpoint.endpoint}: "
         ended = self.ended
         text += (
@@ -327,7 +329,7 @@ def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
         for source in accounts
     )
     probes = [
-        ("source_kept", "fraction", min(source.kept for source in accounts)),
+        ("source_kept", "fraction", min(source.made_share for source in accounts)),
         ("source_late", "fraction", late),
     ]
     if ratios := [source.lz4_ratio for source in accounts if source.lz4_ratio is not None]:

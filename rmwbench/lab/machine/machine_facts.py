@@ -319,7 +319,7 @@ def sampled(seconds: float) -> dict[str, Any]:
         if pid in times and pid != os.getpid()
     ]
     top = sorted((row for row in used if row[2] >= 0.02), key=lambda row: -row[2])[:TOP]
-    top = [(pid, processes.told(pid) or name, share) for pid, name, share in top]
+    top = [(pid, processes.display_name(pid) or name, share) for pid, name, share in top]
     return {
         "seconds": elapsed,
         "probes": probes,

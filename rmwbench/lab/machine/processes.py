@@ -71,7 +71,7 @@ def is_of_middleware(words: list[str], maps: str) -> bool:
     return _program(words, maps) is not None
 
 
-def told(pid: int, proc: Path = Path("/proc")) -> str | None:
+def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
     """What a process is called by people: its program, or the script that an interpreter runs."""
     try:
         words = _words((proc / str(pid) / "cmdline").read_bytes())
@@ -103,7 +103,7 @@ def leftovers(
     count += len(registry)
     in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
     alive = any(
-        _known(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead}
+        _middleware_of_file(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead}
         for path in _files(shm)
     )
     if registry and not in_use and not alive:
@@ -114,7 +114,7 @@ def leftovers(
 
 def _middleware_files(shm: Path) -> Iterator[tuple[Path, str]]:
     for path in _files(shm):
-        if middleware := _known(path.name):
+        if middleware := _middleware_of_file(path.name):
             yield path, middleware
 
 
@@ -125,7 +125,7 @@ def _files(directory: Path) -> list[Path]:
         return []
 
 
-def _known(name: str) -> str | None:
+def _middleware_of_file(name: str) -> str | None:
     return next(
         (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
         None,

@@ -59,9 +59,9 @@ class Rule:
         return value < self.limit if self.below else value > self.limit
 
     def explained(self, value: float) -> str:
-        return self.text.format(value=self._shown(value), limit=self._shown(self.limit))
+        return self.text.format(value=self._value_text(value), limit=self._value_text(self.limit))
 
-    def _shown(self, value: float) -> str:
+    def _value_text(self, value: float) -> str:
         if self.unit == "ns":
             return f"{value / 1e6:.1f} ms"
         return f"{value:.3g}" if value > 10 else f"{100 * value:.1f} %"

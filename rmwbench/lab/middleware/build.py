@@ -43,7 +43,7 @@ def compile_together(
     names = {program.crate: program.name for program in programs}
     chosen = ["--locked", *(word for crate in names for word in ("-p", crate))]
     expected_s = 60 * expected_minutes([program.minutes for program in programs])
-    announce(f"building {', '.join(names.values())}{_left(expected_s)}")
+    announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
     progress = CargoProgress(expected_s, _needed(chosen, root, environment))
     said_s, begun = 0.0, time.monotonic()
     built: set[str] = set()
@@ -62,13 +62,13 @@ def compile_together(
                 continue
             progress.see(artifact)
             now_s = time.monotonic() - begun
-            rest = _left(progress.left_s(now_s))
+            rest = _remaining_text(progress.left_s(now_s))
             if artifact.is_program and artifact.crate in names.keys() - built:
                 built.add(artifact.crate)
                 rest = rest if len(built) < len(names) else ""
                 announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{rest}")
             elif rest and now_s >= said_s + SAID_EVERY_S:
-                announce(f"{progress.told}{rest}")
+                announce(f"{progress.text}{rest}")
             else:
                 continue
             said_s = now_s
@@ -117,7 +117,7 @@ class CargoProgress:
         return elapsed_s * (1 / done - 1)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         of = f" of {self._to_compile}" if self._needed else ""
         return f"crates compiled: {len(self._compiled)}{of}"
 
@@ -180,7 +180,7 @@ def artifact_of(line: str) -> Artifact | None:
     return Artifact(package, not kinds.isdisjoint(PROGRAMS), message.get("fresh") is True)
 
 
-def _left(seconds: float) -> str:
+def _remaining_text(seconds: float) -> str:
     return f"; about {seconds / 60:.0f} min left" if seconds >= 60 else ""
 
 

@@ -95,7 +95,7 @@ def make(sections: Sequence[SectionPlan], nonce: int, name: str = "rmwbench-reco
 
 
 @contextlib.contextmanager
-def made(sections: Sequence[SectionPlan], nonce: int) -> Iterator[int]:
+def open_records(sections: Sequence[SectionPlan], nonce: int) -> Iterator[int]:
     """The descriptor of `make` for as long as the context lasts."""
     fd = make(sections, nonce)
     try:

@@ -9,8 +9,8 @@ from rmwbench.lab.profile_file.file_needs import (
     FileNeeds,
     Renaming,
     anywhere,
-    at,
     attribute,
+    elements_at,
     names,
     reachable,
     root_of,
@@ -44,12 +44,13 @@ def needs(text: str) -> FileNeeds:
     root = root_of(text, ("cyclonedds", "domain"))
     if root is None:
         return NOTHING
-    domains = [root] if tag(root) == "domain" else list(at(root, "domain"))
+    domains = [root] if tag(root) == "domain" else list(elements_at(root, "domain"))
     here = domains[0] if domains else root
-    interfaces = list(at(here, "general", "interfaces", "networkinterface"))
+    interfaces = list(elements_at(here, "general", "interfaces", "networkinterface"))
     own = [attribute(element, "address") or "" for element in interfaces]
     peers = [
-        attribute(element, "address") or "" for element in at(here, "discovery", "peers", "peer")
+        attribute(element, "address") or ""
+        for element in elements_at(here, "discovery", "peers", "peer")
     ]
     hosts = [_host(peer) for peer in peers]
     present = [
@@ -63,7 +64,7 @@ def needs(text: str) -> FileNeeds:
     }
     return FileNeeds(
         domain_id=_domain(domains),
-        interfaces=_named(attribute(element, "name") for element in present),
+        interfaces=_interface_names(attribute(element, "name") for element in present),
         own=reachable(own),
         peers=reachable(hosts),
         unresolved=names(hosts),
@@ -85,7 +86,7 @@ def _domain(domains: list[Element]) -> int | None:
     return numbers[0] if numbers and len(numbers) == len(ids) else None
 
 
-def _named(interface_names: Iterable[str | None]) -> tuple[str, ...]:
+def _interface_names(interface_names: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in interface_names if name and "$" not in name))
 
 
@@ -109,7 +110,7 @@ def _participants(domain: Element) -> int | None:
 def _minimum(domain: Element, name: str) -> int | None:
     """Bytes below which it does not open."""
     least_bytes = None
-    for element in at(domain, "internal", name):
+    for element in elements_at(domain, "internal", name):
         match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(element, "min") or "").strip())
         if match and match[2].lower() in UNITS:
             least_bytes = int(match[1]) * UNITS[match[2].lower()]

@@ -10,8 +10,8 @@ from rmwbench.lab.profile_file.file_needs import (
     Locator,
     Renaming,
     anywhere,
-    at,
     attribute,
+    elements_at,
     names,
     parsed,
     reachable,
@@ -46,9 +46,9 @@ def needs(text: str) -> FileNeeds:
     if not chosen:
         return FileNeeds(renamed=renamed)
     participant = chosen[0]
-    rtps = next(at(participant, "rtps"), participant)
+    rtps = next(elements_at(participant, "rtps"), participant)
     transports = list(_transports(root, rtps))
-    config = next(at(rtps, "builtin", "discovery_config"), None)
+    config = next(elements_at(rtps, "builtin", "discovery_config"), None)
     protocol = "".join(texts(config, "discoveryprotocol")) if config is not None else ""
     servers = list(_servers(config)) if config is not None and protocol in CLIENTS else []
     peers = _addresses(rtps, "builtin", "initialpeerslist")
@@ -101,7 +101,7 @@ def _allowed(transport: Element) -> list[str]:
     """Addresses and names of interfaces."""
     entries = texts(transport, "interfacewhitelist", "address")
     entries += texts(transport, "interfacewhitelist", "interface")
-    listed = at(transport, "interfaces", "allowlist", "interface")
+    listed = elements_at(transport, "interfaces", "allowlist", "interface")
     return entries + [name for element in listed if (name := attribute(element, "name"))]
 
 
@@ -111,12 +111,12 @@ def _addresses(element: Element, *path: str) -> list[str]:
 
 
 def _servers(config: Element) -> Iterator[Locator]:
-    lists = list(at(config, "discoveryserverslist"))
+    lists = list(elements_at(config, "discoveryserverslist"))
     for locator in [
         locator for server_list in lists for locator in anywhere(server_list, "locator")
     ]:
         for kind in ("udpv4", "udpv6", "tcpv4", "tcpv6"):
-            for element in at(locator, kind):
+            for element in elements_at(locator, kind):
                 address, port = texts(element, "address"), texts(element, "port")
                 port = port or texts(element, "physical_port")
                 if address and port and port[0].isdigit():

@@ -152,14 +152,14 @@ def tag(element: Element) -> str:
     return str(element.tag).rpartition("}")[2].lower()
 
 
-def at(element: Element, *path: str) -> Iterator[Element]:
+def elements_at(element: Element, *path: str) -> Iterator[Element]:
     """The elements below it along a path of names, which are in lower case."""
     if not path:
         yield element
         return
     for child in element:
         if tag(child) == path[0]:
-            yield from at(child, *path[1:])
+            yield from elements_at(child, *path[1:])
 
 
 def anywhere(element: Element, name: str) -> Iterator[Element]:
@@ -168,7 +168,7 @@ def anywhere(element: Element, name: str) -> Iterator[Element]:
 
 def texts(element: Element, *path: str) -> list[str]:
     """What stands in the elements of that path; empty ones are left out."""
-    stripped = ((e.text or "").strip() for e in at(element, *path))
+    stripped = ((e.text or "").strip() for e in elements_at(element, *path))
     return [text for text in stripped if text]
 
 

@@ -113,7 +113,7 @@ def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
             os.close(file)
 
 
-def written(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
+def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
     """What the files that it writes hold, by their names: the last bytes of each."""
     content_of_name: dict[str, bytes] = {}
     for path in setup.writes:

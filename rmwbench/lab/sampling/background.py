@@ -78,8 +78,8 @@ class Background:
         self._crew = crew
         self._loads: dict[str, _Load] = {}
         self._group: ControlGroup | None = None
-        self.asked = asks(conditions)
-        for role, kind in self.asked.items():
+        self.kind_of_role = asks(conditions)
+        for role, kind in self.kind_of_role.items():
             chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
             for index, host in enumerate(
                 chosen if kind in PER_HOST else _one_per_machine(crew, chosen)
@@ -175,7 +175,7 @@ class Background:
     def _of_machine(self, loads: "Mapping[str, _Load]") -> Iterator[dict[str, Any]]:
         role_of = {name: load.role for name, load in loads.items()}
         failed = {role_of.get(name, name.partition("@")[0]) for name in self.problems}
-        if BACKGROUND in self.asked:
+        if BACKGROUND in self.kind_of_role:
             mine = [load for load in loads.values() if load.role == BACKGROUND]
             if not mine or BACKGROUND in failed or any(load.edges is None for load in mine):
                 yield _row("background_achieved", "fraction", 0.0)
@@ -189,7 +189,7 @@ class Background:
                             account[probe]["value"] for account in accounts if probe in account
                         ),
                     }
-        if AWAKE in self.asked:
+        if AWAKE in self.kind_of_role:
             yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
 
     def _is_far(self, host: str) -> bool:

@@ -195,7 +195,7 @@ class Samplers:
         for sampler in self._by_host.values():
             sampler.ask()
 
-    def found(self, process: str, pid: int | None, host: str) -> None:
+    def name_successor(self, process: str, pid: int | None, host: str) -> None:
         """Names a worker that was started within the window, once all was read."""
         sampler = self._by_host[host]
         if sampler.document is not None:

@@ -58,7 +58,7 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
     if reported is None:
         return None
     layers = {arm.name: layer_of(arm.middleware) for arm in suite.arms}
-    tests = [ClaimTest(suite=suite.suite, **one.said()) for one in reported.seen]
+    tests = [ClaimTest(suite=suite.suite, **one.set_values()) for one in reported.seen]
     layer = layers[tests[0].left]
     claim = Claim(
         id=name.rpartition("/")[2],

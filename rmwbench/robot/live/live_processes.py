@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmwbench.lab.machine.processes import MIDDLEWARE_FILES, OURS, is_of_middleware, told
+from rmwbench.lab.machine.processes import MIDDLEWARE_FILES, OURS, display_name, is_of_middleware
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
     LiveProcess,
@@ -65,7 +65,7 @@ class _Tables:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _OpenFiles:
     """What a process holds open: sockets by their inodes, and files of middlewares."""
 
     sockets: frozenset[int]
@@ -86,11 +86,11 @@ def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
         rmw = environment.get("RMW_IMPLEMENTATION")
     network = os.stat(entry / "ns" / "net").st_ino
     tables.read(entry, network)
-    open_files = _held(entry, maps)
+    open_files = _open_files(entry, maps)
     pid = int(entry.name)
     return LiveProcess(
         pid=pid,
-        name=told(pid, entry.parent) or words[0],
+        name=display_name(pid, entry.parent) or words[0],
         uid=entry.stat().st_uid,
         network=network,
         ipc=os.stat(entry / "ns" / "ipc").st_ino,
@@ -132,7 +132,7 @@ def _middleware(path: str) -> str | None:
     )
 
 
-def _held(entry: Path, maps: str) -> _Held:
+def _open_files(entry: Path, maps: str) -> _OpenFiles:
     sockets, paths = set(), dict.fromkeys(_shared_names(maps))
     for name in os.listdir(entry / "fd"):
         try:
@@ -144,7 +144,7 @@ def _held(entry: Path, maps: str) -> _Held:
         elif target.startswith(SHM) and _middleware(target):
             paths[target] = None
     files = (_file(entry, path) for path in paths)
-    return _Held(frozenset(sockets), tuple(file for file in files if file is not None))
+    return _OpenFiles(frozenset(sockets), tuple(file for file in files if file is not None))
 
 
 def _file(entry: Path, path: str) -> SharedFile | None:

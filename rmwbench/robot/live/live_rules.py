@@ -52,14 +52,14 @@ NAMED = 4
 ROUTER = "tcp/localhost:7447"
 """To which a session of rmw_zenoh connects where its configuration does not say otherwise."""
 LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0", "[::]")
-Found = Iterator[LiveFinding]
+Findings = Iterator[LiveFinding]
 
 
 def findings(system: LiveSystem) -> list[LiveFinding]:
     return [finding for rule in RULES for finding in rule(system)]
 
 
-def shared_memory(system: LiveSystem) -> Found:
+def shared_memory(system: LiveSystem) -> Findings:
     """A middleware takes shared memory to whoever has its host's address: in one network namespace
     that is everybody, also in another container or of another user."""
     users = [process for process in system.processes if process.files]
@@ -118,7 +118,7 @@ def _instead_of_shm(middleware: str, first: str) -> str:
     return first
 
 
-def router(system: LiveSystem) -> Found:
+def router(system: LiveSystem) -> Findings:
     """Nodes of rmw_zenoh find each other through a router."""
     alone: dict[tuple[int, str], list[LiveProcess]] = {}
     for process in system.processes:
@@ -200,7 +200,7 @@ def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
     )
 
 
-def participant_index(system: LiveSystem) -> Found:
+def participant_index(system: LiveSystem) -> Findings:
     """A DDS process takes the first free pair of ports of its domain, up to its implementation's
     largest index."""
     for (network, domain), members in _by_domain(system.processes).items():
@@ -239,7 +239,7 @@ def _most_index(process: LiveProcess) -> int:
     return int(match[1]) if match else MOST_INDEX
 
 
-def datagrams(system: LiveSystem) -> Found:
+def datagrams(system: LiveSystem) -> Findings:
     """A datagram that does not fit in its socket's buffer is gone; the kernel counts it there."""
     most, default = (system.sysctls.get(f"net.core.rmem_{name}") for name in ("max", "default"))
     for process in system.processes:
@@ -305,7 +305,7 @@ def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
     )
 
 
-def ignored_variables(system: LiveSystem) -> Found:
+def ignored_variables(system: LiveSystem) -> Findings:
     """Variables that its RMW does not read, and the RMW that was asked for and is not the one."""
     alike: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
     for process in system.processes:
@@ -337,7 +337,7 @@ def ignored_variables(system: LiveSystem) -> Found:
 ZENOH_INSTEAD = "a domain or a router of its own keeps nodes of rmw_zenoh apart"
 
 
-def two_rmws(system: LiveSystem) -> Found:
+def two_rmws(system: LiveSystem) -> Findings:
     for (_, domain), members in _by_domain(system.processes).items():
         by: dict[str, list[LiveProcess]] = {}
         for process in members:
@@ -365,7 +365,7 @@ def two_rmws(system: LiveSystem) -> Found:
         )
 
 
-def discovery_range(system: LiveSystem) -> Found:
+def discovery_range(system: LiveSystem) -> Findings:
     for (_, domain), members in _by_domain(system.processes).items():
         by: dict[str, list[LiveProcess]] = {}
         for process in members:
@@ -428,7 +428,7 @@ def _finding(
     )
 
 
-RULES: tuple[Callable[[LiveSystem], Found], ...] = (
+RULES: tuple[Callable[[LiveSystem], Findings], ...] = (
     shared_memory,
     router,
     participant_index,

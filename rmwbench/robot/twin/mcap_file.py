@@ -41,7 +41,7 @@ def mcap_messages(file: BinaryIO, where: Path, progress: Callable[[], None]) -> 
                 progress()
                 data = record.data
                 size = compression.message_bytes(data, len(data), lambda data=data: data)  # type: ignore[misc]
-                topic = topics.named(record.channel_id)
+                topic = topics.topic_of(record.channel_id)
                 yield Message(topic, record.log_time, record.publish_time or None, size)
             else:
                 topics.learn(record)
@@ -76,7 +76,7 @@ class _Topics:
         kind = Schema if opcode == Opcode.SCHEMA else Channel
         self.learn(kind.read(ReadDataStream(io.BytesIO(data))))
 
-    def named(self, channel: int) -> BagTopic:
+    def topic_of(self, channel: int) -> BagTopic:
         if channel not in self._topics:
             raise ValueError(f"a message of channel {channel}, which the file does not name")
         return self._topics[channel]
@@ -100,7 +100,7 @@ def _chunk_messages(data: bytes, topics: _Topics) -> Iterator[Message]:
                 following - begin,
                 lambda begin=begin, following=following: data[begin:following],  # type: ignore[misc]
             )
-            yield Message(topics.named(channel), log_ns, publish_ns or None, size)
+            yield Message(topics.topic_of(channel), log_ns, publish_ns or None, size)
         elif opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
             topics.read(opcode, data[at:following])
         at = following

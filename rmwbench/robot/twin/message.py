@@ -35,7 +35,7 @@ SMALLEST = message_type(f"Bytes({HEADER_BYTES})")
 def message_for(ros_type: str, size_bytes: float) -> MessageType:
     """`size_bytes`: of the serialised message. Smaller ones than `SMALLEST` become that."""
     candidates = [
-        kind for name in _names(ros_type, size_bytes) if (kind := _known(name)) is not None
+        kind for name in _names(ros_type, size_bytes) if (kind := _type_or_none(name)) is not None
     ]
     if candidates:
         best = min(candidates, key=lambda kind: abs(kind.cdr_bytes - size_bytes))
@@ -64,7 +64,7 @@ def _names(ros_type: str, size_bytes: float) -> list[str]:
     return [form.format(n=elements)]
 
 
-def _known(name: str) -> MessageType | None:
+def _type_or_none(name: str) -> MessageType | None:
     try:
         return message_type(name)
     except Fault:

@@ -67,7 +67,7 @@ def _of_topic(
     bag_topic = BagTopic(name=source.name, type=source.type, offers=source.offers)
     around = topic.message.cdr_bytes - topic.message.payload_bytes
     sent = (
-        published.of(columns["writer"], columns["seq"])
+        published.publish_times_ns(columns["writer"], columns["seq"])
         if source.stamp == "publish_time"
         else [None] * len(columns["seq"])
     )
@@ -85,7 +85,7 @@ class _PublishTimes:
         order = np.argsort(keys)
         self._keys, self._times = keys[order], sent["call_ns"][order]
 
-    def of(self, writers: np.ndarray, numbers: np.ndarray) -> list[int]:
+    def publish_times_ns(self, writers: np.ndarray, numbers: np.ndarray) -> list[int]:
         times_ns: list[int] = self._times[
             np.searchsorted(self._keys, _key(writers, numbers))
         ].tolist()

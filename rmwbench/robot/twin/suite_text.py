@@ -69,7 +69,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         "",
         f"suite: {style.name}",
         f"title: {json.dumps(f'Twin of {style.source}', ensure_ascii=False)}",
-        f"description: {json.dumps(_what(twin), ensure_ascii=False)}",
+        f"description: {json.dumps(_summary(twin), ensure_ascii=False)}",
         "",
         f"blocks: {style.blocks}",
         f"timeline: {{warmup_s: {WARMUP_S}, steady_s: {steady_s:g}, drain_s: 0.5}}",
@@ -110,7 +110,7 @@ def _steady_messages(topic: TwinTopic, steady_s: float) -> int:
     return topic.traffic.publishers * fewest(_arrival(topic, steady_s), begin_ns, end_ns)
 
 
-def _what(twin: Twin) -> str:
+def _summary(twin: Twin) -> str:
     traffic = twin.traffic
     return (
         f"{counted(len(twin.topics), 'topic')}, {_rate(traffic.bytes_per_s)} published, "

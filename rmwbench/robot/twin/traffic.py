@@ -197,8 +197,8 @@ class _TopicClock:
     def __init__(self) -> None:
         self.intervals = Histogram()
         self.first, self.last = 2**63, -(2**63)
-        self._kept: list[np.ndarray] = []
-        self._kept_count = 0
+        self._samples: list[np.ndarray] = []
+        self._sample_count = 0
 
     def take(self, times: np.ndarray) -> None:
         """In whatever order they are: a lot is sorted, and what is behind the last one of the lot
@@ -207,13 +207,13 @@ class _TopicClock:
         before = times[:0] if self.last < self.first else [self.last]
         self.intervals.add(np.abs(np.diff(times, prepend=before)))
         self.first, self.last = min(self.first, int(times[0])), max(self.last, int(times[-1]))
-        if self._kept_count < KEPT_TIMES:
-            self._kept.append(times[: KEPT_TIMES - self._kept_count])
-            self._kept_count += len(self._kept[-1])
+        if self._sample_count < KEPT_TIMES:
+            self._samples.append(times[: KEPT_TIMES - self._sample_count])
+            self._sample_count += len(self._samples[-1])
 
     @property
     def times_ns(self) -> np.ndarray:
-        return np.sort(np.concatenate(self._kept))
+        return np.sort(np.concatenate(self._samples))
 
 
 class _TopicStamps:

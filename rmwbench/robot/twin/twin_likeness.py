@@ -36,7 +36,7 @@ class TopicDifference:
     """One property of a topic in both; `off` is how far the second is from the first, in `unit` or
     as a share where that is empty, and `most` what is allowed."""
 
-    what: str
+    quantity: str
     source: float
     twin: float
     unit: str
@@ -119,7 +119,7 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDiffere
         most_ns = max(JITTER * expected.jitter_ns, JITTER_OF_PERIOD * expected.period_ns, JITTER_NS)
         off_ns = abs(actual.jitter_ns - expected.jitter_ns)
         yield TopicDifference(
-            what="jitter",
+            quantity="jitter",
             source=expected.jitter_ns,
             twin=actual.jitter_ns,
             unit="ns",
@@ -127,7 +127,7 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDiffere
             most=most_ns,
         )
         yield TopicDifference(
-            what="missing messages",
+            quantity="missing messages",
             source=expected.missing_share,
             twin=actual.missing_share,
             unit="fraction",
@@ -167,4 +167,6 @@ def stands_for_all_sizes(source: TopicTraffic) -> bool:
 
 def _share(quantity: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:
     off = abs(twin / source - 1)
-    return TopicDifference(what=quantity, source=source, twin=twin, unit=unit, off=off, most=most)
+    return TopicDifference(
+        quantity=quantity, source=source, twin=twin, unit=unit, off=off, most=most
+    )

@@ -270,7 +270,7 @@ def _graph_nodes(
         reads = [
             TwinReader(
                 topics[subscription.topic].name,
-                _asked(subscription.qos, topics[subscription.topic].qos),
+                _subscription_qos(subscription.qos, topics[subscription.topic].qos),
             )
             for subscription in node.subscriptions
             if subscription.topic in topics
@@ -302,7 +302,7 @@ def _graph_nodes(
     return nodes, notes
 
 
-def _asked(offer: QosOffer, offered: Qos) -> Qos:
+def _subscription_qos(offer: QosOffer, offered: Qos) -> Qos:
     """What a subscription asks for; what is not known is as offered."""
     settings = {
         "reliability": offer.reliability or offered.reliability,

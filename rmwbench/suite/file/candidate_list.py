@@ -65,7 +65,7 @@ class CandidatesFile(Strict):
     candidates: Annotated[tuple[ListedCandidate, ...], Field(strict=False, min_length=1)]
 
     @property
-    def what(self) -> dict[str, str]:
+    def texts(self) -> dict[str, str]:
         return {
             name: declared if isinstance(declared, str) else declared.what
             for name, declared in self.sets.items()
@@ -101,29 +101,29 @@ class Candidates:
     """Candidates and sets by name, in the order of their files; `no_loan`: set -> middleware ->
     why no candidate of the set lends though the middleware does."""
 
-    known: Mapping[str, Candidate] = field(default_factory=dict)
+    by_name: Mapping[str, Candidate] = field(default_factory=dict)
     sets: Mapping[str, str] = field(default_factory=dict)
     no_loan: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
-        return [*self.sets, *self.known]
+        return [*self.sets, *self.by_name]
 
     def of_set(self, name: str) -> list[Candidate]:
-        return [candidate for candidate in self.known.values() if name in candidate.sets]
+        return [candidate for candidate in self.by_name.values() if name in candidate.sets]
 
-    def named(self, name: object, at: tuple[str | int, ...] = ()) -> list[Candidate]:
+    def members_of(self, name: object, at: tuple[str | int, ...] = ()) -> list[Candidate]:
         """The one of that name, or all of the set. Raises Fault with the nearest names."""
         if name in self.sets:
             return self.of_set(str(name))
-        if name in self.known:
-            return [self.known[str(name)]]
+        if name in self.by_name:
+            return [self.by_name[str(name)]]
         raise unknown_name("candidate or set", name, self.names, at=at)
 
     def and_those(self, other: "Candidates") -> "Candidates":
         """The candidates and sets of both; where both have a name, the other's counts."""
         return Candidates(
-            {**self.known, **other.known},
+            {**self.by_name, **other.by_name},
             {**self.sets, **other.sets},
             {**self.no_loan, **other.no_loan},
         )
@@ -216,7 +216,7 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
     if isinstance(entry, str):
         return [
             interop_pairs.placed(dict(candidate.arm), line)
-            for candidate in known.named(str(entry), (index,))
+            for candidate in known.members_of(str(entry), (index,))
         ]
     if not isinstance(entry, CommentedMap):
         return [entry]
@@ -230,12 +230,12 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
             at=(index, SET),
         )
     if CANDIDATE in entry:
-        if entry[CANDIDATE] not in known.known:
+        if entry[CANDIDATE] not in known.by_name:
             raise unknown_name(
-                "candidate", entry[CANDIDATE], list(known.known), at=(index, CANDIDATE)
+                "candidate", entry[CANDIDATE], list(known.by_name), at=(index, CANDIDATE)
             )
         own = {key: value for key, value in entry.items() if key != CANDIDATE}
-        return [interop_pairs.placed({**known.known[entry[CANDIDATE]].arm, **own}, line)]
+        return [interop_pairs.placed({**known.by_name[entry[CANDIDATE]].arm, **own}, line)]
     if SET not in entry:
         return [entry]
     for key in ONE_EACH:
@@ -417,7 +417,7 @@ def _add(candidate: Candidate, arms: list[Any], option: str, line: tuple[int, in
         raise Fault(
             f"the suite has an arm `{candidate.name}` already, which is another than the candidate",
             expected="a candidate under a name of its own",
-            actual=f"{_told(same_name)}; the candidate: {_told(candidate.arm)}",
+            actual=f"{_settings_text(same_name)}; the candidate: {_settings_text(candidate.arm)}",
             fix="give it another name in a file of your own",
             at=(option,),
         )
@@ -448,12 +448,12 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
     short = tree.get("short")
     for section in (tree, short):
         if isinstance(section, CommentedMap) and isinstance(section.get("exclude"), CommentedSeq):
-            section["exclude"] = _kept(
+            section["exclude"] = _filtered(
                 section["exclude"], lambda rule: _arm_of(rule) in (None, *names)
             )
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
-    short_arms = _kept(short["arms"], lambda name: name in names)
+    short_arms = _filtered(short["arms"], lambda name: name in names)
     line = (short["arms"].lc.line, short["arms"].lc.col)
     arms = _listed([*short_arms, *(name for name in names if name not in before)], line)
     if arms:
@@ -468,7 +468,7 @@ def _arm_of(rule: Any) -> Any:
     return rule.get("arm") if isinstance(rule, CommentedMap) else None
 
 
-def _kept(items: CommentedSeq, keep: Callable[[Any], bool]) -> CommentedSeq:
+def _filtered(items: CommentedSeq, keep: Callable[[Any], bool]) -> CommentedSeq:
     """The items that `keep` accepts, each with its line in the file."""
     remaining = CommentedSeq()
     for index, item in enumerate(items):
@@ -512,7 +512,7 @@ def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _told(arm: Mapping[str, Any]) -> str:
+def _settings_text(arm: Mapping[str, Any]) -> str:
     return ", ".join(
         f"{key} {value}" for key, value in arm.items() if key not in ("name", "against", "optional")
     )

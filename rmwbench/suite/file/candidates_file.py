@@ -70,7 +70,7 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
         candidates[entry.name] = Candidate(
             entry.name, _absolute(arm, path.parent), entry.in_, entry.needs, line
         )
-    return Candidates(candidates, file.what, file.no_loan)
+    return Candidates(candidates, file.texts, file.no_loan)
 
 
 def own_profile(word: str) -> Candidate:
@@ -102,14 +102,14 @@ def own_profile(word: str) -> Candidate:
     name = f"{middleware} {path.name}"
     arm: dict[str, Any] = {"middleware": middleware}
     if middleware_of(middleware) != middleware:
-        arm = dict(known_candidates().known[middleware].arm)
+        arm = dict(known_candidates().by_name[middleware].arm)
     arm |= {"name": name, "profile": str(path.resolve())}
     return Candidate(name, arm, where=PROFILE)
 
 
 def middleware_of(name: str) -> str:
     """The middleware of the candidate of that name; else the name, which is one itself."""
-    candidate = known_candidates().known.get(name)
+    candidate = known_candidates().by_name.get(name)
     return name if candidate is None else str(candidate.arm["middleware"])
 
 

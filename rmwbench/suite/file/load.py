@@ -100,7 +100,7 @@ def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any
     return values
 
 
-def written(
+def written_arms(
     text: str, *, where: str, choice: Choice = NO_CHOICE
 ) -> tuple[dict[str, Any], ...] | None:
     """The arms as `plain` has them, where the text alone does not say them: a campaign keeps these,
@@ -195,7 +195,11 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
     def candidates_of_word(word: str, option: str) -> Iterable[Candidate]:
         if option == candidate_list.PROFILE:
             return [own_profile(word)]
-        return files[word].known.values() if word in files else candidates.named(word, (option,))
+        return (
+            files[word].by_name.values()
+            if word in files
+            else candidates.members_of(word, (option,))
+        )
 
     try:
         sets = {

@@ -100,7 +100,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
     }
     short = ours["short"]
     fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
-    suite: CommentedMap = _at(
+    suite: CommentedMap = _with_lines_of(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
@@ -210,18 +210,18 @@ def _is_message(value: Any) -> bool:
         return False
 
 
-def _at(value: Any, source: CommentedMap) -> Any:
+def _with_lines_of(value: Any, source: CommentedMap) -> Any:
     """A tree whose every line is that of `source`: the rest stands nowhere in the file."""
     line, column = source.lc.line, source.lc.col
     if isinstance(value, dict):
         tree: Any = CommentedMap()
         for key, item in value.items():
-            tree[key] = _at(item, source)
+            tree[key] = _with_lines_of(item, source)
             tree.lc.add_kv_line_col(key, [line, column, line, column])
     elif isinstance(value, list | tuple):
         tree = CommentedSeq()
         for index, item in enumerate(value):
-            tree.append(_at(item, source))
+            tree.append(_with_lines_of(item, source))
             tree.lc.add_kv_line_col(index, [line, column, line, column])
     else:
         return value

@@ -46,7 +46,9 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
         for index, workload in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
             if isinstance(workload, CommentedMap):
                 _put_over(workload, index, everywhere, chains=chains or RELAYS in workload)
-    lacking = {name for name in _named(tree) if name in shipped_networks() and name not in own}
+    lacking = {
+        name for name in _network_names(tree) if name in shipped_networks() and name not in own
+    }
     for name in sorted(lacking):
         _put(own, name, shipped_networks()[name])
     if lacking and NETWORKS not in tree:
@@ -65,7 +67,7 @@ def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
         )
 
 
-def _named(tree: CommentedMap) -> Iterator[str]:
+def _network_names(tree: CommentedMap) -> Iterator[str]:
     """By workloads and as levels of the factor."""
     workloads, factors = tree.get("workloads"), tree.get("factors")
     for workload in workloads if isinstance(workloads, CommentedSeq) else ():

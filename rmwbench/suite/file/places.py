@@ -96,11 +96,11 @@ def suite_file(name: str) -> Path:
 
 
 def suite_files() -> Mapping[str, Path]:
-    return _named(suites_directory())
+    return _suite_files(suites_directory())
 
 
 @cache
-def _named(directory: Path) -> Mapping[str, Path]:
+def _suite_files(directory: Path) -> Mapping[str, Path]:
     """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
     called like its folder: names that people type stay what they are wherever a file lies. Kept,
     because a questionnaire asks for a thousand of them and what is shipped does not change."""

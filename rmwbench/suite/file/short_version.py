@@ -58,7 +58,7 @@ def shortened(
     for key in short:
         if key not in KEYS:
             raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
-    selected = {key: _kept(tree, short, key) for key in NAMED if key in short}
+    selected = {key: _selected(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
     if wanted:
         for key, value in (
@@ -87,7 +87,7 @@ def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
         tree.lc.add_kv_line_col(key, short.lc.data[key])
 
 
-def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
+def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
     """The items with the names given, in the file's order."""
     names, items = short[key], tree.get(key)
     if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):

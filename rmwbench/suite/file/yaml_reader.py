@@ -53,7 +53,7 @@ class _Open:
     """A collection whose end has not come yet. `at`: line and column of the key that waits for its
     value."""
 
-    made: Any
+    tree: Any
     line: int
     column: int
     anchor: str | None
@@ -114,7 +114,7 @@ class _Builder:
         value = _resolved(event.value) if plain else event.value
         if event.anchor is not None:
             self._anchors[event.anchor] = (value, mark.line, mark.column)
-        self._place(value, mark.line, mark.column)
+        self._put_value(value, mark.line, mark.column)
 
     def _begin(self, event: Any) -> None:
         if event.tag is not None or self._wants_key() or len(self._open) >= MOST_DEPTH:
@@ -129,37 +129,37 @@ class _Builder:
 
     def _end(self) -> None:
         ended = self._open.pop()
-        if isinstance(ended.made, CommentedSeq):
-            ended.made.extend(ended.items)
+        if isinstance(ended.tree, CommentedSeq):
+            ended.tree.extend(ended.items)
         elif ended.merged is not None:
-            ended.made.add_yaml_merge(_merge_value(ended.merged))
+            ended.tree.add_yaml_merge(_merge_value(ended.merged))
         if ended.anchor is not None:
-            self._anchors[ended.anchor] = (ended.made, ended.line, ended.column)
-        self._place(ended.made, ended.line, ended.column)
+            self._anchors[ended.anchor] = (ended.tree, ended.line, ended.column)
+        self._put_value(ended.tree, ended.line, ended.column)
 
     def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors or self._wants_key():
             raise NotTaken
-        self._place(*self._anchors[event.anchor])
+        self._put_value(*self._anchors[event.anchor])
 
     def _wants_key(self) -> bool:
         return (
             bool(self._open)
-            and isinstance(self._open[-1].made, CommentedMap)
+            and isinstance(self._open[-1].tree, CommentedMap)
             and self._open[-1].key is _NO_KEY
         )
 
-    def _place(self, value: Any, line: int, column: int) -> None:
+    def _put_value(self, value: Any, line: int, column: int) -> None:
         """Where it stands: as the root, an item, a key, or the value of the key before it."""
         if not self._open:
             self._root = value
             return
         parent = self._open[-1]
-        if isinstance(parent.made, CommentedSeq):
-            parent.made.lc.add_idx_line_col(len(parent.items), [line, column])
+        if isinstance(parent.tree, CommentedSeq):
+            parent.tree.lc.add_idx_line_col(len(parent.items), [line, column])
             parent.items.append(value)
         elif parent.key is _NO_KEY:
-            if value in parent.made:
+            if value in parent.tree:
                 raise NotTaken
             parent.key, parent.at = value, (line, column)
         elif parent.key is _MERGE_KEY:
@@ -170,8 +170,8 @@ class _Builder:
                 raise NotTaken
             parent.merged, parent.key = value, _NO_KEY
         else:
-            parent.made.lc.add_kv_line_col(parent.key, [*parent.at, line, column])
-            parent.made[parent.key] = value
+            parent.tree.lc.add_kv_line_col(parent.key, [*parent.at, line, column])
+            parent.tree[parent.key] = value
             parent.key = _NO_KEY
 
 

@@ -39,7 +39,7 @@ class Counts:
     ):
         self._drafts = {draft["endpoint"]: draft for draft in drafts}
         self._peers, self._timeline = peers, timeline
-        self._known: dict[tuple[int, int, int, bool], int] = {}
+        self._counts: dict[tuple[int, int, int, bool], int] = {}
         self._of_topic: dict[str, list[int]] = {}
         for draft in drafts:
             if draft["kind"] == "publisher":
@@ -90,22 +90,22 @@ class Counts:
         """What a publisher or client sends in a span, at most or at least; a relay sends what all
         who publish the topic it relays do."""
         key = (number, begin_ns, end_ns, fewest)
-        if key not in self._known:
+        if key not in self._counts:
             draft = self._drafts[number]
             origin_ns, last_ns = self._span(draft["life"])
             begin_ns, end_ns = max(begin_ns, origin_ns), min(end_ns, last_ns)
             if begin_ns >= end_ns:
-                self._known[key] = 0
+                self._counts[key] = 0
             elif isinstance(draft["arrival"], Relay):
                 sources = self._of_topic.get(draft["arrival"].source, ())
-                self._known[key] = sum(
+                self._counts[key] = sum(
                     self._due(source, begin_ns, end_ns, fewest=fewest) for source in sources
                 )
             else:
                 span = begin_ns - origin_ns, end_ns - origin_ns
                 arrival = draft["arrival"]
-                self._known[key] = fewest_of(arrival, *span) if fewest else arrival.count(*span)
-        return self._known[key]
+                self._counts[key] = fewest_of(arrival, *span) if fewest else arrival.count(*span)
+        return self._counts[key]
 
 
 RECORD_MARGIN = 1.5

@@ -189,9 +189,9 @@ class Workload(Strict):
             own_values["primary_metric"] = ACHIEVED_RATE
         return own_values | ({"beside": beside_values} if beside_values else {})
 
-    def said(self) -> dict[str, Any]:
-        values = super().said()
-        return values | (values.pop("beside").said() if "beside" in values else {})
+    def set_values(self) -> dict[str, Any]:
+        values = super().set_values()
+        return values | (values.pop("beside").set_values() if "beside" in values else {})
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":

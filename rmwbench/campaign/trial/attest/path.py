@@ -316,7 +316,7 @@ def _remainder(
         beside = ", and so does a Unix socket between them" if sockets else ""
         return (
             "shm",
-            f"{UNSEEN}, and writer and reader map the same segments ({_named(segments)}){beside}",
+            f"{UNSEEN}, and writer and reader map the same segments ({_names_text(segments)}){beside}",
             segments,
         )
     if sockets:
@@ -353,7 +353,7 @@ def _is_segment(name: str) -> bool:
     return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
 
 
-def _named(segments: Sequence[str]) -> str:
+def _names_text(segments: Sequence[str]) -> str:
     """The first ones by name: `/dev/shm/a, /dev/shm/b and 3 more`."""
     more = len(segments) - SEGMENTS_NAMED
     return ", ".join(segments[:SEGMENTS_NAMED]) + (f" and {more} more" if more > 0 else "")

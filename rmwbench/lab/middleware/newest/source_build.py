@@ -111,7 +111,7 @@ def cost(recipe: Recipe) -> str:
     )
 
 
-def of(chosen: Sequence[Recipe]) -> list[Recipe]:
+def with_newest_source(chosen: Sequence[Recipe]) -> list[Recipe]:
     """Those that can be built newer than the system has them. Raises UserError for none."""
     able = [recipe for recipe in chosen if recipe.newest is not None]
     if able:
@@ -163,7 +163,7 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
     archive.update()
     plan = plan_build(newest, archive)
-    for line in told(recipe, plan):
+    for line in plan_lines(recipe, plan):
         announce(line)
     if not is_there(recipe, plan):
         # `apt` also names the system's own libraries, in whose place these are built
@@ -180,7 +180,7 @@ def is_there(recipe: Recipe, plan: BuildPlan) -> bool:
     return complete is not None and complete.version == plan.source.version
 
 
-def told(recipe: Recipe, plan: BuildPlan) -> list[str]:
+def plan_lines(recipe: Recipe, plan: BuildPlan) -> list[str]:
     """What would be built, in words, a line each."""
     lines = [
         f"{recipe.middleware}: {plan.source.name} {plan.source.version}, Debian's newest source "
