@@ -89,8 +89,8 @@ class Bundle:
 
     @property
     def ended_at(self) -> tuple[int, ...]:
-        """After how many blocks looks found that time was over, each the end of a campaign that may
-        have been resumed."""
+        """The numbers of blocks after which looks found that time was over, each the end of a
+        campaign that may have been resumed."""
         return tuple(
             line.blocks for line in self.journal.lines if isinstance(line, LookTaken) and line.ended
         )
@@ -172,7 +172,7 @@ class Bundle:
         return pa.concat_tables(parts) if parts else selected.empty_table()
 
     def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
-        """The same as dictionaries, for the small tables."""
+        """The rows of a table as dictionaries, for small tables."""
         table = self.table(name, trial)
         names = table.column_names
         return [
@@ -500,7 +500,7 @@ class Lots:
         self._rows: dict[int, slice] = {}
 
     def columns(self, trial: int) -> dict[str, np.ndarray]:
-        """As `Bundle.columns`, for one of `trials`."""
+        """The columns of one of `trials`, as `Bundle.columns` gives them."""
         group = bisect_left(self._last, trial)
         if group == len(self._last):
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in self._fields}

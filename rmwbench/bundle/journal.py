@@ -71,7 +71,7 @@ class TrialEnded(Line):
 
     @property
     def codes(self) -> tuple[str, ...]:
-        """Those of its reasons, each once and in order; empty for a bundle that has none."""
+        """The codes of its reasons, each once and in order; empty for a bundle that has none."""
         return tuple(dict.fromkeys(reason.code for reason in self.reasons))
 
 

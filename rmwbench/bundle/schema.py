@@ -276,7 +276,7 @@ def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None =
 
 
 def table_from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """The same from a list of dictionaries, for the small tables."""
+    """A table from a list of dictionaries, for small tables."""
     return table_from_columns(
         name,
         {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)},

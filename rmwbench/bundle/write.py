@@ -104,7 +104,8 @@ class BundleWriter:
 
     @classmethod
     def locked(cls, directory: Path | str) -> "BundleWriter":
-        """As `reopen`, but leftovers stay: for a caller that may still decide not to continue."""
+        """Reopens and locks a campaign without removing leftovers: for a caller that may still
+        decide not to continue."""
         from rmwbench.bundle.bundle_reader import Bundle
 
         path = Bundle(directory).directory  # refuses what is none, before a lock is put there

@@ -275,8 +275,8 @@ class Course:
         self._begin_late()
 
     def _put_off(self) -> None:
-        """The same for what a journal says: the blocks that wait for the end, without the order
-        that they had."""
+        """Puts off the blocks that wait for the end by the journal; it does not have their
+        order."""
         late: dict[BlockKey, list[Trial]] = {}
         for trial in self._rest:
             if self._repeats[self._key(trial)] > RIGHT_AWAY:
@@ -285,7 +285,7 @@ class Course:
         self._later = deque(late.values())
 
     def _begin_late(self) -> None:
-        """Once the plan's own blocks are done, the next one of those put off."""
+        """Begins the next of the blocks that were put off, once the plan's own blocks are done."""
         if self._later and not self._rest:
             self._rest.extend(self._later.popleft())
             self.late = self.begins_block = True

@@ -86,7 +86,7 @@ class Lab(Protocol):
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
-        """As `rmwbench.campaign.plan.rehearse`."""
+        """Does what `rmwbench.campaign.plan.rehearse` says."""
 
     def describe(self) -> dict[str, Any]:
         """The machine card."""

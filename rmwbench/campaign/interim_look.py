@@ -56,8 +56,8 @@ class Look:
 
     @property
     def minutes_to_decide(self) -> float | None:
-        """Of a campaign that would decide all that is open; None where nothing is, or where none
-        would."""
+        """The length in minutes of a campaign that would decide all that is open; None where
+        nothing is open, or where no campaign would decide it."""
         minutes = [comparison.minutes for comparison in self.open if comparison.minutes is not None]
         return max(minutes) if minutes and len(minutes) == len(self.open) else None
 

@@ -51,13 +51,13 @@ def may_repeat(
 
 
 def may_repeat_needed(plan: Plan, elapsed_s: float, again_s: float) -> bool:
-    """The same of a block that its comparison cannot spare."""
+    """Whether a block that its comparison cannot spare may be repeated."""
     return elapsed_s + again_s <= SPOILT_TOLERANCE * limit_s(plan)
 
 
 def spread_s(parts_s: Iterable[float], machines: int, busy_s: Sequence[float] = ()) -> float:
-    """Until all parts have run, in order, each on the machine that is free first; `busy_s` is what
-    those machines still need that run something now."""
+    """The seconds until all parts have run, in order, each on the machine that is free first;
+    `busy_s` is what those machines still need that run something now."""
     free = [*busy_s, *[0.0] * (machines - len(busy_s))]
     heapq.heapify(free)
     for part_s in parts_s:

@@ -115,7 +115,7 @@ class Progress:
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:
-        """Until so many blocks are done, or until the plan is."""
+        """The seconds until so many blocks are done, or until the plan is."""
         rest = [trial for trial in self._course.rest if blocks is None or trial.block < blocks]
         return sum(map(self._expected_s, [*rest, *(self._course.later if blocks is None else ())]))
 

@@ -81,7 +81,8 @@ class TrialSource(Protocol):
         """Whether nothing is left to run because all is decided."""
 
     def begin(self, console: Console, ungranted: Iterable[str]) -> None:
-        """Before the first trial. `ungranted`: what the kernel does not grant, in words."""
+        """Is called before the first trial. `ungranted`: what the kernel does not grant, in
+        words."""
 
     def take(self, machine: str) -> Order | None:
         """The next trial for an idle machine; None where it has to wait, or there is none."""
@@ -99,10 +100,11 @@ class TrialSource(Protocol):
         """The batch was lost before it was written."""
 
     def pause(self) -> bool:
-        """Nothing runs and all is written: looks, if it is time to; whether more is to run."""
+        """Looks at the results, if it is time to, while nothing runs and all is written. Returns
+        whether more is to run."""
 
     def close(self, stopped_by: str | None) -> None:
-        """After the last trial, before the journal says that it is finished."""
+        """Is called after the last trial, before the journal says that the campaign is finished."""
 
 
 S_co = TypeVar("S_co", bound=TrialSource, covariant=True)

@@ -75,7 +75,8 @@ def _rises(bundle: Bundle, number: int) -> bool:
 
 
 def _lengthened(cell: Cell, factor: int) -> Cell | None:
-    """With a window so many times as long; None where that is longer than any is made."""
+    """The cell with a window so many times as long; None where that is longer than any window may
+    be."""
     steady_s = factor * cell.timeline.steady_s
     if steady_s > LONGEST_S:
         return None

@@ -120,7 +120,7 @@ def checked(
 def workers_of(
     plan: Plan, places: Places, lab: Lab, directory: Path | None = None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
-    """As `checked`, of a plan."""
+    """What `checked` gives, for a plan."""
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())

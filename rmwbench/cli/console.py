@@ -120,7 +120,8 @@ def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> 
 
 
 def stdout_console(*, soft_wrap: bool = False) -> "Console":
-    """For answers, on stdout. `soft_wrap` leaves the wrapping of sentences to the terminal."""
+    """The console for answers, on stdout. `soft_wrap` leaves the wrapping of sentences to the
+    terminal."""
     from rich.console import Console
 
     console = _printing(Console)(highlight=False, soft_wrap=soft_wrap)
@@ -144,7 +145,7 @@ def print_blocks(*blocks: "Block") -> None:
 
 
 def stderr_console() -> "Console":
-    """For progress, on stderr: a line each, which the terminal wraps."""
+    """The console for progress, on stderr: a line each, which the terminal wraps."""
     from rich.console import Console
 
     return _printing(Console)(
@@ -172,7 +173,8 @@ def _printing(kind: "type[Console]") -> "type[Console]":
                 yield segment if harmless else segment._replace(text=printable(segment.text))
 
         def _with_calls_as_typed(self, renderable: Any, options: Any) -> Any:
-            """Before it is wrapped: a line break may stand in a call afterwards."""
+            """Replaces the command's name in calls before the text is wrapped, since a line break
+            may stand in a call afterwards."""
             if command() == NAME or not isinstance(renderable, str | Text):
                 return renderable
             options_in_force = options or self.options

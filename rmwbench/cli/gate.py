@@ -59,7 +59,8 @@ def _shipped(bundle: "Bundle") -> set[str]:
 
 
 def _is_missed(condition: "LevelsOutcome") -> bool:
-    """Also where it is open what becomes of it, but not whether all limits are met."""
+    """Whether a condition misses a limit, also where its outcome is open and only meeting all
+    limits is ruled out."""
     if condition.outcome in OPEN:
         return bool(condition.may) and REACHED not in condition.may
     return condition.outcome != REACHED

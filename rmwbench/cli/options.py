@@ -118,7 +118,7 @@ At = Annotated[
 def by_option(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> dict[str, list[str] | None]:
-    """By option, for verbs that say which options do not go together."""
+    """Option -> its value, for verbs that say which options do not go together."""
     return {"--candidates": candidates, "--with": added, "--without": without}
 
 
@@ -173,7 +173,7 @@ class ArmOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions(ArmOptions):
-    """Of a suite: how much of it, in how much time, in which order."""
+    """Options of a suite: how much of it runs, in how much time, in which order."""
 
     suite: Annotated[str | None, SUITE] = None
     budget: Annotated[

@@ -100,7 +100,7 @@ class AgentSession:
         self._closing = False
 
     def run(self) -> None:
-        """Until the orchestrator has everything or is gone."""
+        """Runs until the orchestrator has everything or is gone."""
         self._selector.register(self._connection, selectors.EVENT_READ)
         try:
             while not self._closing:
@@ -179,7 +179,7 @@ class AgentSession:
                 raise NotPermitted("a message that nobody sends")
 
     def _signal(self, inner_pid: int, number: int) -> None:
-        """To a process of this session only. One that has ended is passed over."""
+        """Sends a signal to a process of this session only. One that has ended is passed over."""
         is_ours = any(process.inner_pid == inner_pid for process in self._processes.values())
         if is_ours and self._host is not None:
             self._host.signal(inner_pid, number)
@@ -337,7 +337,7 @@ def serve(
     programs: Mapping[str, Mapping[str, Any]],
     context: ssl.SSLContext,
 ) -> None:
-    """For ever."""
+    """Serves sessions for ever."""
     greeters = threading.BoundedSemaphore(MOST_GREETERS)
     while True:
         try:

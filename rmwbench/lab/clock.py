@@ -62,8 +62,8 @@ class HostClocks:
                 raise speaker.failure("timeout", f"did not tell its clock within {TIMEOUT_S:g} s")
 
     def read_in_window(self) -> None:
-        """The same with less of it; who does not answer at once is left alone. Raises WorkerFailed
-        where one ends."""
+        """Reads the clocks with fewer exchanges, within the window; who does not answer at once is
+        left alone. Raises WorkerFailed where one ends."""
         for host in self._readings:
             self._take(host, self._speaker(host), EXCHANGES_IN_WINDOW, TIMEOUT_IN_WINDOW_S)
 

@@ -17,7 +17,7 @@ def attainable() -> int:
 
 
 def raise_limit() -> None:
-    """For this process and those that it starts from now on."""
+    """Raises the limit of open files for this process and those that it starts from now on."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     limit = attainable()
     if soft != resource.RLIM_INFINITY and soft < limit:

@@ -55,8 +55,8 @@ def view() -> list[str]:
 
 
 def try_in_a_trial(program: Path) -> list[str]:
-    """The same for what may find less there than here: what lies below PRIVATE, and a program of
-    the user's own, whatever it is made of. No words for all others."""
+    """The words before a command that may find less in a trial than here: what lies below PRIVATE,
+    and a program of the user's own, whatever it is made of. No words for all others."""
     own = os.environ.get(WORKERS)
     of_the_user = bool(own) and program.is_relative_to(str(own))
     may_differ = of_the_user or any(map(_is_private, (*needed(), str(program))))

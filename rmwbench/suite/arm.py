@@ -102,7 +102,7 @@ class Arm(Side):
 
     @property
     def middlewares(self) -> tuple[str, ...]:
-        """All that any of its processes may run."""
+        """The middlewares that any of its processes may run."""
         overrides = (override.middleware for override in self.processes.values())
         return tuple(dict.fromkeys([self.middleware, *filter(None, overrides)]))
 

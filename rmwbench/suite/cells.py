@@ -128,14 +128,14 @@ class Cell:
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """In the order of their addresses."""
+        """The hosts in the order of their addresses."""
         return self.workload.hosts or tuple(
             dict.fromkeys(process.host for process in self.processes)
         )
 
     @property
     def all_hosts(self) -> tuple[str, ...]:
-        """Those that only cross traffic has among them, behind the others."""
+        """The hosts, and behind them those that only cross traffic uses."""
         return self.hosts if self.links is None else self.links.hosts
 
     @property
@@ -171,8 +171,8 @@ class Cell:
 
     @property
     def middlewares(self) -> tuple[str, ...]:
-        """Each once, in the order of the processes; the arm's own first where any process runs
-        it."""
+        """The middlewares, each once, in the order of the processes; the arm's own first where any
+        process runs it."""
         return tuple(dict.fromkeys(side.middleware for side in self.sides.values()))
 
     @property
@@ -231,12 +231,13 @@ class Cell:
 
     @property
     def schedule(self) -> Schedule | None:
-        """None where no thread could be shared."""
+        """Whether endpoints of a process send on a shared thread or on their own; None where no
+        thread could be shared."""
         return self.workload.schedule if self.sharing else None
 
     @property
     def background_hosts(self) -> tuple[str, ...]:
-        """On which of them the background load is; all where the workload names none."""
+        """The hosts that have the background load; all where the workload names none."""
         return self.workload.background_hosts or self.hosts
 
     @property

@@ -93,7 +93,8 @@ class Limits(Strict):
         return self
 
     def document(self) -> dict[str, Any]:
-        """As the plan document has it: every limit in its metric's own unit, times in ns."""
+        """The limits as the plan document has them: every limit in its metric's own unit, times in
+        ns."""
         own = {topic: _document(limits) for topic, limits in self.topics.items()}
         return {
             "acceptable": _document(self.acceptable),

@@ -141,7 +141,8 @@ class Suite(Strict):
     @field_validator("arms", "workloads")
     @classmethod
     def _not_empty(cls, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Not pydantic's `min_length`, which also reports a list whose items are wrong as empty."""
+        """Refuses an empty list. Pydantic's `min_length` would also report a list whose items are
+        wrong as empty."""
         if not items:
             raise Fault(
                 "nothing is listed here", expected="at least one entry", actual="an empty list"
@@ -151,7 +152,8 @@ class Suite(Strict):
     @field_validator("arms", "workloads", mode="before")
     @classmethod
     def _not_endless(cls, items: Any, info: ValidationInfo) -> Any:
-        """Before each is validated, which takes minutes of 20 000."""
+        """Refuses a list that is too long before each item is validated, which takes minutes for 20
+        000."""
         if isinstance(items, list) and len(items) > MOST_ENTRIES:
             raise Fault(
                 f"too many {info.field_name}",
@@ -243,7 +245,8 @@ class Suite(Strict):
             raise unknown("network", name, list(self.networks), at=at)
 
     def _check_limited_topics(self, limits: Limits) -> None:
-        """By a topic's name or a reader's, which is its node's, or both: `image → control`."""
+        """Raises Fault for a limited topic that no workload has. It is named by the topic, by its
+        reader, which is the reader's node, or by both: `image → control`."""
         if not limits.topics:
             return
         nodes = [node for workload in self.workloads for node in workload.written_out]

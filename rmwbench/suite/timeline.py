@@ -62,7 +62,7 @@ class Timeline(Strict):
         return self.warmup_s + self.steady_s + self.drain_s
 
     def lasting(self, steady_s: float) -> "Timeline":
-        """The same with another steady window."""
+        """The timeline with another steady window."""
         return self.model_copy(update={"steady_s": steady_s})
 
 

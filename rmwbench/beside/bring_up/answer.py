@@ -57,8 +57,8 @@ def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
 def brought_up(
     arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
 ) -> answer.BringUpAnswer | None:
-    """None where nothing is brought up. `arms`: comparison → its arms; `titles` are those of the
-    comparisons."""
+    """The answer on bring-up; None where nothing is brought up. `arms`: comparison → its arms;
+    `titles` are those of the comparisons."""
     rows = []
     for name, reports in arms.items():
         managing = [arm for arm in reports if arm.definition.get("bring_up")]
@@ -120,7 +120,8 @@ def active_after(trials: Sequence[TrialBringUp], after_s: float) -> float:
 
 
 def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
-    """At which a reader is told how many nodes are active: until all that ever are are there."""
+    """The times in s at which a reader is told how many nodes are active: until all that ever are
+    are there."""
     last_ns = max(
         (t.bring_up.up_ns[-1] for a in arms for t in a.trials if t.bring_up and t.bring_up.up_ns),
         default=0,

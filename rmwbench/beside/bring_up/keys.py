@@ -41,7 +41,7 @@ class Managed:
     service_timeout_s: float
 
     def definition(self) -> dict[str, Any]:
-        """For the bundle."""
+        """The managed nodes as the bundle has them."""
         return {
             "manager": self.manager,
             "nodes": list(self.nodes),

@@ -43,7 +43,7 @@ class RecorderLog:
 
 
 def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
-    """From all that it printed; `version` is rosbag2's."""
+    """The account in what the recorder printed; `version` is rosbag2's."""
     stopped = _STOPPED in text
     cache_lost: dict[str, int] = {}
     # A bag that is split prints its cache's account once more, which then counts on from the one

@@ -62,8 +62,8 @@ class RecorderAnswer:
 
 
 def judged(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -> RecorderAnswer:
-    """From the fates of each trial's messages, all topics together; `missed` are the finished
-    trials that are not done."""
+    """The answer from the fates of each trial's messages, all topics together; `missed` are the
+    finished trials that are not done."""
     if not trials:
         return RecorderAnswer(
             NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
@@ -95,7 +95,7 @@ def _and(*texts: str) -> str:
 def of_trial(
     bundle: Bundle, trial: int, topics: Sequence[str], small: SmallTables
 ) -> Recorded | None:
-    """From a trial's tables; None where no bag was read."""
+    """What was recorded in a trial, from its tables; None where no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
     in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])
@@ -113,7 +113,7 @@ def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
 def recordings(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> Recordings | None:
-    """None where no cell has a recorder."""
+    """The answer on recorders; None where no cell has one."""
     cases: dict[str, Mapping[str, Any]] = {}
     arms: dict[str, list[RecordingsArm]] = {}
     for cell in bundle.rows("cells"):

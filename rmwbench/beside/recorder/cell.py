@@ -11,7 +11,7 @@ BAG_MARGIN = 1.05
 
 
 def recorder_of(cell: Cell) -> Recorder | None:
-    """As the workload asks for it; None where it has none."""
+    """The recorder that the workload asks for; None where it has none."""
     recorder: Recorder | None = getattr(cell.workload.beside, KEY)
     return recorder
 

@@ -60,7 +60,7 @@ class Rosbag2:
 
 
 def find() -> Rosbag2 | None:
-    """None where no sourced ROS 2 has it."""
+    """rosbag2 of the sourced ROS 2; None where none has it."""
     for prefix in ros2.prefixes():
         program = prefix / "lib" / PACKAGE / PROGRAM
         if program.is_file() and os.access(program, os.X_OK):
@@ -161,8 +161,8 @@ class RecorderProcess:
         )
 
     def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a
-        worker ends."""
+        """Waits until the recorder has subscribed to every topic. Raises RecorderBroken, and
+        WorkerFailed where a worker ends."""
         topics = {f"/{topic}" for topic in recorded_topics(self._cell)}
         deadline = time.monotonic() + timeout_s
         while absent := topics - self.log.subscribed:
@@ -196,7 +196,7 @@ class RecorderProcess:
         self.stopped_s = time.monotonic() - begun
 
     def _signal(self, program: Program, number: signal.Signals, timeout_s: float) -> None:
-        """Until it ends or the time is over."""
+        """Sends a signal and waits until the recorder ends or the time is over."""
         assert program.inner_pid is not None
         self._crew.hosts[self.host].signal(program.inner_pid, int(number))
         deadline = time.monotonic() + timeout_s
@@ -217,7 +217,7 @@ class RecorderProcess:
 
     @property
     def _text(self) -> str:
-        """All that it printed; rosbag2 logs on stderr, unless it is told otherwise."""
+        """All that the recorder printed; rosbag2 logs on stderr, unless it is told otherwise."""
         return "\n".join(self._log(number).decode(errors="replace") for number in self._logs)
 
     def logs(self) -> dict[str, bytes]:

@@ -115,7 +115,7 @@ def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
 
 
 def _make_directory(order: Order) -> Path:
-    """Where the trial's bag is written to a disk."""
+    """Makes the directory in which the trial's bag is written to a disk."""
     if order.directory is None:
         raise RecorderBroken(
             "recorder: a bag on a disk is put into a campaign's directory, and this trial has none"
@@ -135,12 +135,12 @@ def _make_directory(order: Order) -> Path:
 
 
 def bag_directory(campaign: Path, trial: int) -> Path:
-    """Where a bag that is kept lies."""
+    """The directory of a bag that is kept."""
     return campaign / f"bag-{trial:06}"
 
 
 def tidy(order: Order) -> None:
-    """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the
+    """Removes a bag on a disk once the host is gone and nobody writes any more, or gives it the
     name under which it is kept."""
     recorder = recorder_of(order.cell)
     if recorder is None or recorder.place != "disk" or order.directory is None:

@@ -125,7 +125,7 @@ def judged(expected: str, counts: CaseCounts, control: CaseCounts | None) -> Var
 
 
 def _of_loans(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
-    """The same of loans. An arm that is allowed to lend and never does may be unable to: that is
+    """The answer on loans. An arm that is allowed to lend and never does may be unable to: that is
     not disobedience."""
     some = sum(count > 0 for count in counts.lent)
     if expected == NOT_LENT and some:
@@ -187,7 +187,7 @@ def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
 def answered(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> RosVariables | None:
-    """None where no cell has any."""
+    """The answer on ROS variables; None where no cell has any."""
     chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
     cells = [(row, loads(row["definition"])) for row in chosen]
     cells = [(row, definition) for row, definition in cells if definition.get("ros_variables")]

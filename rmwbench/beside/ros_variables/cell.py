@@ -7,13 +7,13 @@ from rmwbench.suite.cells import Cell
 
 
 def case_of(cell: Cell) -> VariablesCase | None:
-    """None where a cell asks nothing of ROS variables."""
+    """The cell's case; None where it asks nothing of ROS variables."""
     name = getattr(cell.workload.beside, KEY)
     return None if name is None else CASES[name]
 
 
 def variables_of(cell: Cell, process: str) -> dict[str, str]:
-    """Those of one process, with PEER for the other's address."""
+    """The variables of one process, with PEER for the other's address."""
     case = case_of(cell)
     if case is None:
         return {}

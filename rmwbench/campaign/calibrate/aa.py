@@ -144,7 +144,7 @@ def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, 
 
 
 def aa_answer(pairs: Sequence[EqualArms]) -> model.AA:
-    """All of them, counted by their outcome, with the floors of this machine."""
+    """The answer on all pairs: counts by outcome, and the floors of this machine."""
     ends = Counter(pair.outcome for pair in pairs)
     return model.AA(
         total=len(pairs),

@@ -279,7 +279,7 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
 
 
 def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
-    """Two arms of one law: neither may be called worse, so neither best."""
+    """Checks two arms of one law: neither may be called worse, so neither best."""
     for arm in arms:
         evidence.done(workload, arm.name)
         verdict = evidence.arm(workload, arm.name)["verdict"]["verdict"]
@@ -295,10 +295,10 @@ def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
 
 
 def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
-    """Of two arms one is 1.5 times as slow: it must be worse, and the ratio's interval must hold
-    1.5; the machine adds to both medians, hence the allowances. Where it makes the ratios scatter
-    so much that their interval holds 1 too, nothing can be told; an `undecided` beside an interval
-    clear of 1 is a failure."""
+    """Checks two arms of which one is 1.5 times as slow: it must be worse, and the ratio's interval
+    must hold 1.5; the machine adds to both medians, hence the allowances. Where it makes the ratios
+    scatter so much that their interval holds 1 too, nothing can be told; an `undecided` beside an
+    interval clear of 1 is a failure."""
     quick, slow = (Subject(evidence, workload, arm) for arm in arms)
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]
@@ -355,9 +355,9 @@ def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
 
 
 def _accounted(s: Subject) -> Checks:
-    """No message is earlier than its own draw, and later only by what the worker counted and what
-    passed between the recorder's stamp of the call and the worker's, which lies within the publish
-    call."""
+    """Checks that no message is earlier than its own draw, and later only by what the worker
+    counted and what passed between the recorder's stamp of the call and the worker's, which lies
+    within the publish call."""
     hold_ns = (s.options.get("reorder") or {}).get("by_ns", 0)
     early, uncounted = [], []
     for t in s.trials:
@@ -402,9 +402,9 @@ def _drawn(t: SyntheticTrial) -> np.ndarray:
 
 
 def _span(t: SyntheticTrial, since_ns: np.ndarray, q: float) -> tuple[float, float]:
-    """From the quantile of the draws to the latest that it can be with the lateness that was
-    counted elsewhere: by the worker at the delivery, and by the publisher's records up to the end
-    of the call."""
+    """The span of a quantile in ns: from the draws' own to the latest that it can be with the
+    lateness that was counted elsewhere: by the worker at the delivery, and by the publisher's
+    records up to the end of the call."""
     sound = t.fates.sound
     late_ns = t.own["lateness_sum_ns"] + float((t.return_ns - since_ns)[sound].sum())
     drawn = _drawn(t)
@@ -414,7 +414,7 @@ def _span(t: SyntheticTrial, since_ns: np.ndarray, q: float) -> tuple[float, flo
 
 
 def _machine_factor(s: Subject) -> float:
-    """By how much the machine can have stretched the arm's median, at most."""
+    """The largest factor by which the machine can have stretched the arm's median."""
     logs = []
     for t in s.trials:
         low, high = _span(t, t.intended_ns, 0.5)

@@ -182,8 +182,8 @@ SMALL, LARGE = "small", "large"
 
 
 def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[GridWorkload, ...]:
-    """Each middleware against itself under two names, with a small and a large message: a
-    comparison for each."""
+    """Workloads that compare each middleware with itself under two names, with a small and a large
+    message: a comparison for each."""
     classes = {
         SMALL: {
             "message": "Bytes(320)",
@@ -216,8 +216,9 @@ def _aa_options(middleware: str) -> Options:
 
 
 def _aa_more(middleware: str) -> Mapping[str, Any]:
-    """Here the floor competes with itself, so it is not a reference; Fast DDS is asked for the mode
-    that it has."""
+    """The keys that a middleware's arms have in an A/A pair beside those of every arm. The floor
+    competes with itself here, so it is not a reference; Fast DDS is asked for the mode that it
+    has."""
     return {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}.get(middleware, {})
 
 

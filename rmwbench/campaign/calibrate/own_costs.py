@@ -44,7 +44,7 @@ def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
 def _metrics(
     evidence: SyntheticCampaign, size: int, names: Mapping[str, str]
 ) -> dict[str, Estimate]:
-    """Of messages of this size, with no middleware between."""
+    """The metrics of messages of this size in bytes, with no middleware between."""
     try:
         return {
             name: Estimate.of({"unit": "ns", **evidence.metric(*of_nothing(size), metric)})

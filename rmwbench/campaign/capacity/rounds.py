@@ -184,7 +184,7 @@ class SearchSource:
         )
 
     def _in_turn(self, due: list[tuple[ArmRounds, float]]) -> list[tuple[ArmRounds, float]]:
-        """Those whose time is not far ahead of the one that had least."""
+        """The arms whose time is not far ahead of that of the arm that had least."""
         least_s = min((pursuit.used_s for pursuit, _ in due), default=0.0)
         most_s = AHEAD * least_s + AHEAD_PROBES * self.space.cells.probe_s(self.space.start)
         return [(pursuit, level) for pursuit, level in due if pursuit.used_s <= most_s]

@@ -191,7 +191,7 @@ class Contestant:
     bound: str | None
 
     def nearest(self, level: float) -> float:
-        """Of its levels the one nearest to the one wanted."""
+        """The level of this arm that is nearest to the wanted one."""
         return nearest_level(self.levels, level)
 
 
@@ -213,7 +213,7 @@ class SearchSpace:
         return [contestant for contestant in self.contestants if contestant.levels]
 
     def document(self) -> dict[str, Any]:
-        """As campaign.json has it."""
+        """The search as campaign.json has it."""
         along, workload = self.along, self.cells.workload
         return {
             "request": asdict(self.request),
@@ -289,7 +289,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
 
 
 def _levels(along: Axis, own: float, request: SearchRequest) -> tuple[tuple[float, ...], float]:
-    """All levels, and the one to start at."""
+    """All levels of the axis, and the level to start at."""
     least, most = _range(along, own, request)
     all_levels = levels(along, own, request.resolution, least, most)
     if len(all_levels) < 2:

@@ -116,8 +116,8 @@ def fitting(
 
 
 def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:
-    """Each comparison as a point: its workload and its level of every factor, evenly spaced from 0
-    to 1 in the order of the file."""
+    """The comparisons as points, each by its workload and its level of every factor, evenly spaced
+    from 0 to 1 in the order of the file."""
     firsts = [group[0] for group in groups.values()]
     workloads = [
         w.name for w in suite.workloads if any(cell.workload.name == w.name for cell in firsts)

@@ -211,14 +211,14 @@ class Kernels:
     of_hosts: Mapping[str, Kernel] = field(default_factory=dict)
 
     def of(self, cell: Cell, process: str) -> Kernel:
-        """That which a process of the cell runs on."""
+        """The kernel that a process of the cell runs on."""
         if cell.real is None:
             return self.own
         host = next(one.host for one in cell.processes if one.name == process)
         return self.of_hosts.get(host, self.own)
 
     def under(self, cell: Cell, side: Side) -> list[Kernel]:
-        """Those that a side of the cell's arm has processes on, each once."""
+        """The kernels that a side of the cell's arm has processes on, each once."""
         found: dict[str | None, Kernel] = {}
         for process, other in cell.sides.items():
             if other.side_definition() == side.side_definition():
@@ -264,7 +264,8 @@ def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
 
 
 def of_cell(cell: Cell, workers: Workers, kernels: Kernels) -> tuple[UngrantedBuffer, ...]:
-    """Of all sides of its arm; nothing is known of one without a worker."""
+    """The ungranted buffers of all sides of a cell's arm; nothing is known of a side without a
+    worker."""
     buffers = [
         buffer
         for side in distinct_sides(cell)
@@ -277,7 +278,7 @@ def of_cell(cell: Cell, workers: Workers, kernels: Kernels) -> tuple[UngrantedBu
 def of_side(
     cell: Cell, side: Side, worker: Worker, kernels: Kernels
 ) -> tuple[UngrantedBuffer, ...]:
-    """By every machine that this side has a process on."""
+    """The buffers that a machine with a process of this side does not grant."""
     text = resolved_profile(side, worker)["text"]
     return tuple(one for kernel in kernels.under(cell, side) for one in ungranted(text, kernel))
 

@@ -147,7 +147,8 @@ class Plan:
 
     @property
     def estimated_s(self) -> float:
-        """All blocks, or as many as the suite's time holds; a sequential design may take less."""
+        """The seconds that all blocks take, or as many as the suite's time holds; a sequential
+        design may take less."""
         all_s = self.blocks * self.block_s
         return all_s if self.within_s is None else min(all_s, self.within_s)
 
@@ -161,7 +162,7 @@ class Plan:
 
     @cached_property
     def ladders(self) -> Sequence[Ladder]:
-        """Each arm with itself at other levels, of the cells that will run."""
+        """The comparisons of an arm with itself at other levels, of the cells that will run."""
         running = [cell for cell in self.cells if cell.number not in self.unsupported]
         return ladders(
             Rung(cell.number, cell.workload.name, cell.arm.name, cell.factors, cell.definition())

@@ -62,8 +62,8 @@ def _messages(comparison: ComparedCells) -> int:
 
 
 def _needed(key: str, limit: float) -> int:
-    """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval
-    of 0 of n ends at the limit."""
+    """The messages that a limit needs: of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least
+    n whose Clopper-Pearson interval of 0 of n ends at the limit."""
     metric = GLOSSARY[metric_of(key)]
     if metric.kind == "quantile":
         return messages_needed(metric.q)

@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 
 def needs_of(side: Side) -> FileNeeds:
-    """Of its file; nothing where the worker brings the profile, or the file cannot be read."""
+    """The needs of a side's file; nothing where the worker brings the profile, or the file cannot
+    be read."""
     return needs_of_profile(side.middleware, side.profile)
 
 
@@ -86,7 +87,8 @@ def _with_prefix(address: Address) -> str:
 
 
 def daemon_address(side: Side, name: str) -> str | None:
-    """Where the file looks for this daemon; None where that is the loopback's, or left open."""
+    """The address at which the file looks for this daemon; None where that is the loopback, or left
+    open."""
     needs = needs_of(side)
     for daemon, server in zip(needs.daemons, needs.servers, strict=False):
         if daemon == name and reachable([server.address]):
@@ -95,7 +97,7 @@ def daemon_address(side: Side, name: str) -> str | None:
 
 
 def file_flags(side: Side) -> list[str]:
-    """In what a trial still differs from the robot that the file was taken from."""
+    """The differences that remain between a trial and the robot that the file was taken from."""
     needs = needs_of(side)
     differences = []
     if names := [name for name in needs.interfaces if name not in OWN_DEVICES]:
@@ -258,8 +260,9 @@ def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
-    """In a network of our own that which a user's file is for, else 0; on a shared host, and among
-    machines, what keeps a trial out of a robot's domain and apart from other trials."""
+    """The DDS domain of a trial: in a network of our own that of a user's file, else 0; on a shared
+    host, and among machines, what keeps a trial out of a robot's domain and apart from other
+    trials."""
     if cell.real is not None and cell.real.gang is not None:
         return cell.real.gang.domain_id
     return hosts.first.domain_id or file_domain(cell) or 0
@@ -357,7 +360,7 @@ def side_daemons(
 
 
 def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str]:
-    """Where a daemon runs, in the order of the hosts' addresses."""
+    """The hosts that a daemon runs on, in the order of their addresses."""
     if name not in (worker.description or {}).get("daemons_each_host", ()):
         return [cell.daemons_host]
     mine = side.side_definition()

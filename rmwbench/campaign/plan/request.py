@@ -302,8 +302,8 @@ class Planner:
         return _Version(name, suite, groups, cost_s_of, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
-        """The same of the short version, without the arms and workloads that it has not; None where
-        the suite has none, or none with anything that was asked for by name."""
+        """The same request for the short version, without the arms and workloads that this has not;
+        None where the suite has none, or none with anything that was asked for by name."""
         if request.shortened or SHORT_KEY not in plain(
             self._text, where=shown(self._path), choice=self.choice
         ):
@@ -342,8 +342,8 @@ class Planner:
 
 
 def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
-    """Of a version what fits, in the order of cut.py; last what asks for more than the machine
-    has."""
+    """The comparisons of a version that fit, in the order of cut.py; last those that ask for more
+    than the machine has."""
     beyond = {
         key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)
     }

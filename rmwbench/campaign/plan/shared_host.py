@@ -114,7 +114,8 @@ def queue_bytes(endpoint: Endpoint) -> int:
 
 
 def _memory(side: Side, worker: Worker) -> dict[str, Any] | None:
-    """Of a user's own profile nobody knows; it is then taken as installed."""
+    """What a process of this side takes of /dev/shm, by its worker. For a user's own profile nobody
+    knows it, and that of the installed one is taken."""
     if side.modes.get("transport") in WITHOUT_SHARED_MEMORY:
         return None
     name = side.profile.name if side.profile.text is None else "untouched"

@@ -36,7 +36,7 @@ class Places:
         return self._line("arms", number, *keys)
 
     def side(self, cell: Cell, process: str, *keys: str) -> str:
-        """The same for what a process runs, which may be an override of the arm's."""
+        """The line of a key of what a process runs, which may be an override of the arm's."""
         key = cell.arm.key_of(process)
         return self.arm(cell, *(() if key is None else ("processes", key)), *keys)
 

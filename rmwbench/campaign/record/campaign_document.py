@@ -127,7 +127,7 @@ def _is_run(cell: Cell) -> bool:
 
 
 def oldest(dates: Iterable[str | None]) -> str | None:
-    """None where one of them is not known, which might be older."""
+    """The earliest date; None where one is not known, which might be earlier."""
     all_dates = list(dates)
     return None if None in all_dates else min(filter(None, all_dates))
 

@@ -104,7 +104,7 @@ def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Both snapshots, in their order, or neither."""
+    """The snapshots of the window's two ends in their order, or none."""
     by_name = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
     return [by_name[at] for at in _ENDS] if by_name.keys() >= set(_ENDS) else []
 
@@ -200,8 +200,8 @@ def ended(document: Mapping[str, Any]) -> bool:
 
 
 def attributed(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
-    """Those of `machine.attributed_probes` that hold: without `foreign`, which would have what an
-    ended process of the trial used, where one did."""
+    """The rows of `machine.attributed_probes` that hold: without `foreign`, which would have what
+    an ended process of the trial used, where one did."""
     return [row for row in probes if row["probe"] != "foreign" or not ended(document)]
 
 

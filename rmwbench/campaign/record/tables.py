@@ -218,7 +218,7 @@ def _first_host(
 
 
 def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of a host, under its name."""
+    """The counters of a host's interfaces, under its name."""
     base = {"process": host, "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():

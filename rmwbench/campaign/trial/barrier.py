@@ -225,7 +225,8 @@ def _heard(
 
 
 def _slowest_bps(cell: Cell) -> float:
-    """Of the links between hosts, or of one host, which no middleware takes much longer for."""
+    """The rate in bit/s of the slowest link between hosts, or of one host, which no middleware
+    takes much longer for."""
     rates = [timeouts.HOST_RATE_BPS]
     if cell.links is not None:
         media = cell.links.network.media

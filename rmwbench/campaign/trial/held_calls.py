@@ -43,8 +43,9 @@ class HeldCall:
 
 @dataclass(frozen=True, kw_only=True)
 class _OpenSchedule:
-    """As its records tell: `due_ns` is when its next message was due and `returned_ns` when its last
-    call returned, or it began, on the reference clock; the others as of `HeldCall`."""
+    """A schedule that has not ended, as its records tell it: `due_ns` is when its next message was
+    due and `returned_ns` when its last call returned, or it began, on the reference clock; the
+    others as of `HeldCall`."""
 
     endpoint: Endpoint
     due_ns: int
@@ -63,7 +64,7 @@ class _OpenSchedule:
 
 
 def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
-    """From when until when an endpoint was to send, on its worker's clock."""
+    """The window in which an endpoint was to send, on its worker's clock."""
     window = outcome.times.window
     assert window is not None
     own = outcome.endpoints.starts.get(

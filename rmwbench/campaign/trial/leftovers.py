@@ -97,7 +97,7 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
 
 
 def places(host: Host | RemoteHost) -> Sequence[str]:
-    """Where what is there is of this trial alone."""
+    """The folders of a host whose content is of this trial alone."""
     return (host.directory,) if isinstance(host, SharedHost) else PLACES
 
 

@@ -47,8 +47,8 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
 
 
 def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]]:
-    """Of each machine, by its own sampler: the other machines' canaries, and the share of processor
-    time of this trial and of others."""
+    """The probes of each machine by its own sampler: the other machines' canaries, and the share of
+    processor time of this trial and of others."""
     for host, document in outcome.sampling.sampled_at.items():
         if outcome.times.window is None:
             return

@@ -78,7 +78,7 @@ class TrialWindow:
         return self.steady_ns, self.end_ns
 
     def on(self, clock: Clock) -> "TrialWindow":
-        """The same moments as that clock tells them."""
+        """The moments of this window as that clock tells them."""
         return TrialWindow(
             *(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns))
         )
@@ -112,11 +112,11 @@ class TimeFacts:
 
 @dataclass
 class EndpointFacts:
-    """By endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one that
-    joined late its own schedule's times, on its worker's clock; `started` owe a `finished`;
+    """Facts by endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one
+    that joined late its own schedule's times, on its worker's clock; `started` owe a `finished`;
     `unfinished` had not told it, since a publish call holds them, with the last number that they
-    had sent; `not_joined` are of nodes that could not come up without their daemon, after a
-    kill, or before they were killed."""
+    had sent; `not_joined` are of nodes that could not come up without their daemon, after a kill,
+    or before they were killed."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
@@ -146,13 +146,13 @@ class SamplingFacts:
 
 @dataclass
 class NetworkFacts:
-    """Of a network between hosts: `findings` are what it was not, `frames` its log
+    """Facts of a network between hosts: `findings` are what it was not, `frames` its log
     (rmwbench.lab.network.switch), of which `unlogged` frames are missing, `broken` why there was
     none, `counters` what queues of hosts' own devices dropped, and counts of frames where the log
-    lacks some. `traffic`: what interfaces had carried before the first session opened and
-    once the graph was complete, by host. `background`: what its load sent over the loopback,
-    by host. `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what
-    others send, too."""
+    lacks some. `traffic`: what interfaces had carried before the first session opened and once the
+    graph was complete, by host. `background`: what its load sent over the loopback, by host.
+    `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what others send,
+    too."""
 
     broken: Reason | None = None
     findings: list[NetworkFinding] = field(default_factory=list)

@@ -185,7 +185,7 @@ def _take_failure(outcome: TrialOutcome, failed: Exception) -> None:
 
 
 def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
-    """Those that were made beforehand, or new ones. Raises HostBroken."""
+    """The hosts that were made beforehand, or new ones. Raises HostBroken."""
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
         host.close()  # one of several hosts is made in another way
         host = None
@@ -367,8 +367,8 @@ def _take_logs(outcome: TrialOutcome, crew: Crew) -> None:
 
 
 def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
-    """After the workers are gone, so that nothing moves any more. What a killed worker had recorded
-    is still there."""
+    """Takes the records after the workers are gone, when nothing changes any more. What a killed
+    worker had recorded is still there."""
     with step(outcome, "records"):
         for process, fd in files.items():
             try:

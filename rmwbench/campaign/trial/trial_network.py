@@ -77,7 +77,7 @@ def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
 
 
 def network_voids(outcome: TrialOutcome) -> Iterator[Reason]:
-    """Of the findings that no result can bear."""
+    """The reasons for which the network voids a trial: findings that no result can bear."""
     for finding in outcome.network.findings:
         if finding.void:
             yield _network_reason(finding.text, finding.machine)

@@ -20,7 +20,7 @@ notices."""
 
 
 def start_sources(outcome: TrialOutcome, sources: FrameSources, sampler: Samplers) -> None:
-    """Once the sampler runs. Raises SourceBroken."""
+    """Starts the frame sources, once the sampler runs. Raises SourceBroken."""
     if not sources:
         return
     with step(outcome, "sources"):

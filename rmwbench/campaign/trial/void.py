@@ -74,11 +74,11 @@ def _overflow(outcome: TrialOutcome) -> Iterator[Reason]:
 
 
 def strange_clocks(outcome: TrialOutcome) -> Iterator[str]:
-    """Of each process whose clock is not its host's, for stamps of two clocks are subtracted only
-    where both are known. The last command of a trial tells: the time that a worker notes while it
-    answers `collect` lies between asking and having the answer, once it is told on our clock. One
-    that is off by more than the answer takes (a millisecond or two) and by more than its clock is
-    known to is of another clock."""
+    """A reason for each process whose clock is not its host's, since stamps of two clocks are
+    subtracted only where both are known. The last command of a trial tells: the time that a worker
+    notes while it answers `collect` lies between asking and having the answer, once it is told on
+    our clock. One that is off by more than the answer takes (a millisecond or two) and by more than
+    its clock is known to is of another clock."""
     if outcome.sampling.collecting_ns is None:
         return
     asked_ns, answered_ns = outcome.sampling.collecting_ns
@@ -108,9 +108,9 @@ def _path(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> Iterator[Rea
 
 
 def _asked_path(outcome: TrialOutcome) -> Any:
-    """By the arm's option, else by its mode: a transport that a middleware left for another would
-    be measured under a wrong name. Within a process (`intra_process`) there may be readers outside;
-    of several sides each has modes of its own."""
+    """The path that is asked for, by the arm's option, else by its mode: a transport that a
+    middleware left for another would be measured under a wrong name. Within a process
+    (`intra_process`) there may be readers outside; of several sides each has modes of its own."""
     arm = outcome.order.cell.arm
     transport = None if arm.processes else arm.modes.get("transport")
     return arm.options.get(PATH_OPTION, transport if transport in ASKED else None)

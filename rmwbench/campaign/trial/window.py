@@ -43,7 +43,7 @@ class _Edge:
 
 
 def _lead_ns(cell: Cell) -> int:
-    """From the telling of the start to the start."""
+    """The time in ns from the command `start` to the start."""
     least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
     least_ns += timeouts.START_LEAD_NETWORK_NS if cell.links is not None else 0
     return max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
@@ -57,8 +57,8 @@ def run_window(
     spawner: Spawner,
     files: Mapping[str, int],
 ) -> Changes:
-    """From `start` until every schedule has ended, or is held by a publish call. `files` are the
-    workers' records. Raises WorkerFailed."""
+    """Runs a trial from `start` until every schedule has ended, or is held by a publish call.
+    `files` are the workers' records. Raises WorkerFailed."""
     cell, network = outcome.order.cell, beside.network
     timeline = cell.timeline
     with step(outcome, "collect_garbage"):
@@ -210,9 +210,10 @@ def _quiet_s(outcome: TrialOutcome, files: Mapping[str, int]) -> float:
 
 
 def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
-    """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over
-    several clocks. A message of another trial tells no intended time, and the age of a late reader's
-    history is no latency (`was_moving` of rmwbench/analysis/metrics/latency.py)."""
+    """The longest latency in ns of what has arrived by now, as its readers recorded it; 0 where
+    that cannot be told, as over several clocks. A message of another trial tells no intended time,
+    and the age of a late reader's history is no latency (`was_moving` of
+    rmwbench/analysis/metrics/latency.py)."""
     if not _has_one_clock(outcome):
         return 0
     longest_ns, since_ns = 0, _there_since_ns(outcome)
@@ -247,7 +248,7 @@ def _there_since_ns(outcome: TrialOutcome) -> dict[int, int]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """No garbage collection of ours: the processor belongs to the trial."""
+    """Suspends our garbage collection: the processor belongs to the trial."""
     gc.disable()
     try:
         yield

@@ -95,7 +95,7 @@ def _by_hand(
 
 
 def _show(heading: str, lines: Sequence[str]) -> None:
-    """On stderr, so that stdout is the document alone."""
+    """Prints on stderr, so that stdout is the document alone."""
     typer.echo(heading, err=True)
     for line in lines:
         typer.echo(f"  {line}", err=True)

@@ -134,8 +134,8 @@ def _collected(
     max_wait: str,
     api: str,
 ) -> "list[Project]":
-    """In the order of `names`; from git where a directory is named, else asked of the API. Each
-    answer is saved as soon as it is whole."""
+    """The projects in the order of `names`; from git where a directory is named, else asked of the
+    API. Each answer is saved as soon as it is whole."""
     import os
 
     from rmwbench.cli.options import parse_duration_s

@@ -104,7 +104,7 @@ def twin(options: TwinOptions) -> None:
 
 
 def _read(path: Path) -> "BagTraffic":
-    """With a line of progress on a terminal."""
+    """Reads a bag's traffic, with a line of progress on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
     from rmwbench.robot.twin.traffic import read_traffic

@@ -163,7 +163,7 @@ def _settings_text(settings: dict[str, Any]) -> str:
 
 
 def _lacking(listing: dict[str, Any]) -> "Iterator[Block]":
-    """Each reason once, with the command that changes it."""
+    """The reasons why candidates are not ready, each once, with the command that changes it."""
     from rmwbench.report.view import Text, Verbatim
 
     lacking: dict[tuple[str, str | None, str | None], list[str]] = {}

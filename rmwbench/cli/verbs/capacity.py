@@ -145,7 +145,8 @@ def code_of(states: Sequence[str]) -> int:
 
 
 def _limit(text: str | None, file: Path | None) -> str:
-    """In words, as the campaign keeps it. Raises UserError unless exactly one of them says it."""
+    """The limit in words, as the campaign keeps it. Raises UserError unless exactly one of them
+    says it."""
     from rmwbench.analysis.capacity.limit import EXAMPLE, of_limits
     from rmwbench.errors import UserError
     from rmwbench.suite.file.limits_file import read_limits

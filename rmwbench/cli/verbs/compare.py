@@ -86,7 +86,8 @@ def compare(options: CompareOptions) -> None:
 
 
 def _check_plain(margin: str | None, metric: list[str] | None) -> None:
-    """Two evaluations are compared by the verdicts that they have."""
+    """Raises UserError for options that two evaluations do not take: they are compared by their own
+    verdicts."""
     from rmwbench.errors import UserError
 
     for option, value in (("--margin", margin), ("--metric", metric)):

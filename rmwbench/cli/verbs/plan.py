@@ -112,7 +112,8 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
 def _for_each_machine(
     planner: "Planner", request: "Request", lacking: "Mapping[int, str]", gangs: int
 ) -> "Request":
-    """With the budget of one machine, where so many work at once for that of all."""
+    """The request with the budget of one machine, where `gangs` work at once for the budget of
+    all."""
     from rmwbench.cluster import batch_schedule
 
     if request.budget_s is None:

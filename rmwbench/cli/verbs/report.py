@@ -98,7 +98,7 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
 
 
 def _name(kind: ReportFormat, selection: "Selection | None") -> str:
-    """Of a selection another than that of the whole report, which stays."""
+    """The report's file name. A selection's differs from that of the whole report, which stays."""
     stem = "report"
     if selection is not None:
         stem += "-" + re.sub(r"[^A-Za-z0-9_.]+", "-", selection.words)

@@ -37,7 +37,7 @@ THINGS = 24
 
 @lru_cache(maxsize=2)
 def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
-    """All of them, RGB without padding."""
+    """All frames of a kind, RGB without padding."""
     random = np.random.default_rng([SEED, format_.width, format_.height])
     scene = _scene(format_.width + TURN_PIXELS * (FRAMES - 1), format_.height, random)
     views = (scene[:, TURN_PIXELS * number :][:, : format_.width] for number in range(FRAMES))
@@ -73,13 +73,13 @@ def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
 def _random_span(
     random: np.random.Generator, first: float, last: float, least: float, most: float
 ) -> tuple[float, float]:
-    """From and to, in parts of the whole."""
+    """A random begin and end, as fractions of the whole."""
     begin = random.uniform(first, last)
     return begin, begin + random.uniform(least, most)
 
 
 def _with_noise(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """With a sensor's noise; what is too bright stays too bright."""
+    """The light with a sensor's noise; what is too bright stays too bright."""
     deviation = np.sqrt(READ_NOISE**2 + PHOTON_NOISE * light.clip(0, 255))
     return light + deviation * random.standard_normal(light.shape, np.float32)
 

@@ -163,8 +163,8 @@ class FrameSources:
             )
 
     def wait(self, timeout_s: float = TIMEOUT_S) -> None:
-        """Until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker ends
-        meanwhile."""
+        """Waits until every ring has frames. Raises SourceBroken, and WorkerFailed where a worker
+        ends meanwhile."""
         deadline = time.monotonic() + timeout_s
         while short := [ring for ring in self._rings if ring.finished < ENOUGH]:
             ring = short[0]
@@ -300,8 +300,9 @@ def account(
     end_ns: int,
     ended: int | None = None,
 ) -> Account:
-    """From the frames' numbers and when each was whole; `ended` as the ring has it. The frames of
-    the window's last two periods are left out: they may still be on their way."""
+    """The account from the frames' numbers and the times when each was whole; `ended` as the ring
+    has it. The frames of the window's last two periods are left out: they may still be on their
+    way."""
     status = None if ended is None else ended - 1
     judged_ns = end_ns - 2 * period_ns
     here = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)

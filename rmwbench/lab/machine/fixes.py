@@ -115,7 +115,7 @@ class KernelFiles:
         return "" if now == value else f"it is {now} afterwards"
 
     def now(self, step: FixStep) -> str | None:
-        """None where it is not there any more."""
+        """The present value; None where the place is not there any more."""
         if step.kind == "file":
             return _chosen(self._path(step))
         if step.process is None or _started(step.process[0]) != step.process[1]:

@@ -67,7 +67,8 @@ def walk(proc: Path = Path("/proc")) -> Walk:
 
 
 def is_of_middleware(words: list[str], maps: str) -> bool:
-    """By the words of its command line, and the libraries that it maps."""
+    """Whether a process is a middleware's, by the words of its command line and the libraries that
+    it maps."""
     return _program(words, maps) is not None
 
 

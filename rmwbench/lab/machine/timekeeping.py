@@ -29,7 +29,7 @@ def timekeeping() -> dict[str, Any]:
 
 
 def keeper(state: Mapping[str, Any]) -> str:
-    """In words: who keeps the clock, and how far off it says to be."""
+    """Who keeps the clock, and how far off it says to be, in words."""
     if account := state["ptp"]:
         return (
             f"PTP, {account['offset_ns']:.0f} ns from its master "

@@ -165,8 +165,8 @@ def expected_minutes(alone: Sequence[float]) -> float:
 
 
 def artifact_of(line: str) -> Artifact | None:
-    """None where a line of `cargo --message-format json` is about something else, such as a crate's
-    build script, which comes before the crate."""
+    """The artifact that a line names; None where a line of `cargo --message-format json` is about
+    something else, such as a crate's build script, which comes before the crate."""
     try:
         message = json.loads(line)
     except ValueError:
@@ -185,9 +185,9 @@ def _remaining_text(seconds: float) -> str:
 
 
 def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:
-    """Behind each of them, and behind those of `newer`, the same with libraries that are newer than
-    the system's, where those are built here: a worker that no longer fits this checkout would be as
-    bad as none."""
+    """The recipes, and behind each, and behind those of `newer`, the same with libraries that are
+    newer than the system's, where those are built here: a worker that no longer fits this checkout
+    would be as bad as none."""
     with_newer: list[Recipe] = []
     for recipe in dict.fromkeys([*chosen, *newer]):
         with_newer += [recipe] if recipe in chosen else []

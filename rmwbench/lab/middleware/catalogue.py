@@ -124,8 +124,8 @@ def _newest(table: dict[str, Any]) -> Newest:
 
 
 def _installed(package: str) -> bool:
-    """By the package manager, or as a program of that name from elsewhere; assumed where there is
-    no Debian to ask."""
+    """Whether a package is installed, by the package manager or as a program of that name from
+    elsewhere; assumed where there is no Debian to ask."""
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
     query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
@@ -152,12 +152,13 @@ NATIVE = "native"
 
 
 def brought_directory() -> Path | None:
-    """Where they are; None where none was brought."""
+    """The directory of the workers that came with a wheel; None where none came."""
     return BROUGHT if BROUGHT.is_dir() else None
 
 
 def ros2_packages() -> Path | None:
-    """Where the packages of ROS 2 are; None where none were brought, or no harness for them."""
+    """The directory of the packages for ROS 2; None where none came with a wheel, or no harness for
+    them."""
     return BROUGHT_PACKAGES if BROUGHT_PACKAGES.is_dir() and (BROUGHT / LIBRARY).is_file() else None
 
 

@@ -234,9 +234,9 @@ def _answer(path: Path) -> _Answer:
 
 
 def _describe_as_it_runs(path: Path) -> _Answer:
-    """Without the shell's search path for libraries: where a ROS 2 is sourced, a native worker
-    would load ROS's library of the same name (iceoryx's has) and measure that. Only who asks for
-    the variable gets it, or cannot start otherwise."""
+    """Describes a worker without the shell's search path for libraries: where a ROS 2 is sourced, a
+    native worker would load ROS's library of the same name (iceoryx's has) and measure that. Only
+    who asks for the variable gets it, or cannot start otherwise."""
     own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
     answer = _describe(path, own)
     inherits = any(
@@ -346,7 +346,7 @@ class NotReady:
 
 
 def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
-    """None where it can be run."""
+    """Why a middleware cannot be run; None where it can."""
     build = f"rmwbench middlewares build {name}"
     if name in workers:
         problem, fix = workers[name].problem, workers[name].fix

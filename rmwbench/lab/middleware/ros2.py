@@ -222,8 +222,8 @@ def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
-    """Without the virtual environment that rmwbench itself runs in: ROS 2's generators are Python
-    and need the one that ROS 2 was installed for."""
+    """The variables without the virtual environment that rmwbench itself runs in: ROS 2's
+    generators are Python and need the one that ROS 2 was installed for."""
     own = str(Path(sys.prefix) / "bin")
     path = os.pathsep.join(part for part in base.get("PATH", "").split(os.pathsep) if part != own)
     environment = base | {"PATH": path}

@@ -177,8 +177,8 @@ class Crew:
     def _spawn(
         self, role: Role, process: str, start: _Start, host: Host | RemoteHost
     ) -> WorkerProcess:
-        """Both output streams go to memory files: a pipe would have to be read during the window,
-        or would block a talkative middleware."""
+        """Spawns a process. Both output streams go to memory files: a pipe would have to be read
+        during the window, or would block a talkative middleware."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
         out, err = (
@@ -287,8 +287,8 @@ class Crew:
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
     ) -> "Program":
-        """The same for a program that is not ours and speaks no protocol. Raises UserError where it
-        cannot be opened."""
+        """Starts a program that is not ours and speaks no protocol, and does not wait. Raises
+        UserError where it cannot be opened."""
         on_host, token = self._host(host), f"program {name}"
         program = self._programs[id(on_host), token] = Program()
         on_host.spawn(
@@ -297,7 +297,8 @@ class Crew:
         return program
 
     def wait_hello(self, timeout_s: float) -> None:
-        """Until every worker and daemon, and the network, said hello; a tool may take its time."""
+        """Waits until every worker and daemon, and the network, said hello; a tool may take its
+        time."""
         workers = [worker for worker in self._everyone if worker.role != "tool"]
         self.wait(
             lambda: all(w.hello for w in workers),
@@ -382,7 +383,7 @@ class Crew:
         return self._post(self.workers[process], cmd, fields)
 
     def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
-        """The same to a daemon."""
+        """Posts a command to a daemon."""
         return self._post(self.daemons[name], cmd, fields)
 
     def _post(self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> "Posted":
@@ -403,7 +404,7 @@ class Crew:
         }
 
     def await_answers(self, posted: "Iterable[Posted]", timeout_s: float) -> None:
-        """Until all are answered, whatever the answers say."""
+        """Waits until all commands are answered, whatever the answers say."""
         posted = list(posted)
         subject = "answer to " + "/".join(sorted({command.cmd for command in posted}))
 
@@ -415,7 +416,7 @@ class Crew:
     def ask_all(
         self, cmd: str, fields: Mapping[str, Any], timeout_s: float
     ) -> dict[str, dict[str, Any]]:
-        """The same command for every worker that nobody killed."""
+        """Asks one command of every worker that nobody killed."""
         return self.ask({process: (cmd, fields) for process in self.living}, timeout_s)
 
     def wait(
@@ -425,9 +426,9 @@ class Crew:
         subject: str,
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
-        """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time
-        is up (kind `timeout`, naming the first of `owing()`). Time in which this process did not
-        run is nobody's fault: what came meanwhile counts, and the limit is that much later."""
+        """Waits until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the
+        time is up (kind `timeout`, naming the first of `owing()`). Time in which this process did
+        not run is nobody's fault: what came meanwhile counts, and the limit is that much later."""
         deadline = time.monotonic() + timeout_s
         while not done():
             rest = deadline - time.monotonic()

@@ -132,7 +132,7 @@ def read(fd: int, nonce: int) -> list[RecordSection]:
 
 
 def parse(data: mmap.mmap | bytes, nonce: int) -> list[RecordSection]:
-    """As `read`, from memory."""
+    """The sections of a records file that is in memory; errors as of `read`."""
     size = len(data)
     magic, version, count, found_nonce, found_size = _HEADER.unpack_from(data, 0)
     header = (magic, version, found_nonce, found_size)

@@ -80,7 +80,7 @@ def needs(text: str) -> FileNeeds:
 
 
 def _domain(domains: list[Element]) -> int | None:
-    """The one that it is for; None where it is for any."""
+    """The domain that the file is for; None where it is for any."""
     ids = [(attribute(domain, "id") or "any").strip() for domain in domains]
     numbers = [int(text) for text in ids if text.isdigit()]
     return numbers[0] if numbers and len(numbers) == len(ids) else None
@@ -91,7 +91,7 @@ def _interface_names(interface_names: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _host(peer: str) -> str:
-    """Of `192.168.1.1:7410`, `[fd00::1]:7410` and `udp/robot`, the host."""
+    """The host of `192.168.1.1:7410`, `[fd00::1]:7410` and `udp/robot`."""
     plain = peer.rpartition("/")[2]
     if bracketed := re.fullmatch(r"\[([^]]*)\](?::\d+)?", plain):
         return bracketed[1]
@@ -99,7 +99,8 @@ def _host(peer: str) -> str:
 
 
 def _participants(domain: Element) -> int | None:
-    """None: as many as come. A fixed index is one participant of a host."""
+    """The most participants on a host; None for as many as come. A fixed index is one
+    participant."""
     index = texts(domain, "discovery", "participantindex")
     most = texts(domain, "discovery", "maxautoparticipantindex")
     if index and index[-1].isdigit():
@@ -108,7 +109,7 @@ def _participants(domain: Element) -> int | None:
 
 
 def _minimum(domain: Element, name: str) -> int | None:
-    """Bytes below which it does not open."""
+    """The buffer in bytes below which a session does not open."""
     least_bytes = None
     for element in elements_at(domain, "internal", name):
         match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(element, "min") or "").strip())

@@ -15,7 +15,7 @@ LOCALHOST = "localhost"
 
 
 class Unreadable(Exception):
-    """It cannot be read as its format, and a middleware may not say so: Cyclone DDS takes what
+    """A file cannot be read as its format, and a middleware may not say so: Cyclone DDS takes what
     comes before the mistake."""
 
 
@@ -90,7 +90,7 @@ NOTHING = FileNeeds()
 
 
 def parsed(text: str) -> Address | None:
-    """None for a name, and for a word that stands for an address."""
+    """The IP address in a text; None for a name, and for a word that stands for an address."""
     try:
         return ipaddress.ip_address(text.strip("[]").partition("%")[0])
     except ValueError:
@@ -98,8 +98,8 @@ def parsed(text: str) -> Address | None:
 
 
 def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
-    """Of addresses in a file those that a host may have: no loopback, no group, no link-local one,
-    each once."""
+    """The addresses in a file that a host may have: no loopback, no group, no link-local one, each
+    once."""
     ips: list[Address] = [ip for text in texts if (ip := parsed(text)) is not None]
     return tuple(
         dict.fromkeys(
@@ -111,7 +111,7 @@ def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
 
 
 def names(texts: Iterable[str]) -> tuple[str, ...]:
-    """Of addresses in a file those that are names, which no host of ours resolves."""
+    """The names among the addresses in a file, which no host of ours resolves."""
     return tuple(
         dict.fromkeys(
             text
@@ -132,8 +132,8 @@ _WHOSE = {"cyclonedds": "Cyclone DDS", "profiles": "Fast DDS", "dds": "Fast DDS"
 
 
 def root_of(text: str, roots: tuple[str, ...]) -> Element | None:
-    """None for nothing, and for several documents in a row, which Cyclone DDS takes. Raises
-    Unreadable."""
+    """The root element; None for an empty text, and for several documents in a row, which Cyclone
+    DDS takes. Raises Unreadable."""
     if not text.strip():
         return None
     try:

@@ -9,7 +9,7 @@ from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds
 
 
 def iceoryx2_needs(text: str) -> FileNeeds:
-    """Of iceoryx2's TOML: where it keeps its files."""
+    """The needs of iceoryx2's TOML: where it keeps its files."""
     try:
         root = tomllib.loads(text).get("global", {}).get("root-path")
     except (tomllib.TOMLDecodeError, AttributeError):
@@ -35,6 +35,6 @@ def family(middleware: str) -> str | None:
 
 @cache
 def file_needs(middleware: str, form: str | None, text: str) -> FileNeeds:
-    """Nothing where nobody here reads its format. Raises Unreadable."""
+    """The needs of a file; nothing where nobody here reads its format. Raises Unreadable."""
     reader = READERS.get(family(middleware) or "")
     return reader[1](text) if reader is not None and reader[0] == form else NOTHING

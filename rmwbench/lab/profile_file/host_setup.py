@@ -68,7 +68,7 @@ class HostSetup:
 
 
 def folder_of(path: str) -> str:
-    """Of a file's path; a relative one begins where the trial's processes do."""
+    """The folder of a file; a relative path begins where the trial's processes do."""
     return os.path.dirname(os.path.normpath(os.path.join("/tmp", path)))
 
 

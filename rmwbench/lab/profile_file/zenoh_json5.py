@@ -53,7 +53,7 @@ def _in(config: Mapping[str, Any], *path: str) -> Any:
 
 
 def _endpoints(config: Mapping[str, Any], key: str, mode: str) -> list[str]:
-    """Those of its mode; they may be given for each mode."""
+    """The endpoints of its mode; they may be given for each mode."""
     ends = _in(config, key, "endpoints")
     if isinstance(ends, Mapping):
         ends = ends.get(mode)
@@ -61,7 +61,7 @@ def _endpoints(config: Mapping[str, Any], key: str, mode: str) -> list[str]:
 
 
 def _locators(endpoints: list[str]) -> Iterator[Locator]:
-    """Of `tcp/[::]:7447#iface=eth0` and its like."""
+    """The locators of `tcp/[::]:7447#iface=eth0` and its like."""
     for endpoint in endpoints:
         plain = re.split(r"[?#]", endpoint)[0].partition("/")[2]
         if match := re.fullmatch(r"\[?([^\]]*?)\]?:(\d+)", plain):

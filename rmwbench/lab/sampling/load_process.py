@@ -80,7 +80,7 @@ class LoadProcess:
         return answer
 
     def grown(self, name: str) -> int:
-        """By how much a counter of it grew in the window."""
+        """The growth of one of its counters in the window."""
         assert self.edges is not None
         return int(self.edges[1][name] - self.edges[0][name])
 

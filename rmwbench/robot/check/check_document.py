@@ -123,7 +123,7 @@ def _together(candidates: Sequence[CheckedCandidate], in_use: Sequence[str]) -> 
 
 
 def _exit_code(outcome: Outcome | None, since: Compared | None) -> Literal[0, 1, 2]:
-    """Without limits that of the comparison with the last check."""
+    """The exit code of the check; without limits that of the comparison with the last check."""
     if outcome is not None:
         return EXIT_CODES.get(outcome, 2)
     return 2 if since is None else since.exit_code
@@ -141,7 +141,7 @@ def _since(bundle: Bundle, earlier: Bundle | None) -> tuple[Compared | None, str
 
 
 def _metrics(bundle: Bundle) -> list[str]:
-    """Those that have limits; none without limits, and then those that `compare` has."""
+    """The metrics that have limits; empty without limits, which means those of `compare`."""
     outcomes = bundle.campaign.plan.outcomes
     if outcomes is None:
         return []
@@ -152,8 +152,8 @@ def _metrics(bundle: Bundle) -> list[str]:
 
 
 def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
-    """Until every open limit is decided; None where more blocks would not settle all that is
-    open."""
+    """The blocks and minutes until every open limit is decided; None where more blocks would not
+    settle all that is open."""
     arms = [place.arm for place in places if place.outcome is Outcome.OPEN]
     if not all(arm.why in SETTLED_BY_BLOCKS for arm in arms):
         return None
@@ -169,15 +169,16 @@ def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:
 
 
 def _blocks_of_each_limit(arm: ArmInCondition, least: int) -> list[int | None]:
-    """Of each open limit, as `blocks_needed`."""
+    """The result of `blocks_needed` for each open limit."""
     if arm.why is Why.TOO_FEW_BLOCKS:
         return [least]
     return [blocks_needed(limit, least) for limit in arm.open_limits or ()] or [None]
 
 
 def blocks_needed(limit: LimitedValue, least: int) -> int | None:
-    """So many blocks make the interval of a value end at its limit, its width going with 1/√n. More
-    than there are. None where nobody can say, or too many would be needed."""
+    """The number of blocks at which the interval of a value ends at its limit, if its width goes
+    with 1/√n; it is larger than the present number. None where nobody can say, or too many would be
+    needed."""
     value, low, high = limit.value.value, limit.value.low, limit.value.high
     trials = limit.value.trials
     if value is None or low is None or high is None or not trials:

@@ -53,7 +53,7 @@ def before(bundle: Bundle) -> Bundle | None:
 
 
 def _bundles(checks: Path) -> list[Bundle]:
-    """In the order of time, without what is no campaign or a broken one."""
+    """The checks in the order of time, without what is no campaign or a broken one."""
     bundles = []
     for path in sorted(checks.glob("*/campaign.json")):
         try:

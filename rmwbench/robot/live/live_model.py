@@ -71,7 +71,8 @@ class LiveProcess:
 
     @property
     def domains(self) -> tuple[int, ...]:
-        """Those at whose discovery port it listens; else the one that its environment names."""
+        """The domains at whose discovery port the process listens; else the one that its
+        environment names."""
         heard = {
             (socket.port - BASE_PORT) // DOMAIN_PORTS
             for socket in self.udp

@@ -73,7 +73,8 @@ class _OpenFiles:
 
 
 def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
-    """None for one that is not a middleware's, or is a worker of ours. Raises OSError."""
+    """The process of an entry of /proc; None for one that is not a middleware's, or is a worker of
+    ours. Raises OSError."""
     words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
     if not words[0] or os.path.basename(words[0]).startswith(OURS):
         return None

@@ -152,8 +152,8 @@ def router(system: LiveSystem) -> Findings:
 
 
 def endpoints(process: LiveProcess) -> list[str]:
-    """Where a session of rmw_zenoh is told to connect, from its variables and the file that they
-    name."""
+    """The endpoints that a session of rmw_zenoh is told to connect to, from its variables and the
+    file that they name."""
     override = process.environment.get("ZENOH_CONFIG_OVERRIDE", "")
     match = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
     text = match[1] if match else _connect(process)
@@ -176,7 +176,7 @@ def _connect(process: LiveProcess) -> str:
 
 
 def _block(text: str) -> str:
-    """Up to the brace that closes what was opened before."""
+    """The text up to the brace that closes the block that it begins in."""
     depth = 1
     for position, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")

@@ -61,8 +61,8 @@ def _address(text: str) -> tuple[str, int]:
 
 
 def with_buffers(process: Path, sockets: tuple[Socket, ...]) -> tuple[Socket, ...]:
-    """The same UDP sockets with their receive buffers, where the kernel gives them: in another
-    namespace than ours only to root."""
+    """The UDP sockets with their receive buffers, where the kernel gives them: in another namespace
+    than ours only to root."""
     buffers: dict[int, int] = {}
     asking = threading.Thread(target=_ask_within, args=(process, buffers))
     asking.start()  # a thread of its own has a namespace of its own

@@ -37,8 +37,8 @@ FEWEST = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps:
-    """Between messages, in ns. `long_share`: of all gaps, those of at least 1.5 periods, or None
-    where there is no period."""
+    """Gaps between messages, in ns. `long_share`: of all gaps, those of at least 1.5 periods, or
+    None where there is no period."""
 
     p50_ns: float
     p95_ns: float

@@ -34,12 +34,12 @@ class Histogram:
 
     @property
     def means(self) -> np.ndarray:
-        """Of each bin, ascending."""
+        """The mean of each bin, ascending."""
         return self._arrays()[0]
 
     @property
     def counts(self) -> np.ndarray:
-        """Of each bin of `means`."""
+        """The count of each bin of `means`."""
         return self._arrays()[1]
 
     @property
@@ -61,7 +61,7 @@ class Histogram:
         return inside
 
     def share(self, low: float, high: float = np.inf) -> float:
-        """Of all numbers, those in [low, high)."""
+        """The share of all numbers that lie in [low, high)."""
         return float(self.counts[self.within(low, high)].sum() / self.counts.sum())
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:

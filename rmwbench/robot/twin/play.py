@@ -45,8 +45,8 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
 
 
 def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
-    """Of each topic what its first reader took. A topic whose source has senders' stamps gets
-    them here as well."""
+    """The messages of each topic that its first reader took. A topic whose source has senders'
+    stamps gets them here as well."""
     readers: dict[str, int] = {}
     for row in bundle.rows("endpoints", trial):
         if row["kind"] == "subscription":

@@ -41,8 +41,8 @@ def load_yaml(text: str) -> Any:
 
 
 def offers(profiles: Any) -> tuple[QosOffer, ...]:
-    """Those of `offered_qos_profiles`, one per publisher. Raises ValueError where it is neither
-    empty nor a list of profiles."""
+    """The offers of `offered_qos_profiles`, one per publisher. Raises ValueError where it is
+    neither empty nor a list of profiles."""
     if isinstance(profiles, str):
         profiles = load_yaml(profiles)
     if profiles is None or profiles == "":

@@ -96,7 +96,7 @@ def window_s(twin: Twin) -> float:
 
 
 def judged_topics(twin: Twin, steady_s: float) -> list[TwinTopic]:
-    """Those that somebody reads and that send enough in a trial."""
+    """The topics that somebody reads and that send enough in a trial."""
     return [
         topic
         for topic in twin.topics
@@ -224,7 +224,7 @@ def _publisher(topic: TwinTopic, steady_s: float, count: int) -> Iterator[str]:
 
 
 def _arrival(topic: TwinTopic, steady_s: float) -> Any:
-    """Of one of its publishers: all of them together have the recorded rate."""
+    """The arrival of one of the topic's publishers: all of them together have the recorded rate."""
     arrivals = topic.traffic.arrivals
     own_hz = arrivals.rate_hz / topic.traffic.publishers
     rate_hz = _rounded(own_hz)
@@ -245,7 +245,7 @@ def _arrival(topic: TwinTopic, steady_s: float) -> Any:
 
 
 def _jitter_ms(jitter_ns: float, period_ns: float) -> float | None:
-    """None where it is too little to matter."""
+    """The jitter in ms; None where it is too little to matter."""
     if jitter_ns < NOTABLE_JITTER * period_ns:
         return None
     return float(f"{min(jitter_ns, MOST_JITTER * period_ns) / 1e6:.3g}")
@@ -321,8 +321,8 @@ def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
 
 
 def _least_loss(messages: int) -> float | None:
-    """Of LOSSES, that BLOCKS trials of so many messages show to be met if none is missing; None
-    where they show none of them."""
+    """The smallest of LOSSES that BLOCKS trials of so many messages show to be met if none is
+    missing; None where they show none."""
     (_, _, high), _ = clustered_fraction(np.zeros(BLOCKS), np.full(BLOCKS, messages))
     return next((share for share in LOSSES if high <= share), None)
 
@@ -344,7 +344,7 @@ def _rate(bytes_per_s: float) -> str:
 
 
 def _rounded(rate_hz: float) -> float:
-    """To five digits, and no less than a suite may have."""
+    """The rate in Hz with five digits, and no less than a suite may have."""
     return float(f"{max(rate_hz, 0.001):.5g}")
 
 

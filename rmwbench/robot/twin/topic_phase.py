@@ -27,17 +27,18 @@ Group = tuple[TopicPhase, ...]
 
 
 def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
-    """Of periodic topics: each is in one group, mostly by itself. Phases begin with 0."""
-    groups: list[list[TopicPhase]] = []
+    """The groups of periodic topics: each topic is in one group, mostly by itself. Phases begin
+    with 0."""
+    phase_groups: list[list[TopicPhase]] = []
     for topic in topics:
-        for group in groups:
+        for group in phase_groups:
             after_ns = distance_ns(group[0].topic, topic)
             if after_ns is not None:
                 group.append(TopicPhase(topic, after_ns))
                 break
         else:
-            groups.append([TopicPhase(topic, 0)])
-    return [_from_zero(group) for group in groups]
+            phase_groups.append([TopicPhase(topic, 0)])
+    return [_from_zero(group) for group in phase_groups]
 
 
 def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
@@ -61,7 +62,7 @@ def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
 
 
 def _distances(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """From the nearest of `ones` to each of `others`, where both were there."""
+    """The distances in ns from the nearest of `ones` to each of `others`, where both were there."""
     others = others[(others >= ones[0]) & (others <= ones[-1])]
     right = np.clip(np.searchsorted(ones, others), 1, len(ones) - 1)
     left = right - 1

@@ -40,7 +40,7 @@ CLOCK_TOPIC = "rosgraph_msgs/msg/Clock"
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """Of serialised messages, in bytes."""
+    """The sizes of serialised messages, in bytes."""
 
     mean: float
     least: float
@@ -104,7 +104,7 @@ class BagTraffic:
 
 
 def read_traffic(path: Path, progress: Progress) -> BagTraffic:
-    """Of a bag. Raises UserError where it is none, is damaged, or holds nothing."""
+    """The traffic of a bag. Raises UserError where it is none, is damaged, or holds nothing."""
     bag = find_bag(path)
     try:
         if not bag.files and bag.metadata is not None:
@@ -201,8 +201,8 @@ class _TopicClock:
         self._sample_count = 0
 
     def take(self, times: np.ndarray) -> None:
-        """In whatever order they are: a lot is sorted, and what is behind the last one of the lot
-        before is an interval of its own size."""
+        """Adds times in whatever order they are: a lot is sorted, and what is behind the last one
+        of the lot before is an interval of its own size."""
         times = np.sort(times)
         before = times[:0] if self.last < self.first else [self.last]
         self.intervals.add(np.abs(np.diff(times, prepend=before)))

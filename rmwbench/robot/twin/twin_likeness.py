@@ -86,7 +86,7 @@ class TwinLikeness:
 
 
 def likeness(source: BagTraffic, twin: BagTraffic) -> TwinLikeness:
-    """Of every topic of the source."""
+    """How like the twin's traffic is to the source's, topic by topic of the source."""
     return TwinLikeness(tuple(_topic(topic, twin.topic(topic.name)) for topic in source.topics))
 
 

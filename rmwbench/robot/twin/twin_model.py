@@ -75,7 +75,7 @@ class Twin:
 
     @property
     def read_traffic(self) -> BagTraffic:
-        """Of the bag, what somebody reads here."""
+        """The traffic of the bag that somebody reads here."""
         names = {topic.traffic.name for topic in self.topics if topic.name in self.read}
         topics_read = tuple(topic for topic in self.traffic.topics if topic.name in names)
         return replace(self.traffic, topics=topics_read)
@@ -114,7 +114,8 @@ def _check_times(sent: Iterable[TopicTraffic]) -> None:
 
 
 def _offered_in_graph(topic: TopicTraffic, graph: Iterable[GraphNode]) -> TopicTraffic:
-    """With what the graph's publishers offer, which has a depth where the middleware tells it."""
+    """The topic with what the graph's publishers offer, which has a depth where the middleware
+    tells it."""
     offers = tuple(
         publisher.qos
         for node in graph
@@ -173,8 +174,8 @@ class _Phase:
 
 
 def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
-    """Of topics that are sent together with others, as in the bag: from the period's begin, which
-    is counted from the first message of all."""
+    """The phases of topics that are sent together with others, as in the bag: from the period's
+    begin, which is counted from the first message of all."""
     periodic = [
         topic for topic in topics if topic.arrivals.kind == "periodic" and topic.publishers == 1
     ]
@@ -213,7 +214,8 @@ def _offered(topic: TopicTraffic) -> Qos:
 
 
 def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
-    """No more than a trial's drain holds of a reliable history, as a suite is checked."""
+    """The depth, but no more than a trial's drain holds of a reliable history: suites are checked
+    for that."""
     if not reliable or topic.arrivals.kind != "periodic" or topic.arrivals.period_ns is None:
         return depth
     return min(depth, math.floor(DRAIN_MOST_S * 1e9 / topic.arrivals.period_ns) + 1)
@@ -328,8 +330,8 @@ def _node_name(name: str) -> str:
 def anonymous(
     traffic: BagTraffic, graph: Sequence[GraphNode]
 ) -> tuple[BagTraffic, tuple[GraphNode, ...]]:
-    """Without the names of topics and nodes, and of types that are not of a package that everybody
-    has."""
+    """The traffic and the graph without the names of topics and nodes, and of types that are not of
+    a package that everybody has."""
     ordered = sorted(traffic.topics, key=lambda topic: (-topic.bytes_per_s, topic.name))
     names = {topic.name: f"/topic_{number}" for number, topic in enumerate(ordered, start=1)}
     topics = tuple(

@@ -38,7 +38,7 @@ NEAR = 3
 
 
 def layer_of(middleware: str) -> Layer:
-    """As its name tells."""
+    """The layer of a middleware, as its name tells."""
     return _LAYERS.get(middleware.partition("/")[0], "native")
 
 
@@ -92,7 +92,7 @@ class Candidate:
 
     @property
     def layer(self) -> Layer:
-        """Of its middleware."""
+        """The layer of its middleware."""
         return layer_of(str(self.arm.get("middleware", "")))
 
 
@@ -129,8 +129,8 @@ class Candidates:
         )
 
     def without_loan(self, name: str) -> list[str]:
-        """Where a candidate of that set publishes by loan: the set's middlewares of which none
-        does, but for those that say why. Whether these lend, their workers know."""
+        """The set's middlewares of which no candidate publishes by loan and that do not say why,
+        where another candidate of the set does. Whether these lend, their workers know."""
         members = self.of_set(name)
         lend = {str(member.arm["middleware"]) for member in members if member.arm.get("loan")}
         excused = self.no_loan.get(name, {})
@@ -325,11 +325,11 @@ class Choice:
     network: str | None = None
 
     def adding(self, names: Iterable[str]) -> "Choice":
-        """With these added as well, each once."""
+        """The choice with these added as well, each once."""
         return replace(self, added=tuple(dict.fromkeys((*self.added, *names))))
 
     def leaving(self, names: Iterable[str]) -> "Choice":
-        """Without these as well."""
+        """The choice without these as well."""
         return replace(self, without=tuple(dict.fromkeys((*self.without, *names))))
 
     @property

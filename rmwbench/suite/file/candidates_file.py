@@ -35,7 +35,7 @@ def known_candidates() -> Candidates:
 
 @cache
 def shipped_candidates() -> Candidates:
-    """Those of `suites/candidates.yaml`."""
+    """The candidates of `suites/candidates.yaml`."""
     return candidates_of(suites_directory() / CANDIDATES_FILE, Candidates())
 
 

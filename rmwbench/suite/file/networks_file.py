@@ -68,7 +68,7 @@ def _check(name: str, tree: CommentedMap, known: list[str]) -> None:
 
 
 def _network_names(tree: CommentedMap) -> Iterator[str]:
-    """By workloads and as levels of the factor."""
+    """The names of networks that workloads have, and those that are levels of the factor."""
     workloads, factors = tree.get("workloads"), tree.get("factors")
     for workload in workloads if isinstance(workloads, CommentedSeq) else ():
         if isinstance(workload, CommentedMap) and isinstance(workload.get(NETWORK), str):

@@ -275,7 +275,7 @@ PREFIX = "rmwbench-"
 
 @cache
 def shipped_middlewares() -> tuple[str, ...]:
-    """Those of the first set first, the others by name."""
+    """The names of the shipped middlewares: those of the first set first, the others sorted."""
     native = Path(__file__).resolve().parents[3] / "native"
     manifests = [*native.glob("middlewares/*/Cargo.toml"), *native.glob("rare/*/Cargo.toml")]
     crates = filter(None, map(_name, sorted(manifests, key=lambda path: path.parent.name)))

@@ -79,8 +79,8 @@ def shortened(
 
 
 def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
-    """In its place, which keeps the line; a key that only `short` has takes the line it has
-    there."""
+    """Sets a key where it stands in the file, which keeps its line; a key that only `short` has
+    takes the line it has there."""
     has_line = key in tree
     tree[key] = value
     if not has_line:

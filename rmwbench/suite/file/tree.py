@@ -83,8 +83,8 @@ def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
 
 @lru_cache(maxsize=64)
 def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
-    """As `validated`. What was read once is not read again: YAML takes long, and a model is never
-    changed."""
+    """Does what `validated` says. What was read once is not read again: YAML takes long, and a
+    model is never changed."""
     tree = mapping_of(
         tree_of(text, where), where, "this file", "those of the other files of its name"
     )

@@ -150,7 +150,8 @@ class _Builder:
         )
 
     def _put_value(self, value: Any, line: int, column: int) -> None:
-        """Where it stands: as the root, an item, a key, or the value of the key before it."""
+        """Puts a value where it stands: as the root, an item, a key, or the value of the key before
+        it."""
         if not self._open:
             self._root = value
             return

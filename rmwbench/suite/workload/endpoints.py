@@ -56,8 +56,8 @@ class Counts:
         return self._due(number, 0, self._timeline.end_ns)
 
     def received(self, number: int) -> int:
-        """From all its writers; a client reads the reply of each of its services to each of its
-        requests."""
+        """How many messages an endpoint receives from all its writers; a client reads the reply of
+        each of its services to each of its requests."""
         match self._drafts[number]["kind"]:
             case "publisher":
                 return 0
@@ -66,7 +66,8 @@ class Counts:
         return sum(self._due(writer, 0, self._timeline.end_ns) for writer in self._peers[number])
 
     def steady(self, number: int) -> int:
-        """In the steady state, while it is there: the fewest, whatever phases are drawn."""
+        """The fewest messages of an endpoint in the steady state while it is there, whatever phases
+        are drawn."""
         begin_ns, end_ns = self._span(self._drafts[number]["life"])
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
         writers = (
@@ -170,7 +171,7 @@ class Endpoint:
 
     @property
     def sender(self) -> Sender | None:
-        """As its schedule sees it; None of one that has no arrival."""
+        """The endpoint as a schedule sees it; None where it has no arrival."""
         if self.kind not in SCHEDULED:
             return None
         arrival = "relay" if self.relay_from is not None else self.arrival.kind
@@ -340,8 +341,8 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
 
 
 def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
-    """Each endpoint with its own settings or the workload's; what depends on other endpoints is
-    still missing. Second lives come last, so that a restart changes no number."""
+    """The endpoints, each with its own settings or the workload's; what depends on other endpoints
+    is still missing. Second lives come last, so that a restart changes no number."""
     drafts: list[dict[str, Any]] = []
     for turn in range(2):
         for node in nodes:

@@ -44,7 +44,7 @@ those of queues that are always full."""
 
 
 def _is_saturating(arrival: Any) -> bool:
-    """Of an arrival as a file has it, or as it was read."""
+    """Whether an arrival, as a file has it or as it was read, is as fast as possible."""
     kind = arrival.get("kind") if isinstance(arrival, dict) else getattr(arrival, "kind", None)
     return kind == "saturation"
 

@@ -59,8 +59,8 @@ def of_the_trial(
 
 
 def own_interfaces(outcome: TrialOutcome, snapshot: Snapshot) -> Snapshot:
-    """On the shared host the loopback alone: a trial uses no other interface there, and what those
-    carry is somebody else's."""
+    """The snapshot with the trial's own interfaces: on the shared host the loopback alone, since a
+    trial uses no other there, and what those carry is somebody else's."""
     if not outcome.network.shared_host:
         return snapshot
     interfaces = snapshot.get("interfaces", {})
@@ -123,8 +123,8 @@ def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Ite
 
 
 def _tcp(edges: tuple[Snapshot, Snapshot], sent: int, datagrams: int) -> int:
-    """Of what the loopback sent, where the sockets of one host meet; by another interface only a
-    datagram to a group leaves."""
+    """The bytes of TCP among those that the loopback sent, where the sockets of one host meet; by
+    another interface only a datagram to a group leaves."""
     segments = grown(edges, "tcp", "out_segments") or 0
     if segments and not datagrams:
         return sent

@@ -79,7 +79,7 @@ def carried_between(outcome: TrialOutcome) -> list[Carried]:
 
 
 def crossing_fraction(outcome: TrialOutcome) -> float:
-    """Of the payload bytes that readers took in the window, the share whose writer was on another
+    """The share of the payload bytes that readers took in the window whose writer was on another
     host."""
     assert outcome.times.window is not None
     host = {e.endpoint: e.host for e in outcome.order.cell.endpoints}
@@ -249,8 +249,9 @@ def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, pa
 
 
 def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
-    """Between hosts there is the network alone; its transports have a share each by what they sent,
-    but where the middleware names one, the others carried none of its messages."""
+    """The attestations of a trial over several hosts. Between hosts there is the network alone; its
+    transports have a share each by what they sent, but where the middleware names one, the others
+    carried none of its messages."""
     if not delivered:
         return []
     across = crossing_fraction(outcome)
@@ -290,9 +291,9 @@ def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -
 def _shares(
     counted: list[Carried], delivered: int, room: float, claimed: Mapping[str, int]
 ) -> list[tuple[Carried, float]]:
-    """Each with its fraction of the payload. Together at most `room`: beyond it they are cut in
-    proportion, because headers and control traffic belong to all of them. Where the middleware
-    names a transport that did carry bytes, the others carried none of its messages."""
+    """The transports, each with its fraction of the payload. Together at most `room`: beyond it
+    they are cut in proportion, because headers and control traffic belong to all of them. Where the
+    middleware names a transport that did carry bytes, the others carried none of its messages."""
     named_transports = claimed.keys() & {c.transport for c in counted if c.bytes}
     fractions = [
         c.bytes * c.copies / delivered
@@ -348,8 +349,8 @@ _SEGMENTS = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)")
 
 
 def _is_segment(name: str) -> bool:
-    """As `is_segment` of native/harness/src/usage.rs, for workers that list every shared
-    mapping."""
+    """Whether a mapping is a shared segment, by the rule of `is_segment` in
+    native/harness/src/usage.rs, for workers that list every shared mapping."""
     return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
 
 

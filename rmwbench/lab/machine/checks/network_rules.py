@@ -41,7 +41,7 @@ def sysctl(name: str, value: object) -> tuple[str, str]:
 
 
 def setting(name: str, value: object) -> FixChange:
-    """The same for `rmwbench doctor --fix`."""
+    """The change of a sysctl for `rmwbench doctor --fix`."""
     return FixChange("file", "/proc/sys/" + name.replace(".", "/"), str(value))
 
 
@@ -93,8 +93,8 @@ send_buffer = _buffer(
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
 def default_buffer(facts: Facts) -> Diagnosis:
-    """Only for those who never ask: raising it costs every socket memory, so it is told and not
-    blamed."""
+    """Tells the buffer of sockets that never ask for one. Raising it costs every socket memory, so
+    it is told and not blamed."""
     value, most = (
         fact(facts, "sysctls", "net.core.rmem_default"),
         fact(facts, "sysctls", "net.core.rmem_max"),
@@ -265,8 +265,8 @@ def multicast_in_host(facts: Facts) -> Diagnosis:
     "of this",
 )
 def kernel_backend(facts: Facts) -> Diagnosis:
-    """Not needed by any suite that does not ask for it: told, and blamed only where nothing of it
-    works."""
+    """Tells which parts of the kernel backend work. Only suites that ask for it need it, so it is
+    blamed only where nothing of it works."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
         return Diagnosis("unknown", "no host could be made to try it in")

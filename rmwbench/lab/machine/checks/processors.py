@@ -109,8 +109,8 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
     "trials; yellow: its tails would be this machine's",
 )
 def steal_now(facts: Facts) -> Diagnosis:
-    """By the rule of trials, as if the time of looking had been a window: steal is a share of what
-    was asked for, which is little while nothing runs."""
+    """Judges steal by the rule of trials, as if the time of looking had been a window: steal is a
+    share of what was asked for, which is little while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
     value = {row["probe"]: row["value"] for row in probes}
     if "steal" not in value:

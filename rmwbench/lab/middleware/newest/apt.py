@@ -41,7 +41,8 @@ class SourcePackage:
 
 
 def archives() -> list[str]:
-    """Where this machine gets Debian's packages from. Raises UserError where that is nowhere."""
+    """The archives from which this machine gets Debian's packages. Raises UserError where there is
+    none."""
     done = _run(["apt-get", "indextargets", "--format", _TARGET])
     rows = [line.split("|") for line in done.stdout.splitlines()]
     uris = [
@@ -167,7 +168,7 @@ def here(package: str) -> tuple[str | None, str | None]:
 
 
 def satisfies(version: str, relation: str, other_version: str) -> bool:
-    """By dpkg, which knows its own order."""
+    """Whether a version has that relation to the other, by dpkg, which knows its own order."""
     command = ["dpkg", "--compare-versions", version, relation, other_version]
     return subprocess.run(command, capture_output=True).returncode == 0
 

@@ -93,12 +93,13 @@ _EXPORT = re.compile(r"^export\s+(DEB_\w+)\s*:?=\s*([^$\n]*)$", re.MULTILINE)
 
 
 def can_be_offered(recipe: Recipe) -> bool:
-    """Where Debian's apt and keyring are; elsewhere an install of the user's own is named."""
+    """Whether Debian's apt and keyring are here; elsewhere an install of the user's own is
+    named."""
     return recipe.newest is not None and shutil.which("apt-get") is not None and KEYRING.is_file()
 
 
 def minutes(newest: Newest) -> float:
-    """On this machine's processors, as its crate says for `CORES`."""
+    """The minutes of a build on this machine's processors, from what its crate says for `CORES`."""
     return newest.minutes * CORES / _jobs()
 
 
@@ -112,7 +113,8 @@ def cost(recipe: Recipe) -> str:
 
 
 def with_newest_source(chosen: Sequence[Recipe]) -> list[Recipe]:
-    """Those that can be built newer than the system has them. Raises UserError for none."""
+    """The recipes that can be built newer than the system has them. Raises UserError where there is
+    none."""
     able = [recipe for recipe in chosen if recipe.newest is not None]
     if able:
         return able
@@ -310,8 +312,8 @@ def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
 
 
 def offer(recipe: Recipe, worker: Worker | None) -> str | None:
-    """None where this is not older than what the crate calls old, where the newer one is there, or
-    where it cannot be had."""
+    """A sentence that offers a newer build; None where this is not older than what the crate calls
+    old, where the newer one is there, or where it cannot be had."""
     described = worker.description if worker else None
     if recipe.newest is None or described is None or not can_be_offered(recipe):
         return None
