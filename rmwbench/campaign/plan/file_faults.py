@@ -83,7 +83,7 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
         yield from _of_another(process, side)
         needs = needs_of(side)
         yield from _of_a_daemon(process, side, needs)
-        yield from _of_the_kernel(process, needs, kernels.of(cell, process))
+        yield from _of_the_kernel(process, needs, kernels.of_process(cell, process))
         if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
             continue  # what connects them is replaced, or is the machines' matter
         yield from _of_connecting(cell, process, side, needs, worker)

@@ -210,21 +210,21 @@ class Kernels:
     own: Kernel
     of_hosts: Mapping[str, Kernel] = field(default_factory=dict)
 
-    def of(self, cell: Cell, process: str) -> Kernel:
+    def of_process(self, cell: Cell, process: str) -> Kernel:
         """The kernel that a process of the cell runs on."""
         if cell.real is None:
             return self.own
-        host = next(one.host for one in cell.processes if one.name == process)
+        host = next(p.host for p in cell.processes if p.name == process)
         return self.of_hosts.get(host, self.own)
 
-    def under(self, cell: Cell, side: Side) -> list[Kernel]:
+    def under_side(self, cell: Cell, side: Side) -> list[Kernel]:
         """The kernels that a side of the cell's arm has processes on, each once."""
-        found: dict[str | None, Kernel] = {}
-        for process, other in cell.sides.items():
-            if other.side_definition() == side.side_definition():
-                kernel = self.of(cell, process)
-                found.setdefault(kernel.machine, kernel)
-        return [*found.values()]
+        kernel_of_machine: dict[str | None, Kernel] = {}
+        for process, other_side in cell.sides.items():
+            if other_side.side_definition() == side.side_definition():
+                kernel = self.of_process(cell, process)
+                kernel_of_machine.setdefault(kernel.machine, kernel)
+        return [*kernel_of_machine.values()]
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,9 @@ def of_side(
 ) -> tuple[UngrantedBuffer, ...]:
     """The buffers that a machine with a process of this side does not grant."""
     text = resolved_profile(side, worker)["text"]
-    return tuple(one for kernel in kernels.under(cell, side) for one in ungranted(text, kernel))
+    return tuple(
+        buffer for kernel in kernels.under_side(cell, side) for buffer in ungranted(text, kernel)
+    )
 
 
 def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:

@@ -274,9 +274,9 @@ def daemons(side: Side, worker: Worker) -> list[str]:
     A level of a mode that says which daemons it needs, or none, says so in the profile's place. A
     user's own file needs those that it connects to.
     """
-    asked = side.options.get(DAEMONS_OPTION)
-    if asked is not None:
-        return str(asked).split()
+    daemon_names = side.options.get(DAEMONS_OPTION)
+    if daemon_names is not None:
+        return str(daemon_names).split()
     by_mode = (worker.description or {}).get("mode_daemons", {})
     levels = [by_mode.get(mode, {}).get(str(level)) for mode, level in side.modes.items()]
     needed = [names for names in levels if names is not None]

@@ -94,7 +94,7 @@ class Spawner:
             self._files[process],
             environment={**worker.environment, **address_environment(cell, host)},
             host=host,
-            given=replace(
+            additions=replace(
                 self._sources.additions_for(process),
                 count_allocations=cell.sampling.allocations,
                 container=container(cell, process),

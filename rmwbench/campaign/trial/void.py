@@ -123,24 +123,25 @@ def _granted(outcome: TrialOutcome) -> Iterator[Reason]:
         if endpoint.endpoint in outcome.endpoints.not_joined:
             continue
         granted = outcome.endpoints.granted.get(endpoint.endpoint, {})
-        asked = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
+        settings = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
         pairs = [
-            (name, value, granted.get("qos", {}).get(name)) for name, value in asked["qos"].items()
+            (name, value, granted.get("qos", {}).get(name))
+            for name, value in settings["qos"].items()
         ]
         pairs = [
             pair
             for pair in pairs
-            if not (pair[0] == "depth" and asked["qos"].get("history") == "keep_all")
+            if not (pair[0] == "depth" and settings["qos"].get("history") == "keep_all")
         ]
         for name in ("publish_mode", "wait"):
-            if asked.get(name, "default") != "default":
-                pairs.append((name, asked[name], granted.get(name)))
+            if settings.get(name, "default") != "default":
+                pairs.append((name, settings[name], granted.get(name)))
         # Where an API lends, a message is lent whatever was asked; `typed` is never answered by
         # raw.
-        if granted.get("take") not in {None, "lent", asked.get("take", "typed")}:
-            pairs.append(("take", asked.get("take", "typed"), granted["take"]))
-        if asked.get("hold_ns", 0) != granted.get("hold_ns", 0):
-            pairs.append(("hold_ns", asked.get("hold_ns"), granted.get("hold_ns")))
+        if granted.get("take") not in {None, "lent", settings.get("take", "typed")}:
+            pairs.append(("take", settings.get("take", "typed"), granted["take"]))
+        if settings.get("hold_ns", 0) != granted.get("hold_ns", 0):
+            pairs.append(("hold_ns", settings.get("hold_ns"), granted.get("hold_ns")))
         if "schedule" in granted:
             pairs.append(("schedule", outcome.order.cell.schedule, granted["schedule"]))
         for name, asked_level, granted_level in pairs:

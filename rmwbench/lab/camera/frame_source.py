@@ -8,7 +8,7 @@ No worker links GStreamer and all get the same frames. What the source costs is 
 middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
-    crew.spawn(…, given=sources.given("talker"))
+    crew.spawn(…, additions=sources.additions_for("talker"))
     sources.start(); sources.wait()         # every ring has frames
     …the window…
     sources.accounts(lambda host: (steady_ns, end_ns))
@@ -32,7 +32,7 @@ import numpy as np
 
 from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
-from rmwbench.lab.process.crew import Crew, Given, Program
+from rmwbench.lab.process.crew import Additions, Crew, Program
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
@@ -143,14 +143,14 @@ class FrameSources:
     def __bool__(self) -> bool:
         return bool(self._rings)
 
-    def additions_for(self, process: str) -> Given:
+    def additions_for(self, process: str) -> Additions:
         """What a worker is given of its rings."""
         mine = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
         for index, ring in enumerate(mine):
             words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + index}"]
         files = {FIRST_FD + index: ring.fd for index, ring in enumerate(mine)}
-        return Given(words=words, files=files)
+        return Additions(words=words, files=files)
 
     def start(self) -> None:
         """One after the other the processes start; their first frames come some milliseconds

@@ -51,7 +51,7 @@ suite's host can be called so."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Additions:
     """What a worker is given beyond its control socket and its records: further arguments and
     descriptors (by the number that they have in it), a library that counts its allocations, a
     container, a scheduling of its own."""
@@ -63,7 +63,7 @@ class Given:
     scheduling: Scheduling | None = None
 
 
-NOTHING_GIVEN = Given()
+NO_ADDITIONS = Additions()
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class _Start:
     files: Mapping[int, int]
     environment: Mapping[str, str] = field(default_factory=dict)
     program: str | None = None
-    given: Given = NOTHING_GIVEN
+    additions: Additions = NO_ADDITIONS
 
 
 class Crew:
@@ -120,19 +120,19 @@ class Crew:
         *,
         environment: Mapping[str, str] = NOTHING,
         host: str | None = None,
-        given: Given = NOTHING_GIVEN,
+        additions: Additions = NO_ADDITIONS,
     ) -> WorkerProcess:
         """Starts a worker; `hello` of `wait_hello` tells whether it came up. `environment` is what
         its description asks for beyond what every process gets. Raises UserError where allocations
         cannot be counted."""
-        words = ["--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *given.words]
-        files = {RECORDS_FD: records_fd, **given.files}
-        if given.count_allocations:
+        words = ["--control-fd", str(CONTROL_FD), "--records-fd", str(RECORDS_FD), *additions.words]
+        files = {RECORDS_FD: records_fd, **additions.files}
+        if additions.count_allocations:
             files[allocations.FD] = allocations.library()
             environment = {**environment, **allocations.ENVIRONMENT}
-        if given.scheduling is not None and given.scheduling.locked:
+        if additions.scheduling is not None and additions.scheduling.locked:
             environment = {**environment, LOCK_MEMORY: "1"}
-        start = _Start(executable, words, files, environment, given=given)
+        start = _Start(executable, words, files, environment, additions=additions)
         return self._spawn("worker", process, start, self._host(host))
 
     def spawn_daemon(
@@ -202,8 +202,8 @@ class Crew:
                 start.words,
                 fds,
                 _environment(start.environment, host.directory),
-                start.given.container,
-                start.given.scheduling,
+                start.additions.container,
+                start.additions.scheduling,
             )
         return worker
 
@@ -605,9 +605,9 @@ class Posted:
         raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
 
 
-def _environment(asked: Mapping[str, str], directory: str) -> dict[str, str]:
+def _environment(variables: Mapping[str, str], directory: str) -> dict[str, str]:
     inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return inherited | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(asked)
+    return inherited | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(variables)
 
 
 def _token(role: Role, process: str) -> str:

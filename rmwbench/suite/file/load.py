@@ -63,7 +63,7 @@ def parse(
     what the command line says of its arms and network."""
     tree = _tree(text, where, choice)
     try:
-        tree = short_version.shortened(tree, wanted=shortened, whole_factors=whole_factors)
+        tree = short_version.shortened(tree, apply_short=shortened, whole_factors=whole_factors)
     except Fault as fault:
         raise fault_error(tree, where, fault.at, fault) from fault
     context = {
@@ -136,7 +136,9 @@ def line_of(
 ) -> int:
     """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a
     suite's text has, or its short version."""
-    return locate(short_version.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
+    return locate(
+        short_version.shortened(_tree(text, "suite", choice), apply_short=shortened), path
+    )[0]
 
 
 def _suite_tree(text: str, where: str) -> CommentedMap:

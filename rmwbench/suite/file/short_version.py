@@ -34,12 +34,13 @@ KEYS = (*NAMED, *MERGED, *REPLACED, METRIC)
 
 
 def shortened(
-    tree: CommentedMap, *, wanted: bool, whole_factors: Collection[str] = ()
+    tree: CommentedMap, *, apply_short: bool, whole_factors: Collection[str] = ()
 ) -> CommentedMap:
-    """The tree without its `short`; with `wanted` as that says, except that `whole_factors` keep
-    all their levels. Raises Fault where there is none, or it is wrong (whether wanted or not)."""
+    """The tree without its `short`; with `apply_short` changed as that says, except that
+    `whole_factors` keep all their levels. Raises Fault for a `short` that is wrong, applied or not,
+    and where none is there to be applied."""
     if KEY not in tree:
-        if wanted:
+        if apply_short:
             raise Fault(
                 "this suite has no short version",
                 expected=f"`{KEY}:` in the suite file",
@@ -60,7 +61,7 @@ def shortened(
             raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
     selected = {key: _selected(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
-    if wanted:
+    if apply_short:
         for key, value in (
             selected | merged | {key: short[key] for key in REPLACED if key in short}
         ).items():
