@@ -314,11 +314,11 @@ class Bundle:
     def _schema(self, name: str) -> pa.Schema:
         """The schema of a table; UserError where no table has that name."""
         if name not in TABLES:
-            near = nearest(name, TABLES)
+            suggestion = nearest(name, TABLES)
             raise UserError(
                 f"no table {name!r}",
                 where=str(self.directory),
-                fix=f"did you mean {near}?" if near else ", ".join(TABLES),
+                fix=f"did you mean {suggestion}?" if suggestion else ", ".join(TABLES),
             )
         return TABLES[name]
 

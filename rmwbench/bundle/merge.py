@@ -67,7 +67,7 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
     for table in TABLES:
         if table in WHOLE_CAMPAIGN:
             continue
-        done = set().union(
+        merged_before = set().union(
             *(
                 merged_trials
                 for _, merged_trials in covered(bundle.journal, bundle.directory, table)
@@ -77,7 +77,7 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
             line.trial
             for line in bundle.trials()
             if table in line.tables
-            and line.trial not in done
+            and line.trial not in merged_before
             and (bundle.directory / "tables" / table / f"{line.trial:06d}.parquet").stat().st_size
             <= MOST_BYTES
             and bundle.count(table, line.trial) <= MOST_ROWS

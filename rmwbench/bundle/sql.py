@@ -151,8 +151,8 @@ def _suggestion(text: str, sql: str) -> str | None:
         return '`at` is a word of SQL: write the column as "at"'
     if "with name" in text and "does not exist" in text and "Table" in text:
         name = text.split("with name", 1)[1].split()[0].strip('"')
-        near = nearest(name, TABLES)
-        return f"did you mean the table {near}?" if near else None
+        suggestion = nearest(name, TABLES)
+        return f"did you mean the table {suggestion}?" if suggestion else None
     return _EXAMPLE
 
 

@@ -135,7 +135,7 @@ def look_at(
     units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
     judged = [(unit, arm, verdict) for unit in units for arm, verdict in verdicts[unit].items()]
     judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
-    still = tuple(
+    undecided = tuple(
         UndecidedComparison(key, arm, verdict.reason, verdict.minutes_to_decide)
         for key, arm, verdict in judged
         if verdict.verdict == "undecided"
@@ -144,7 +144,9 @@ def look_at(
         key: {arm: verdict.verdict for arm, verdict in arms.items()}
         for key, arms in verdicts.items()
     }
-    return Look(blocks, alpha, ended, len(judged) - len(still), still, words, took_ns, leaving)
+    return Look(
+        blocks, alpha, ended, len(judged) - len(undecided), undecided, words, took_ns, leaving
+    )
 
 
 def _rounded(minutes: float | None) -> float | None:

@@ -35,17 +35,19 @@ class LimitsJudge(Judge):
             for condition in (outcomes.conditions if outcomes else ())
             for arm in condition.arms
         ]
-        still, gone = [], set()
+        unsettled, settled_cells = [], set()
         for key, arm in judged:
             if is_settled(arm):
-                gone.add(self._looks.cells.get((key, arm.arm)))
+                settled_cells.add(self._looks.cells.get((key, arm.arm)))
             else:
-                still.append((key, arm))
+                unsettled.append((key, arm))
         return replace(
             look,
-            decided=len(judged) - len(still),
-            open=tuple(UndecidedComparison(key, arm.arm, arm.reason, None) for key, arm in still),
-            leaving=tuple(sorted(cell for cell in gone if cell is not None)),
+            decided=len(judged) - len(unsettled),
+            open=tuple(
+                UndecidedComparison(key, arm.arm, arm.reason, None) for key, arm in unsettled
+            ),
+            leaving=tuple(sorted(cell for cell in settled_cells if cell is not None)),
         )
 
 

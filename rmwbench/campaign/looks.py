@@ -47,9 +47,9 @@ class InterimLooks:
         there are."""
         course = self._course
         blocks = course.blocks_done if over or course.next_look is None else course.next_look
-        done = course.blocks_done
+        blocks_done = course.blocks_done
         minutes_per_block = (
-            elapsed_s / done if done and not course.resumed else self._plan.block_s
+            elapsed_s / blocks_done if blocks_done and not course.resumed else self._plan.block_s
         ) / 60
         try:
             look = self._judging(blocks, minutes_per_block, over)
@@ -71,10 +71,12 @@ class InterimLooks:
     def _race(self, progress: Progress, look: Look) -> None:
         """What is decided leaves the coming blocks; their time goes to what is open."""
         course = self._course
-        still = {trial.cell for trial in course.rest}
-        if cells := [cell for cell in look.leaving if cell in still]:
+        remaining_cells = {trial.cell for trial in course.rest}
+        if cells := [cell for cell in look.leaving if cell in remaining_cells]:
             self._writer.append(
                 CellsDropped(blocks=course.blocks_done, cells=tuple(cells), why="decided")
             )
             course.drop(cells)
-            progress.say(f"decided, and not run any more: {len(cells)} of {len(still)} cells")
+            progress.say(
+                f"decided, and not run any more: {len(cells)} of {len(remaining_cells)} cells"
+            )

@@ -80,9 +80,9 @@ class Progress:
         """The same failure in every block is told once, also where its numbers differ."""
         if (
             reason
-            and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told_failures
+            and (failure := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told_failures
         ):
-            self._told_failures.add(alike)
+            self._told_failures.add(failure)
             cell = self._plan.cell(trial.cell)
             outcome = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(

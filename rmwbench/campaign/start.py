@@ -68,8 +68,8 @@ def new_campaign(
     request, absent = planner.without_absent(request)
     has = lab.machine()
     request, cut = _within_budget(planner, request, lab, has, machine_s)
-    workers, lacking = checked(planner, request, text, lab, directory)
-    plan = planner.plan(request, lacking, has, left_out=absent, cut=cut, host=lab.host())
+    workers, reasons = checked(planner, request, text, lab, directory)
+    plan = planner.plan(request, reasons, has, left_out=absent, cut=cut, host=lab.host())
     document = campaign_document(directory, plan, text, workers, lab.describe())
     document["request"] = asdict(request)
     document["machine"] |= lab.calibration() if calibrated else {}
@@ -124,16 +124,16 @@ def workers_of(
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
-    lacking = unsupported.stated(plan.cells, workers, plan.host)
-    unsupported.check_some_left(plan, lacking, places)
+    reasons = unsupported.stated(plan.cells, workers, plan.host)
+    unsupported.check_some_left(plan, reasons, places)
     if directory is not None:
         preflight.check_disk(plan, directory)
     lab.check(plan, workers)
-    lacking |= lab.lacking(_able(plan, lacking), workers, plan.host)
-    unsupported.check_some_left(plan, lacking, places)
-    lacking |= lab.rehearse(_able(plan, lacking), workers, places)
-    unsupported.check_some_left(plan, lacking, places)
-    return workers, lacking
+    reasons |= lab.lacking(_able(plan, reasons), workers, plan.host)
+    unsupported.check_some_left(plan, reasons, places)
+    reasons |= lab.rehearse(_able(plan, reasons), workers, places)
+    unsupported.check_some_left(plan, reasons, places)
+    return workers, reasons
 
 
 def _able(plan: Plan, lacking: Mapping[int, str]) -> list[Cell]:
@@ -229,10 +229,10 @@ def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan
             "this campaign cannot be resumed: it was not made by `rmwbench run`",
             where=str(bundle.directory),
         )
-    lacking = {cell.cell: cell.reason for cell in stored.plan.unsupported}
+    reasons = {cell.cell: cell.reason for cell in stored.plan.unsupported}
     choice = Choice(written=request.written, network=request.network)
     plan = Planner(text, request.suite_file, choice).plan(
-        request, lacking, looks=stored.plan.blocks.looks, host=host
+        request, reasons, looks=stored.plan.blocks.looks, host=host
     )
     return request, text, choice, plan
 
@@ -264,14 +264,14 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
                 "campaign",
             )
     _check_same_workers(bundle, workers)
-    hardware, here = bundle.campaign.machine.hardware, lab.describe()["hardware"]
+    hardware, present = bundle.campaign.machine.hardware, lab.describe()["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
-        if not _alike(key, hardware.get(key), here[key]):
+        if not _alike(key, hardware.get(key), present[key]):
             raise UserError(
                 "this is another machine than the campaign began on",
                 where=str(bundle.directory),
                 expected=f"{key} {hardware.get(key)}",
-                actual=f"{key} {here[key]}",
+                actual=f"{key} {present[key]}",
                 fix="resume it where it began, or start a new campaign here",
             )
 

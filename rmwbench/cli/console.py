@@ -62,8 +62,8 @@ def _plainer(error: UnicodeError) -> tuple[str, int]:
     not be lost for a sign in it; a lone surrogate, which is in no encoding, becomes its number."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    lacking = error.object[error.start : error.end].translate(PLAIN)
-    return lacking.encode("ascii", "backslashreplace").decode("ascii"), error.end
+    characters = error.object[error.start : error.end].translate(PLAIN)
+    return characters.encode("ascii", "backslashreplace").decode("ascii"), error.end
 
 
 class StdoutRefused(OSError):
@@ -187,11 +187,11 @@ def _printing(kind: "type[Console]") -> "type[Console]":
                 if isinstance(renderable, str)
                 else renderable
             )
-            replaced, done = text.blank_copy(), 0
+            replaced, position = text.blank_copy(), 0
             for begin, end in calls(text.plain):
-                replaced.append(text[done:begin]).append(command())
-                done = end
-            return replaced.append(text[done:]) if done else renderable
+                replaced.append(text[position:begin]).append(command())
+                position = end
+            return replaced.append(text[position:]) if position else renderable
 
     return Printing
 

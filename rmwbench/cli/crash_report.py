@@ -61,12 +61,12 @@ def _write_report(details: str) -> Path | None:
     that of temporary files; None where it can be written to neither."""
     stamp = f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
     for directory in (reports_directory, lambda: Path(tempfile.gettempdir())):
-        own = directory is reports_directory
+        is_own = directory is reports_directory
         try:
-            path = directory() / (stamp if own else f"rmwbench-mistake-{stamp}")
+            path = directory() / (stamp if is_own else f"rmwbench-mistake-{stamp}")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(details, encoding="utf-8", errors="backslashreplace")
-            if own:
+            if is_own:
                 for old in sorted(path.parent.glob("*.txt"))[:-MOST_REPORTS]:
                     old.unlink(missing_ok=True)
             return path

@@ -38,6 +38,6 @@ class NamesOrVerbs(PlainGroup):
     the names are those of its verb `show`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        own = bool(args) and args[0] in (*HELP_OPTIONS, *self.commands)
+        is_known = bool(args) and args[0] in (*HELP_OPTIONS, *self.commands)
         completing = ctx.resilient_parsing and not args
-        return super().parse_args(ctx, args if own or completing else ["show", *args])
+        return super().parse_args(ctx, args if is_known or completing else ["show", *args])

@@ -68,12 +68,12 @@ def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, loo
         if not campaign.source.finished:
             ending = guarded(lambda: campaign.run(console), directory, go_on)
         else:
-            done = (
+            outcome = (
                 "everything was decided"
                 if campaign.source.decided
                 else "every trial of this campaign is finished"
             )
-            console.print(f"{done}: nothing is left to run")
+            console.print(f"{outcome}: nothing is left to run")
             ending = None
     if ending is not None and ending.stopped_by:
         end_stopped(ending.stopped_by, directory, go_on, look)
@@ -123,9 +123,9 @@ def _answer(directory: Path, no_report: bool) -> int:
     if no_report:
         say(directory)
         return exit_code(answer)
-    beside = evaluated(answer)
-    print_view(view(answer, beside))
+    evaluations = evaluated(answer)
+    print_view(view(answer, evaluations))
     path = directory / "report.html"
-    write_html(answer, path, beside)
+    write_html(answer, path, evaluations)
     say(f"report: {path}")
     return nothing or exit_code(answer)

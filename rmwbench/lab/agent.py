@@ -228,14 +228,14 @@ class AgentSession:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
         host = self._begun_host
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        ours.setblocking(False)
+        own_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        own_end.setblocking(False)
         document = None
         if DOCUMENT_WORD in arguments:
             document = files.get(int(arguments[arguments.index(DOCUMENT_WORD) + 1]))
-        process = _AgentProcess(header["control_number"], ours, files, document, token=token)
+        process = _AgentProcess(header["control_number"], own_end, files, document, token=token)
         self._processes[process.number] = process
-        self._selector.register(ours, selectors.EVENT_READ, process)
+        self._selector.register(own_end, selectors.EVENT_READ, process)
         environment = permitted.environment(header["environment"], program["inherit"])
         fds = {target: self._file(number) for target, number in files.items()}
         fds[control_target] = theirs.fileno()

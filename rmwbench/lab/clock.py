@@ -155,10 +155,10 @@ def is_own(pid: int | None) -> bool:
     if pid is None:
         return False
     try:
-        ours = os.readlink("/proc/self/ns/time")
+        own_namespace = os.readlink("/proc/self/ns/time")
     except FileNotFoundError:
         return True
     try:
-        return os.readlink(f"/proc/{pid}/ns/time") == ours
+        return os.readlink(f"/proc/{pid}/ns/time") == own_namespace
     except OSError:
         return False

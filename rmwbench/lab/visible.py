@@ -57,8 +57,8 @@ def view() -> list[str]:
 def try_in_a_trial(program: Path) -> list[str]:
     """The words before a command that may find less in a trial than here: what lies below PRIVATE,
     and a program of the user's own, whatever it is made of. No words for all others."""
-    own = os.environ.get(WORKERS)
-    of_the_user = bool(own) and program.is_relative_to(str(own))
+    users_directory = os.environ.get(WORKERS)
+    of_the_user = bool(users_directory) and program.is_relative_to(str(users_directory))
     may_differ = of_the_user or any(map(_is_private, (*needed(), str(program))))
     return view() if may_differ else []
 

@@ -40,12 +40,12 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
         SYSCTL: "\n".join(_kernel(text, native)) + "\n",
     }
     existing = [path.name for path in directory.iterdir()] if directory.is_dir() else []
-    if strange := [file_name for file_name in existing if file_name not in files]:
+    if foreign := [file_name for file_name in existing if file_name not in files]:
         raise UserError(
             "this directory holds something else",
             where=str(directory),
             expected="a new or an empty directory",
-            actual=", ".join(sorted(strange)[:3]),
+            actual=", ".join(sorted(foreign)[:3]),
         )
     try:
         directory.mkdir(parents=True, exist_ok=True)

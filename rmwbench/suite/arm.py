@@ -128,7 +128,7 @@ class Arm(Side):
     def definition(self) -> dict[str, Any]:
         """What a cell stores of it. Keys that say nothing are left out: the definitions of older
         campaigns stay what they were before there was such a key."""
-        always = {
+        always_stored = {
             "name": self.name,
             **self.side_definition(),
             "role": "floor" if self.is_floor else "contender",
@@ -137,12 +137,12 @@ class Arm(Side):
             "publish_mode": self.publish_mode,
         }
         more = self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always}
+            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always_stored}
         )
         processes = {
             key: override.over(self).side_definition() for key, override in self.processes.items()
         }
-        return always | more | ({"processes": processes} if processes else {})
+        return always_stored | more | ({"processes": processes} if processes else {})
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:

@@ -460,11 +460,11 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
 
 def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
     """The names of the arms that the suite excludes here; None among them: all of them."""
-    here = {"workload": workload.name, **levels}
+    axes = {"workload": workload.name, **levels}
     return {
         rule.get("arm")
         for rule in suite.exclude
-        if all(here[axis] == level for axis, level in rule.items() if axis != "arm")
+        if all(axes[axis] == level for axis, level in rule.items() if axis != "arm")
     }
 
 
@@ -513,7 +513,7 @@ class _Applied:
         _check_threads(cells[-1], index)
         return cells
 
-    def at(self, item: T, levels: Levels, whose: str, apply: Callable[[T, str, Level], T]) -> T:
+    def at(self, item: T, levels: Levels, owner: str, apply: Callable[[T, str, Level], T]) -> T:
         """The workload or arm with the levels applied; what is wrong with the result is reported at
         the level's line.
 
@@ -523,12 +523,12 @@ class _Applied:
             level = levels[name]
             key = id(item), name, type(level), level
             if key not in self._results:
-                self._results[key] = item, self._applied(item, name, level, whose, apply)
+                self._results[key] = item, self._applied(item, name, level, owner, apply)
             item = self._results[key][1]
         return item
 
     def _applied(
-        self, item: T, name: str, level: Level, whose: str, apply: Callable[[T, str, Level], T]
+        self, item: T, name: str, level: Level, owner: str, apply: Callable[[T, str, Level], T]
     ) -> T:
         try:
             return apply(item, name, level)
@@ -539,7 +539,7 @@ class _Applied:
                 cause if isinstance(cause, Fault) else Fault(first["msg"], actual=level_text(level))
             )
             raise Fault(
-                f"level `{level_text(level)}` of factor `{name}` does not fit {whose}: {fault.what}",
+                f"level `{level_text(level)}` of factor `{name}` does not fit {owner}: {fault.what}",
                 expected=fault.expected,
                 actual=fault.actual,
                 fix=fault.fix or "remove the level, or exclude the combination under `exclude`",
@@ -688,19 +688,19 @@ def _check_overrides_matter(suite: Suite, cells: Sequence[Cell]) -> None:
     """An override that falls on no process would leave a pair of middlewares talking to itself,
     under two names."""
     for index, arm in enumerate(suite.arms):
-        mine = [cell for cell in cells if cell.arm.name == arm.name]
+        arm_cells = [cell for cell in cells if cell.arm.name == arm.name]
         for key in arm.processes:
             processes = dict.fromkeys(
-                p.name for cell in mine for p in cell.processes if p.follows is None
+                p.name for cell in arm_cells for p in cell.processes if p.follows is None
             )
-            if mine and not any(arm.key_of(process) == key for process in processes):
+            if arm_cells and not any(arm.key_of(process) == key for process in processes):
                 raise not_one_of(
                     f"arm `{arm.name}` overrides process `{key}`, which no workload has",
                     key,
                     processes,
                     at=("arms", index, "processes", key),
                 )
-        for cell in mine:
+        for cell in arm_cells:
             if arm.processes and all(
                 arm.key_of(process.name) is None for process in cell.processes
             ):

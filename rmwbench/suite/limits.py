@@ -95,10 +95,10 @@ class Limits(Strict):
     def document(self) -> dict[str, Any]:
         """The limits as the plan document has them: every limit in its metric's own unit, times in
         ns."""
-        own = {topic: _document(limits) for topic, limits in self.topics.items()}
+        topic_limits = {topic: _document(limits) for topic, limits in self.topics.items()}
         return {
             "acceptable": _document(self.acceptable),
-            **({"topics": own} if own else {}),
+            **({"topics": topic_limits} if topic_limits else {}),
             "none": {"metric": "undelivered", "at_least": self.nothing.undelivered},
         }
 

@@ -34,8 +34,8 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
     if managed is None:
         return {}
     worker_options: dict[str, str | int] = {}
-    here = [node for node in cell.workload.written_out if node.process_name == process]
-    times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
+    process_nodes = [node for node in cell.workload.written_out if node.process_name == process]
+    times = {node.name: node.lifecycle for node in process_nodes if node.lifecycle is not None}
     if times:
         worker_options["lifecycle_nodes"] = " ".join(
             f"{name}:{round(1e3 * transitions.configure_s)}:{round(1e3 * transitions.activate_s)}"

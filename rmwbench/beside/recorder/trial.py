@@ -157,17 +157,17 @@ def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[st
     """That of the first process on the recorder's host, which its worker has told when it opened,
     with what finds the message types that came with that worker."""
     cell = outcome.order.cell
-    beside = next((process for process in cell.processes if process.host == host_of(cell)), None)
-    if beside is None:
+    neighbour = next((process for process in cell.processes if process.host == host_of(cell)), None)
+    if neighbour is None:
         raise RecorderBroken(f"recorder: no process of the workload is on its host {host_of(cell)}")
-    worker = workers[cell.sides[beside.name].middleware]
-    prefix = f"{beside.name}.configuration."
+    worker = workers[cell.sides[neighbour.name].middleware]
+    prefix = f"{neighbour.name}.configuration."
     configuration = next(
         (text for name, text in outcome.files.items() if name.startswith(prefix)), b""
     )
     environment = {
         **worker.environment,
-        **address_environment(cell, beside.host),
+        **address_environment(cell, neighbour.host),
         **variables(configuration.decode(errors="replace")),
     }
     environment["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))

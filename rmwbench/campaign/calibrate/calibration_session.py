@@ -88,8 +88,10 @@ class CalibrationSession:
             f"{duration_text(sum(step.estimated_s for step in steps))} together"
         )
         bundles = {}
-        for done, step in enumerate(steps):
-            rest_s = self._slowdown * sum(later_step.estimated_s for later_step in steps[done:])
+        for steps_done, step in enumerate(steps):
+            rest_s = self._slowdown * sum(
+                later_step.estimated_s for later_step in steps[steps_done:]
+            )
             lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
             self._say(
                 f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "

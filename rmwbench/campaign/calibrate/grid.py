@@ -259,8 +259,8 @@ def suite_text(name: str, title: str, workloads: Iterable[GridWorkload], count: 
         "exclude": [
             {"workload": workload.name, "arm": arm.name}
             for workload in workloads
-            for own, arm in arms
-            if own != workload.name
+            for workload_of_arm, arm in arms
+            if workload_of_arm != workload.name
         ],
     }
     lines = [f"  {json.dumps(key)}: {_list(value)}" for key, value in document.items()]

@@ -58,10 +58,10 @@ def _metrics(
 def clock_cost(null: Path) -> dict[str, CallCost]:
     """`WORKER --clock-cost`: median and interval over batches, in ns."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S
         )
-        document = json.loads(done.stdout)
+        document = json.loads(completed.stdout)
         return {name: CallCost(unit="ns", **document[name]) for name in ("clock_read", "record")}
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         return dict.fromkeys(("clock_read", "record"), CallCost(unit="ns", no_data=str(error)))

@@ -41,7 +41,7 @@ def why_not(worker: Worker) -> str | None:
         return "unshare(1) is not installed"
     if not visible.is_seen(worker.executable):
         return "a trial, which has a /tmp of its own, does not see the worker"
-    done = subprocess.run(
+    completed = subprocess.run(
         [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"],
         capture_output=True,
         text=True,
@@ -49,8 +49,8 @@ def why_not(worker: Worker) -> str | None:
     )
     return (
         None
-        if done.returncode == 0
-        else f"no time namespace: {done.stderr.strip() or 'unshare failed'}"
+        if completed.returncode == 0
+        else f"no time namespace: {completed.stderr.strip() or 'unshare failed'}"
     )
 
 

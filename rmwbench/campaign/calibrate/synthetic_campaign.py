@@ -164,13 +164,13 @@ class SyntheticCampaign:
                 raise TrialLost(
                     f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
                 )
-        done = [line for line in lines if line.status == "done"]
-        if len(done) < at_least:
-            void = len(lines) - len(done)
+        done_lines = [line for line in lines if line.status == "done"]
+        if len(done_lines) < at_least:
+            void = len(lines) - len(done_lines)
             raise Untestable(
                 f"the machine took {void} of {len(lines)} trials; {at_least} good ones are needed"
             )
-        return done
+        return done_lines
 
     def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[SyntheticTrial]:
         """The arm's done trials with their truth for the settings `options`."""
@@ -209,16 +209,16 @@ class SyntheticCampaign:
                     first_any[index] = taken_ns
                 if not row["flags"] & (CORRUPT | LATE) and np.isnan(sound[index]):
                     sound[index] = taken_ns
-        own: dict[str, float] = defaultdict(float)
+        own_counts: dict[str, float] = defaultdict(float)
         probing_ns = 0.0
         for row in self.bundle.rows("counters", trial):
             if row["counter"].startswith("own."):
-                own[row["counter"].removeprefix("own.")] += row["value"]
+                own_counts[row["counter"].removeprefix("own.")] += row["value"]
             elif row["counter"] == "step.first_message":
                 probing_ns = row["value"]
         return SyntheticTrial(
             trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, first_any, len(sent),
-            arrivals, own, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
+            arrivals, own_counts, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
         )  # fmt: skip
 
     def _fates(
@@ -244,7 +244,7 @@ def _truth(
     """The worker's own lines for the first `count` messages; asked once for the several truths of
     an arm."""
     command: list[str | Path] = [worker, "--truth", settings, str(writer), str(count), nonce]
-    done = subprocess.run(
+    completed = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S
     )
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in completed.stdout.splitlines()]

@@ -183,22 +183,22 @@ def axis(name: str) -> Axis:
 
 
 def levels(
-    along: Axis, own: float, resolution: float, least: float, most: float
+    along: Axis, own_level: float, resolution: float, least: float, most: float
 ) -> tuple[float, ...]:
-    """Levels of an axis from `least` to `most` in order of hardness, `own` among them where it lies
-    inside: own · 2^(k/n), rounded as the axis rounds, with n so large that neighbours are at most
-    `resolution` apart; doubling then always finds a level."""
+    """Levels of an axis from `least` to `most` in order of hardness, `own_level` among them where it
+    lies inside: own_level · 2^(k/n), rounded as the axis rounds, with n so large that neighbours
+    are at most `resolution` apart; doubling then always finds a level."""
     step = math.log(2) / math.ceil(math.log(2) / math.log1p(resolution) - 1e-9)
     first, last = (
-        math.ceil(math.log(least / own) / step - 1e-9),
-        math.floor(math.log(most / own) / step + 1e-9),
+        math.ceil(math.log(least / own_level) / step - 1e-9),
+        math.floor(math.log(most / own_level) / step + 1e-9),
     )
     digits = 3 if resolution >= 0.02 else 4
     rounded_levels = {
-        along.rounded(own * math.exp(step * k), digits) for k in range(first, last + 1)
+        along.rounded(own_level * math.exp(step * k), digits) for k in range(first, last + 1)
     }
     rounded_levels |= {along.rounded(end, 6) for end in (least, most)} | (
-        {own} if least <= own <= most else set()
+        {own_level} if least <= own_level <= most else set()
     )
     return tuple(sorted(level for level in rounded_levels if least <= level <= most))
 

@@ -334,8 +334,8 @@ def new_search(
     space = search_space(request, suite, shown(path))
     plan = _first_round(space)
     places = Places(shown(path), text, suite, choice=choice)
-    workers, lacking = workers_of(plan, places, lab, directory)
-    space = _without(space, plan, lacking)
+    workers, reasons = workers_of(plan, places, lab, directory)
+    space = _without(space, plan, reasons)
     document = campaign_document(directory, plan, text, workers, lab.describe())
     document["kind"] = "capacity"
     document["plan"] = {
@@ -360,11 +360,11 @@ def _first_round(space: SearchSpace) -> Plan:
     return replace(plan, host=Here().host())
 
 
-def _without(space: SearchSpace, plan: Plan, lacking: dict[int, str]) -> SearchSpace:
-    """The arms whose first cell is lacking cannot be tested at all."""
+def _without(space: SearchSpace, plan: Plan, reasons: dict[int, str]) -> SearchSpace:
+    """The search without the arms whose first cell cannot run. `reasons`: cell -> why not."""
     why = {
         plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {reason}"
-        for number, reason in lacking.items()
+        for number, reason in reasons.items()
     }
     contestants = tuple(
         replace(contestant, levels=(), bound=why[contestant.arm.name])

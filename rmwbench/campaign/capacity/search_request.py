@@ -288,10 +288,12 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     return replace(space, warnings=tuple(warnings))
 
 
-def _levels(along: Axis, own: float, request: SearchRequest) -> tuple[tuple[float, ...], float]:
+def _levels(
+    along: Axis, own_level: float, request: SearchRequest
+) -> tuple[tuple[float, ...], float]:
     """All levels of the axis, and the level to start at."""
-    least, most = _range(along, own, request)
-    all_levels = levels(along, own, request.resolution, least, most)
+    least, most = _range(along, own_level, request)
+    all_levels = levels(along, own_level, request.resolution, least, most)
     if len(all_levels) < 2:
         raise UserError(
             "a search needs at least two levels",
@@ -306,7 +308,7 @@ def _levels(along: Axis, own: float, request: SearchRequest) -> tuple[tuple[floa
             f"{quantity(most, along)}",
             fix="a coarser --resolution, or a narrower range with --from and --to",
         )
-    return all_levels, nearest_level(all_levels, min(max(own, least), most))
+    return all_levels, nearest_level(all_levels, min(max(own_level, least), most))
 
 
 TYPICAL_TRIALS = 24
@@ -372,8 +374,11 @@ def parse_level(text: str, along: Axis, where: str) -> float:
     return level
 
 
-def _range(along: Axis, own: float, request: SearchRequest) -> tuple[float, float]:
-    least, most = max(along.least, own / RANGE_BELOW), min(along.most, own * RANGE_ABOVE)
+def _range(along: Axis, own_level: float, request: SearchRequest) -> tuple[float, float]:
+    least, most = (
+        max(along.least, own_level / RANGE_BELOW),
+        min(along.most, own_level * RANGE_ABOVE),
+    )
     if request.least is not None:
         least = parse_level(request.least, along, "--from")
     if request.most is not None:
@@ -411,13 +416,13 @@ def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
     arm_names = [arm.name for arm in suite.arms]
     for name in names:
         _check_known(suite, "arm", name, arm_names)
-    here = {"workload": workload.name}
+    condition = {"workload": workload.name}
     arms = [
         arm
         for arm in suite.arms
         if (not names or arm.name in names)
         and not any(
-            all((here | {"arm": arm.name}).get(k) == v for k, v in rule.items())
+            all((condition | {"arm": arm.name}).get(k) == v for k, v in rule.items())
             for rule in suite.exclude
         )
     ]

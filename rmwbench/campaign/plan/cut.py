@@ -157,18 +157,20 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
         key: (group[0].workload.name, dict(group[0].factors)) for key, group in groups.items()
     }
     lines: list[str] = []
-    gone = []
+    missing_workloads = []
     for name in dict.fromkeys(name for name, _ in points.values()):
-        mine = {key: levels for key, (workload, levels) in points.items() if workload == name}
-        levels_run = [levels for key, levels in mine.items() if key in run]
+        levels_of_key = {
+            key: levels for key, (workload, levels) in points.items() if workload == name
+        }
+        levels_run = [levels for key, levels in levels_of_key.items() if key in run]
         if not levels_run:
-            gone.append(name)
+            missing_workloads.append(name)
             continue
         missing = {
             factor: [
                 level
                 for level in suite.factors[factor]
-                if any(levels[factor] == level for levels in mine.values())
+                if any(levels[factor] == level for levels in levels_of_key.values())
                 and not any(levels[factor] == level for levels in levels_run)
             ]
             for factor in suite.factors
@@ -181,15 +183,17 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
             )
         rest = [
             levels
-            for key, levels in mine.items()
+            for key, levels in levels_of_key.items()
             if key not in run
             and not any(
                 levels[factor] in missing_levels for factor, missing_levels in missing.items()
             )
         ]
         lines += [f"{name} with {_levels(box)}" for box in _boxes(rest, list(suite.factors))]
-    if gone:
-        lines.insert(0, f"workload{'s' * (len(gone) > 1)} {', '.join(gone)}")
+    if missing_workloads:
+        lines.insert(
+            0, f"workload{'s' * (len(missing_workloads) > 1)} {', '.join(missing_workloads)}"
+        )
     return tuple(lines)
 
 

@@ -34,20 +34,20 @@ def default_arms(path: Path, text: str, choice: Choice, *, names_arm: bool) -> D
     of the suite (`--arm`). `choice`: what else it says of them."""
     if choice.candidates:
         return DefaultArms(choice)
-    own = names_arms(text, where=shown(path))
+    has_arms = names_arms(text, where=shown(path))
     quick = path.resolve() == suites_directory().resolve() / f"{QUICK}.yaml"
-    if own and (not quick or names_arm or choice.without):
+    if has_arms and (not quick or names_arm or choice.without):
         return DefaultArms(choice)
-    lacking = _lacking()
-    if lacking is None:
+    reason = _lacking()
+    if reason is None:
         native = f"--candidates {QUICK if quick else NATIVE}"
         note = (
             f"comparing the RMWs of the sourced ROS 2 ({native} compares the middlewares through "
             "their own libraries)"
         )
         return DefaultArms(replace(choice, candidates=(RMWS,)), note)
-    note = f"comparing middlewares through their own libraries; ROS 2's RMWs: {lacking}"
-    return DefaultArms(choice if own else replace(choice, candidates=native_arms()), note)
+    note = f"comparing middlewares through their own libraries; ROS 2's RMWs: {reason}"
+    return DefaultArms(choice if has_arms else replace(choice, candidates=native_arms()), note)
 
 
 def native_arms() -> tuple[str, ...]:

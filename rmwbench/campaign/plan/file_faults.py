@@ -77,8 +77,10 @@ def check(
 
 
 def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> Iterator[FileFault]:
-    own = {name: side for name, side in cell.sides.items() if side.profile.text is not None}
-    for process, side in own.items():
+    sides_with_file = {
+        name: side for name, side in cell.sides.items() if side.profile.text is not None
+    }
+    for process, side in sides_with_file.items():
         worker = workers[side.middleware]
         yield from _of_another(process, side)
         needs = needs_of(side)
@@ -87,9 +89,9 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
         if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
             continue  # what connects them is replaced, or is the machines' matter
         yield from _of_connecting(cell, process, side, needs, worker)
-    if own and cell.real is None:
-        yield from _of_hosts(cell, own, kind)
-        yield from _of_sharing(cell, own)
+    if sides_with_file and cell.real is None:
+        yield from _of_hosts(cell, sides_with_file, kind)
+        yield from _of_sharing(cell, sides_with_file)
 
 
 def renaming_fix(side: Side, refusal: str) -> str | None:
@@ -110,11 +112,11 @@ def renaming_fix(side: Side, refusal: str) -> str | None:
 def _of_another(process: str, side: Side) -> Iterator[FileFault]:
     try:
         file_needs(side.middleware, side.profile.format, side.profile.text or "")
-    except NotItsFile as whose:
+    except NotItsFile as owner:
         yield FileFault(
             FileFaultKind.OF_ANOTHER,
             process,
-            f"it is a file of {whose}, and {side.middleware} would read nothing of it",
+            f"it is a file of {owner}, and {side.middleware} would read nothing of it",
             "name a file of this middleware's, or the other middleware",
         )
     except Unreadable as mistake:
@@ -213,9 +215,11 @@ def _of_connecting(
         )
 
 
-def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[FileFault]:
+def _of_hosts(
+    cell: Cell, sides_with_file: Mapping[str, Side], kind: HostKind
+) -> Iterator[FileFault]:
     setup_of_host = setups(cell)
-    process = next(iter(own))
+    process = next(iter(sides_with_file))
     if not setup_of_host:
         return
     names = [
@@ -262,14 +266,14 @@ def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[F
                 )
 
 
-def _of_sharing(cell: Cell, own: Mapping[str, Side]) -> Iterator[FileFault]:
+def _of_sharing(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator[FileFault]:
     """What only one process of a host can have, or one host."""
     host_of_process = {
         process.name: process.host for process in cell.processes if process.follows is None
     }
     claimed_by: dict[str, str] = {}
     count: dict[str, int] = {}
-    for process, side in own.items():
+    for process, side in sides_with_file.items():
         if process not in host_of_process:
             continue
         needs, host = needs_of(side), host_of_process[process]

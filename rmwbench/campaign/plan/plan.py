@@ -257,22 +257,22 @@ def make_plan(
             )
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
-    able = {
+    cells_of_key = {
         key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()
     }
-    in_report = sum(_contenders(group) for group in able.values())
+    in_report = sum(_contenders(group) for group in cells_of_key.values())
     return Plan(
         suite=suite,
         seed=seed,
         cells=tuple(cells),
         comparisons=tuple(
-            _comparison(key, group, _rivals(able[key]), in_report, looks or (blocks,))
+            _comparison(key, group, _rivals(cells_of_key[key]), in_report, looks or (blocks,))
             for key, group in grouped.items()
         ),
         blocks=blocks,
         budget_s=budget_s,
         block_s=block_s,
-        trials=_trials(able, seed, blocks, cost_s),
+        trials=_trials(cells_of_key, seed, blocks, cost_s),
         looks=looks,
         unsupported=dict(unsupported),
     )
@@ -444,7 +444,7 @@ def _comparison(
 
 
 def _ladder_document(ladder: Ladder) -> dict[str, Any]:
-    pairs = [(ladder.levels[at], ladder.levels[by]) for at, by in steps(len(ladder.levels))]
+    pairs = [(ladder.levels[at], ladder.levels[step]) for at, step in steps(len(ladder.levels))]
     return {
         "factor": ladder.factor,
         "workload": ladder.workload,

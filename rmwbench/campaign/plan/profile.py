@@ -60,14 +60,14 @@ def setups(cell: Cell) -> dict[str, HostSetup]:
     several = len(cell.hosts) > 1
     owned = _addresses(cell)
     for host in cell.hosts:
-        here = [needs_of(side) for side in _sides_on(cell, host)]
+        host_needs = [needs_of(side) for side in _sides_on(cell, host)]
         setup = HostSetup(
             interfaces=_once(
-                name for needs in here for name in needs.interfaces if name not in OWN_DEVICES
+                name for needs in host_needs for name in needs.interfaces if name not in OWN_DEVICES
             ),
             addresses=tuple(map(_with_prefix, owned[host])),
-            writes=_once(path for needs in here for path in needs.writes),
-            folders=_once(path for needs in here for path in needs.folders),
+            writes=_once(path for needs in host_needs for path in needs.writes),
+            folders=_once(path for needs in host_needs for path in needs.folders),
         )
         if setup != NO_SETUP:
             setup_of_host[host] = replace(setup, leads=several)
@@ -363,9 +363,11 @@ def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str
     """The hosts that a daemon runs on, in the order of their addresses."""
     if name not in (worker.description or {}).get("daemons_each_host", ()):
         return [cell.daemons_host]
-    mine = side.side_definition()
+    definition = side.side_definition()
     same = [
-        process for process in cell.processes if cell.sides[process.name].side_definition() == mine
+        process
+        for process in cell.processes
+        if cell.sides[process.name].side_definition() == definition
     ]
     return [host for host in cell.hosts if any(process.host == host for process in same)]
 

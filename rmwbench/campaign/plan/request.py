@@ -190,13 +190,13 @@ class Planner:
         that is all of them, which is refused with its reasons once they have been asked."""
         _, chosen_cells = self.chosen(request)
         workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
-        lacking = unsupported.described(chosen_cells, workers, kind)
-        return {} if len(lacking) == len(chosen_cells) else lacking
+        reasons = unsupported.described(chosen_cells, workers, kind)
+        return {} if len(reasons) == len(chosen_cells) else reasons
 
     def plan(
         self,
         request: Request,
-        lacking: Mapping[int, str] = NOTHING,
+        reasons: Mapping[int, str] = NOTHING,
         machine: MachineLimits | None = None,
         **more: Any,
     ) -> Plan:
@@ -209,7 +209,7 @@ class Planner:
             seed=request.seed,
             budget_s=request.budget_s,
             most_blocks=request.most_blocks,
-            unsupported=lacking,
+            unsupported=reasons,
         )
         if machine is not None:
             beyond = machine.all_beyond(chosen_cells)

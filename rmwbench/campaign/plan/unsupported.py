@@ -244,33 +244,33 @@ def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tupl
     the cell needs them."""
     process_of = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
     host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
-    mine = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
-    for endpoint in mine:
-        whose = f"node {endpoint.node}"
+    endpoints = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
+    for endpoint in endpoints:
+        owner = f"node {endpoint.node}"
         if endpoint.kind in ("client", "service"):
-            yield "services", f"{whose} has a {endpoint.kind}"
+            yield "services", f"{owner} has a {endpoint.kind}"
         qos = endpoint.qos.wire()
-        yield qos["reliability"], f"{whose} asks for it"
-        yield qos["history"], f"{whose} asks for it"
+        yield qos["reliability"], f"{owner} asks for it"
+        yield qos["history"], f"{owner} asks for it"
         if qos["durability"] == "transient_local":
-            yield "transient_local", f"{whose} asks for it"
+            yield "transient_local", f"{owner} asks for it"
         for name in ("content_filter", "instance_key"):
             if qos.get(name):
-                yield name, f"{whose} asks for it"
+                yield name, f"{owner} asks for it"
         for peer in endpoint.peers:
-            near = process_of[peer] == endpoint.process
+            is_same_process = process_of[peer] == endpoint.process
             yield (
-                ("intra_process", f"{whose} has a peer in its process")
-                if near
-                else ("inter_process", f"{whose} has a peer in another")
+                ("intra_process", f"{owner} has a peer in its process")
+                if is_same_process
+                else ("inter_process", f"{owner} has a peer in another")
             )
             if host[peer] != endpoint.host:
-                yield "inter_host", f"{whose} has a peer on another host"
-    if any(endpoint.reads for endpoint in mine):
+                yield "inter_host", f"{owner} has a peer on another host"
+    if any(endpoint.reads for endpoint in endpoints):
         yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
-    if cell.arm.take == "raw" and any(endpoint.kind == "subscription" for endpoint in mine):
+    if cell.arm.take == "raw" and any(endpoint.kind == "subscription" for endpoint in endpoints):
         yield "take_raw", "the arm's take is raw"
-    if not any(endpoint.kind in ("publisher", "client") for endpoint in mine):
+    if not any(endpoint.kind in ("publisher", "client") for endpoint in endpoints):
         return
     if cell.arm.loan:
         yield "loan", "the arm publishes by loan"

@@ -107,13 +107,15 @@ def _flags(
     cell: Cell, workers: Mapping[str, Worker], kernels: Kernels, *, shared: bool
 ) -> list[str]:
     """What every trial of a cell is shown with, each once: of its sides' profiles, then its own."""
-    own = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
-    notes = [(side, forced(side, worker)) for side, worker in own]
+    sides_with_worker = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
+    notes = [(side, forced(side, worker)) for side, worker in sides_with_worker]
     notes += [
-        (side, wish.text) for side, worker in own for wish in of_side(cell, side, worker, kernels)
+        (side, wish.text)
+        for side, worker in sides_with_worker
+        for wish in of_side(cell, side, worker, kernels)
     ]
-    notes += [(side, text) for side, _ in own for text in file_flags(side)]
-    notes += [(side, flag(side, worker)) for side, worker in own if shared]
+    notes += [(side, text) for side, _ in sides_with_worker for text in file_flags(side)]
+    notes += [(side, flag(side, worker)) for side, worker in sides_with_worker if shared]
     flags = [f"{side.profile.name}*: {text}" for side, text in notes if text]
     flags += [TRACED] if cell.sampling.traced else []
     flags += [UNTIMED] if cell.sampling.allocations else []

@@ -159,14 +159,14 @@ def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
         first = next(iter(outcome.sampling.collected.values()), {})
         yield from _first_host(outcome, first.get("usage", []))
     for name, value in outcome.times.steps_ns.items():
-        ours = {"process": "orchestrator", "role": "machine", "endpoint": None}
-        yield from _counter(ours, f"step.{name}", "ns", "end", value)
+        own_base = {"process": "orchestrator", "role": "machine", "endpoint": None}
+        yield from _counter(own_base, f"step.{name}", "ns", "end", value)
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         process = places[section.endpoint]
         role = sampled.role_of(outcome, process)
-        mine = {"process": process, "role": role, "endpoint": section.endpoint}
-        yield from _counter(mine, "records_unfinished", "count", "end", section.unfinished)
+        base = {"process": process, "role": role, "endpoint": section.endpoint}
+        yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
 def _collected(
@@ -197,11 +197,11 @@ def _collected(
             total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
             yield from _counter(base, f"shared_{name}", "bytes", "end", total)
     for endpoint, account in reply.get("endpoints", {}).items():
-        mine = base | {"endpoint": int(endpoint)}
+        endpoint_base = base | {"endpoint": int(endpoint)}
         for name in ("publish_failures", "reader_drops"):
-            yield from _counter(mine, name, "count", "end", account.get(name))
+            yield from _counter(endpoint_base, name, "count", "end", account.get(name))
         for name, value in account.get("counters", {}).items():
-            yield from _counter(mine, f"own.{name}", "count", "end", value)
+            yield from _counter(endpoint_base, f"own.{name}", "count", "end", value)
 
 
 def _first_host(

@@ -367,12 +367,14 @@ def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadl
 
 
 def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
-    for host, far in crew.hosts.remote.items():
-        if traffic := far.answer(far.post("traffic")):
+    for host, remote_host in crew.hosts.remote.items():
+        if traffic := remote_host.answer(remote_host.post("traffic")):
             outcome.network.traffic.setdefault(at, {})[host] = traffic
     for host in crew.hosts:
-        here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
-        pid = next((worker.pid for worker in here if worker.pid is not None), None)
+        host_workers = (
+            worker for worker in crew.workers.values() if worker.host is crew.hosts[host]
+        )
+        pid = next((worker.pid for worker in host_workers if worker.pid is not None), None)
         traffic = devices.carried(pid) if pid is not None else None
         if traffic is not None:
             outcome.network.traffic.setdefault(at, {})[host] = traffic

@@ -27,13 +27,13 @@ _NOT_THE_WORKER = {
 def of_worker(failed: WorkerFailed, code: Code | None = None) -> Failure:
     """`code` says more than the kind of the failure does, where the barrier knows more."""
     code = code or _CODES[failed.kind]
-    by = _NOT_THE_WORKER.get(code, FailedBy.WORKER)
+    failed_by = _NOT_THE_WORKER.get(code, FailedBy.WORKER)
     if failed.role not in ("worker", "daemon"):
-        by = FailedBy.HOST
+        failed_by = FailedBy.HOST
     elif code is Code.CRASHED and failed.signal_name == "SIGKILL":
         # no process kills itself so: the kernel took it for its memory, or a person did
-        by = FailedBy.HOST
-    return Failure(Reason(code, failed.reason()), by)
+        failed_by = FailedBy.HOST
+    return Failure(Reason(code, failed.reason()), failed_by)
 
 
 def of_ours(code: Code, text: str) -> Failure:

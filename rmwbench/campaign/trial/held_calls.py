@@ -67,14 +67,14 @@ def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
     """The window in which an endpoint was to send, on its worker's clock."""
     window = outcome.times.window
     assert window is not None
-    own = outcome.endpoints.starts.get(
+    own_window = outcome.endpoints.starts.get(
         endpoint.endpoint, outcome.times.windows.get(endpoint.process, window)
     )
     if endpoint.life.end_s is None:
-        return own
+        return own_window
     leaves_ns = outcome.times.windows.get(endpoint.process, window).steady_ns
     leaves_ns += to_ns(endpoint.life.end_s)
-    return TrialWindow(own.start_ns, own.steady_ns, min(own.end_ns, leaves_ns))
+    return TrialWindow(own_window.start_ns, own_window.steady_ns, min(own_window.end_ns, leaves_ns))
 
 
 def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall] | None:
@@ -136,14 +136,14 @@ def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:
 def _open_schedule(
     outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | None
 ) -> _OpenSchedule:
-    own = schedule_of(outcome, endpoint)
+    own_window = schedule_of(outcome, endpoint)
     attempted = 0 if rows is None else len(rows)
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
-    unsent, due_ns, returned_ns = None, own.start_ns, own.start_ns
+    unsent, due_ns, returned_ns = None, own_window.start_ns, own_window.start_ns
     if arrival is not None and arrival["kind"] not in WITHOUT:
-        unsent = max(0, planned(arrival, own.end_ns - own.start_ns) - attempted)
+        unsent = max(0, planned(arrival, own_window.end_ns - own_window.start_ns) - attempted)
         if unsent:
-            (due_ns,) = never_sent_due_ns(arrival, own.start_ns, attempted, 1)
+            (due_ns,) = never_sent_due_ns(arrival, own_window.start_ns, attempted, 1)
     last_seq = None
     if rows is not None and attempted:
         returned_ns = int(rows["return_ns"].max())

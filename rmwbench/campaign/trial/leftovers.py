@@ -64,8 +64,8 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
         note(outcome, crew.hosts.first.name, "problem", text=text)
     for host in crew.hosts.remote:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
-    near = [host for host in crew.hosts if host not in crew.hosts.remote]
-    files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in near}
+    local_hosts = [host for host in crew.hosts if host not in crew.hosts.remote]
+    files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in local_hosts}
     try:
         programs = {
             host: (PROGRAM, (*places(crew.hosts[host]), "", *visible.roots()), file)

@@ -27,7 +27,7 @@ REAL = "real_network"
 
 def post(crew: Crew, question: str) -> Posted:
     """Asks every other machine and does not wait."""
-    return {host: far.post(question) for host, far in crew.hosts.remote.items()}
+    return {host: remote_host.post(question) for host, remote_host in crew.hosts.remote.items()}
 
 
 def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
@@ -38,8 +38,8 @@ def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
 
 def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, Any]]:
     """What each machine's kernel counted between two `edge` questions."""
-    for host, far in crew.hosts.remote.items():
-        edges = [far.answer(posted[host]) for posted in (begin, end)]
+    for host, remote_host in crew.hosts.remote.items():
+        edges = [remote_host.answer(posted[host]) for posted in (begin, end)]
         if None not in edges:
             first, last = (EdgeReading(Ticks(*ticks), *rest) for ticks, *rest in edges)
             for row in machine.edge_probes(first, last):
@@ -52,9 +52,9 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
     for host, document in outcome.sampling.sampled_at.items():
         if outcome.times.window is None:
             return
-        far = host in crew.hosts.remote
-        name = host if far else ""
-        rows = list(sampled.canary_probes(document)) if far else []
+        is_remote = host in crew.hosts.remote
+        name = host if is_remote else ""
+        rows = list(sampled.canary_probes(document)) if is_remote else []
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
@@ -64,13 +64,13 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
                 end["cpu_ns"] - edges[0]["processes"].get(process, {"cpu_ns": 0})["cpu_ns"]
                 for process, end in edges[1]["processes"].items()
             )
-            if not far and outcome.sampling.own_cpu_ns is not None:
+            if not is_remote and outcome.sampling.own_cpu_ns is not None:
                 own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
             rows += sampled.attributed(
                 document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
             )
         for row in rows:
-            yield _of_host(host, row) if far else row
+            yield _of_host(host, row) if is_remote else row
 
 
 def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -24,13 +24,13 @@ def tell_held(outcome: TrialOutcome) -> None:
     none is a flag: its trial says nothing about what becomes of them."""
     cell = outcome.order.cell
     for event in [e for e in outcome.events if e["event"] == "killed" and e.get("text") == KILLED]:
-        mine = {e.endpoint: e for e in cell.endpoints if e.process == event["process"]}
+        endpoints = {e.endpoint: e for e in cell.endpoints if e.process == event["process"]}
         held_messages = sum(
             int(np.count_nonzero(section.rows["consumed_ns"] == 0))
             for section in outcome.sections
-            if section.kind == RECEIVED and section.endpoint in mine
+            if section.kind == RECEIVED and section.endpoint in endpoints
         )
-        if any(e.hold_ns for e in mine.values()):
+        if any(e.hold_ns for e in endpoints.values()):
             event["text"] = (
                 f"{KILLED} while holding {held_messages} message{'' if held_messages == 1 else 's'}"
             )
@@ -91,11 +91,11 @@ def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
     held_up = by_sibling & (waited_ns > LATE_NS)
     steady = (columns["flags"] & WARMUP) == 0
     for endpoint in np.unique(owner):
-        mine = steady & (owner == endpoint)
-        if mine.any():
-            held_steady = mine & held_up
+        own_steady = steady & (owner == endpoint)
+        if own_steady.any():
+            held_steady = own_steady & held_up
             longest_ns = int(waited_ns[held_steady].max()) if held_steady.any() else 0
-            yield int(endpoint), float(held_steady.sum() / mine.sum()), longest_ns
+            yield int(endpoint), float(held_steady.sum() / own_steady.sum()), longest_ns
 
 
 @dataclass(frozen=True)

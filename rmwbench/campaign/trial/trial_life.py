@@ -277,8 +277,8 @@ def _live(
     machines.note_network(outcome, crew)
     everyone = [*crew.workers.items(), *crew.daemons.items()]
     for host in outcome.order.cell.hosts:
-        here = [(name, p) for name, p in everyone if p.host is crew.hosts[host]]
-        sampler.watch([(name, p.inner_pid, p.role) for name, p in here], host)
+        host_processes = [(name, p) for name, p in everyone if p.host is crew.hosts[host]]
+        sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
     trial_sources.start_sources(outcome, beside.frames, sampler)
     try:
         open_and_match(outcome, crew, workers)

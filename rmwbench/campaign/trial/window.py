@@ -38,8 +38,8 @@ class _Edge:
     @classmethod
     def read(cls, crew: Crew, network: Emulation | None) -> "_Edge":
         reading, own_ns = machine.read_edge(), time.process_time_ns()
-        far = machines.post(crew, "edge")
-        return cls(reading, own_ns, far, network.cpu_ns() if network else None)
+        posted = machines.post(crew, "edge")
+        return cls(reading, own_ns, posted, network.cpu_ns() if network else None)
 
 
 def _lead_ns(cell: Cell) -> int:
@@ -183,7 +183,7 @@ def _expected(
     outcome: TrialOutcome,
     process: str,
     last: Mapping[int, int],
-    gone: Collection[int],
+    absent: Collection[int],
     reliable: bool,
 ) -> dict[str, dict[str, int]]:
     """Reader → writer → last sequence number, of a process's readers of that reliability."""
@@ -193,7 +193,7 @@ def _expected(
         if e.process == process
         and e.reads
         and e.peers
-        and e.endpoint not in gone
+        and e.endpoint not in absent
         and (e.qos.wire()["reliability"] == "reliable") == reliable
     }
     return {
@@ -225,9 +225,9 @@ def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
         for section in sections:
             if section.kind == records.RECEIVED:
                 rows = section.rows
-                own = (rows["flags"] & FOREIGN) == 0
-                own &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
-                waits_ns = (rows["taken_ns"] - rows["intended_ns"])[own]
+                of_this_trial = (rows["flags"] & FOREIGN) == 0
+                of_this_trial &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
+                waits_ns = (rows["taken_ns"] - rows["intended_ns"])[of_this_trial]
                 longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))
     return longest_ns
 

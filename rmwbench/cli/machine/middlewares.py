@@ -191,8 +191,8 @@ def build(options: BuildOptions) -> None:
     building.check(chosen)
     problems = source_build.build_all(newer, options.partly, announce)
     for recipe in chosen:
-        if gone := source_build.remove_orphan(recipe):
-            say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
+        if removed := source_build.remove_orphan(recipe):
+            say(f"{recipe.middleware}: removed {removed}, whose libraries are gone")
     chosen = building.with_newest(chosen, newer)
     begun = time.monotonic()
     results = building.build(chosen, announce)
@@ -244,15 +244,15 @@ def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
     from rmwbench.suite.side import NAMES
 
     can, modes = entry["capabilities"], entry["modes"] or {}
-    able = [name for name, answer in modes.items() if not answer.startswith("no")]
+    possible_modes = [name for name, answer in modes.items() if not answer.startswith("no")]
     return (
         TableCell(entry["middleware"], "strong"),
         entry["version"],
         (entry["release_date"] or "–")[:7],
         entry["layer"],
         *(can.get(name, "–").partition(":")[0] for name in ("services", "loan")),
-        f"{len(able)}/{len(NAMES)}" if able else "–",
-        modes["transport"].replace("|", " ") if "transport" in able else "–",
+        f"{len(possible_modes)}/{len(NAMES)}" if possible_modes else "–",
+        modes["transport"].replace("|", " ") if "transport" in possible_modes else "–",
     )
 
 
@@ -297,10 +297,13 @@ def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:
             "; ".join(f"{name} {levels}" for name, levels in modes if not levels.startswith("no")),
         )
     )
-    lacking = [
+    missing_modes = [
         (name, levels.partition(": ")[2]) for name, levels in modes if levels.startswith("no")
     ]
     lines.append(
-        ("no mode", "; ".join(f"{name} ({reason})" if reason else name for name, reason in lacking))
+        (
+            "no mode",
+            "; ".join(f"{name} ({reason})" if reason else name for name, reason in missing_modes),
+        )
     )
     return [(label, text) for label, text in lines if text]

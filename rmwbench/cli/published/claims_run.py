@@ -206,9 +206,11 @@ def _plan(
         if judged.claim.test and judged.claim.test.suite not in without
     ]
     # Whoever names a claim wants it tried.
-    never = {} if only else undecidable(files)
+    undecidable_claims = {} if only else undecidable(files)
     refused = {
-        judged.claim.id: never[judged.claim.id] for judged in candidates if judged.claim.id in never
+        judged.claim.id: undecidable_claims[judged.claim.id]
+        for judged in candidates
+        if judged.claim.id in undecidable_claims
     }
     gathered_offers = gather([judged for judged in candidates if judged.claim.id not in refused])
     gathered = Gathered(gathered_offers.offers, {**gathered_offers.refused, **refused})
@@ -221,10 +223,12 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     from rmwbench.published.claims.campaign.claim_campaigns import settled_by
     from rmwbench.published.summaries import expanded, shipped
 
-    here = machine.describe()["summary"]
+    this_machine = machine.describe()["summary"]
     dates_of_claims: dict[str, str] = {}
     for file in files:
-        of_here = [summary for summary in shipped(file.claims) if summary["machine"] == here]
+        of_here = [
+            summary for summary in shipped(file.claims) if summary["machine"] == this_machine
+        ]
         measured = [campaign for summary in of_here for campaign in expanded(summary)]
         dates = ", ".join(sorted({summary["date"] for summary in of_here}))
         dates_of_claims |= settled_by([file], measured, f"shipped, {dates}")
@@ -246,10 +250,10 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     ids_of_bundle = {
         Bundle(directory): ids for directory, ids in campaigns(session.directory).items()
     }
-    good = any(bundle.trials("done") for bundle in ids_of_bundle)
-    if no_report or not good:
+    any_done = any(bundle.trials("done") for bundle in ids_of_bundle)
+    if no_report or not any_done:
         print(session.directory)
-        return good
+        return any_done
     every = [
         (summarise(bundle), ids) for bundle, ids in ids_of_bundle.items() if bundle.trials("done")
     ]
@@ -263,7 +267,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
         print(line)
     print(f"report: {page}")
     say(f"ledger: rmwbench published claims --campaign {session.directory}")
-    return good
+    return any_done
 
 
 def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":

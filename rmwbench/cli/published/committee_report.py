@@ -324,12 +324,12 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
     for name, title, arguments in COMMUNITY:
         answer_file = folder / f"{name}.json"
         command = f"rmwbench published community {name} {arguments} --json"
-        ours = shipped(name)
+        shipped_answer = shipped(name)
         view = (
             view_of(answer_file)
             if answer_file.is_file()
-            else replaceable(view_of(ours), command, answer_file)
-            if ours
+            else replaceable(view_of(shipped_answer), command, answer_file)
+            if shipped_answer
             else None
         )
         community_parts.append(

@@ -55,8 +55,8 @@ def import_(
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()
-    done = import_published(path, out or _new_directory(kind, path), kind)
-    imported = summarise(Bundle(done.directory))
+    import_result = import_published(path, out or _new_directory(kind, path), kind)
+    imported = summarise(Bundle(import_result.directory))
     if as_json:
         from rmwbench.results.model import document
 

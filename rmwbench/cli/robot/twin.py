@@ -172,9 +172,9 @@ def _played(options: TwinOptions, robot_twin: "Twin", lasting_s: float) -> "Twin
 
 
 def _end_with(
-    measured_likeness: "TwinLikeness", source: str, other_name: str, by: str | None = None
+    measured_likeness: "TwinLikeness", source: str, other_name: str, middleware: str | None = None
 ) -> NoReturn:
     from rmwbench.robot.twin.likeness_view import view
 
-    print_view(view(measured_likeness, source, other_name, by))
+    print_view(view(measured_likeness, source, other_name, middleware))
     raise typer.Exit(0 if measured_likeness.alike else 1 if measured_likeness.judged else 2)

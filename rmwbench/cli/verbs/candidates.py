@@ -83,9 +83,9 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
     wanted_candidates: list[Candidate] = []
     for name in names:
         if is_file(name):
-            own = candidates_of(Path(name))
-            known_set = known_set.and_those(own)
-            wanted_candidates += own.by_name.values()
+            file_candidates = candidates_of(Path(name))
+            known_set = known_set.and_those(file_candidates)
+            wanted_candidates += file_candidates.by_name.values()
             continue
         try:
             wanted_candidates += known_set.members_of(name)
@@ -166,13 +166,13 @@ def _lacking(listing: dict[str, Any]) -> "Iterator[Block]":
     """The reasons why candidates are not ready, each once, with the command that changes it."""
     from rmwbench.report.view import Text, Verbatim
 
-    lacking: dict[tuple[str, str | None, str | None], list[str]] = {}
+    names_of_reason: dict[tuple[str, str | None, str | None], list[str]] = {}
     for candidate in listing["candidates"]:
         if not candidate["ready"]:
-            lacking.setdefault(
+            names_of_reason.setdefault(
                 (candidate["reason"], candidate["command"], candidate["needs"]), []
             ).append(candidate["candidate"])
-    for (reason, command, needs), names in lacking.items():
+    for (reason, command, needs), names in names_of_reason.items():
         more = f"; it needs {needs}" if needs else ""
         yield Text(f"\n{', '.join(names)} not ready: {reason}{more}")
         if command:

@@ -95,22 +95,22 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     wishes: list[str] = []
     if cluster is None:
         host = Here().host()
-        workers, lacking = checked(planner, request, text, Here())
+        workers, reasons = checked(planner, request, text, Here())
         wishes = machine_limits.ungranted_lines(cells, workers, Here().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})
-        lacking = unsupported.stated(cells, workers, host)
-        lacking = {} if len(lacking) == len(cells) else lacking
+        reasons = unsupported.stated(cells, workers, host)
+        reasons = {} if len(reasons) == len(cells) else reasons
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
     if cluster is not None:
-        request = _for_each_machine(planner, request, lacking, max(1, cluster // per_trial))
-    suite_plan = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
+        request = _for_each_machine(planner, request, reasons, max(1, cluster // per_trial))
+    suite_plan = planner.plan(request, reasons, machine, left_out=absent, cut=left_out, host=host)
     return suite_plan, wishes, per_trial
 
 
 def _for_each_machine(
-    planner: "Planner", request: "Request", lacking: "Mapping[int, str]", gangs: int
+    planner: "Planner", request: "Request", reasons: "Mapping[int, str]", gangs: int
 ) -> "Request":
     """The request with the budget of one machine, where `gangs` work at once for the budget of
     all."""
@@ -119,7 +119,7 @@ def _for_each_machine(
     if request.budget_s is None:
         return request
     budget_s = batch_schedule.machine_budget_s(
-        lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking),
+        lambda machine_s: planner.plan(replace(request, budget_s=machine_s), reasons),
         gangs,
         request.budget_s,
     )

@@ -22,12 +22,12 @@ COLUMNS = ("compared in", "what", ("steady", True), ("messages", True), "percent
 
 def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
     """`wishes`: what this machine's kernel does not grant. `order`: with every trial."""
-    beside = [Text(line) for lines in from_features("plan", "lines", plan) for line in lines]
+    feature_lines = [Text(line) for lines in from_features("plan", "lines", plan) for line in lines]
     sections = (
         Section("What is compared", [_compared(plan), *map(Text, _resolution(plan))]),
         _listed("Each arm with itself", _levels(plan)),
         _networks(plan),
-        Section("Besides", beside) if beside else None,
+        Section("Besides", feature_lines) if feature_lines else None,
         _listed("Arms", [f"{arm.name}: {_arm_text(arm)}" for arm in _arms(plan)]),
         _beyond(plan),
         _listed("Left out, their middleware being not ready", left_out_lines(plan.left_out)),
@@ -151,12 +151,12 @@ def _levels(plan: Plan) -> Iterator[str]:
     arms_of_line: dict[str, list[str]] = {}
     for ladder in plan.ladders:
         called = [level_name(ladder.factor, level) for level in ladder.levels]
-        pairs = ", ".join(f"{called[at]} with {called[by]}" for at, by in steps(len(called)))
+        pairs = ", ".join(f"{called[at]} with {called[step]}" for at, step in steps(len(called)))
         other_levels = ", ".join(level_name(name, level) for name, level in ladder.others.items())
-        along = (
+        axis = (
             "" if ladder.factor == BETWEEN_WORKLOADS else f"{ladder.workload} along {ladder.factor}"
         )
-        condition = f"{', '.join(filter(None, (along, other_levels)))}: " if along else ""
+        condition = f"{', '.join(filter(None, (axis, other_levels)))}: " if axis else ""
         arms_of_line.setdefault(f"{condition}{pairs}", []).append(ladder.arm)
     for text, arms in arms_of_line.items():
         yield f"{text} ({', '.join(dict.fromkeys(arms))})"

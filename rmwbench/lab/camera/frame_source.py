@@ -145,11 +145,11 @@ class FrameSources:
 
     def additions_for(self, process: str) -> Additions:
         """What a worker is given of its rings."""
-        mine = [ring for ring in self._rings if ring.endpoint.process == process]
+        process_rings = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
-        for index, ring in enumerate(mine):
+        for index, ring in enumerate(process_rings):
             words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + index}"]
-        files = {FIRST_FD + index: ring.fd for index, ring in enumerate(mine)}
+        files = {FIRST_FD + index: ring.fd for index, ring in enumerate(process_rings)}
         return Additions(words=words, files=files)
 
     def start(self) -> None:
@@ -305,18 +305,18 @@ def account(
     way."""
     status = None if ended is None else ended - 1
     judged_ns = end_ns - 2 * period_ns
-    here = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
-    if not here.any():
+    in_window = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
+    if not in_window.any():
         return Account(
             endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, status
         )
-    line_ns = (whole_ns - numbers * period_ns)[here].min()
+    line_ns = (whole_ns - numbers * period_ns)[in_window].min()
     first, last = (math.ceil((edge - line_ns) / period_ns) for edge in (begin_ns, judged_ns))
     due = max(0, last - first)
     # By its number, not by when it came: one that came much later was due in the window all the
     # same.
-    mine = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
-    late_ns = (whole_ns - numbers * period_ns - line_ns)[mine]
+    is_due = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
+    late_ns = (whole_ns - numbers * period_ns - line_ns)[is_due]
     made, late = len(late_ns), int((late_ns > period_ns).sum())
     return Account(endpoint, due, made, late, float(late_ns.max()) if made else math.inf, status)
 

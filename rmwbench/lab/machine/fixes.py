@@ -160,8 +160,8 @@ def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
     _keep(list(step_of.values()), kernel)
     outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
     failed = {outcome.step.target for outcome in outcomes if outcome.problem}
-    never = [s for s in step_of.values() if s.target in failed and kernel.now(s) == s.before]
-    _keep([step for step in step_of.values() if step not in never], kernel)
+    unchanged = [s for s in step_of.values() if s.target in failed and kernel.now(s) == s.before]
+    _keep([step for step in step_of.values() if step not in unchanged], kernel)
     return outcomes
 
 

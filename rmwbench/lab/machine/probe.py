@@ -231,8 +231,8 @@ def attributed_probes(
     if "busy" not in share or window_ns <= 0 or not share.get(USABLE) or not cpu_ns:
         return []
     used_ns = sum(value for role, value in cpu_ns.items() if role != "awake")
-    own = used_ns / (window_ns * share[USABLE])
-    return [_row("own", min(1.0, own)), _row("foreign", max(0.0, share["busy"] - own))]
+    own_share = used_ns / (window_ns * share[USABLE])
+    return [_row("own", min(1.0, own_share)), _row("foreign", max(0.0, share["busy"] - own_share))]
 
 
 def _row(probe: str, value: float, unit: str = "fraction") -> dict[str, Any]:

@@ -41,9 +41,9 @@ class Walk:
 
 def walk(proc: Path = Path("/proc")) -> Walk:
     result = Walk()
-    own = os.getpid()
+    own_pid = os.getpid()
     for entry in proc.iterdir():
-        if not entry.name.isdigit() or int(entry.name) == own:
+        if not entry.name.isdigit() or int(entry.name) == own_pid:
             continue
         try:
             words = _words((entry / "cmdline").read_bytes())

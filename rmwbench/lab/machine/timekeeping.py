@@ -144,10 +144,12 @@ def _answer(program: str, *arguments: str) -> str | None:
     if path is None:
         return None
     try:
-        done = subprocess.run([path, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S)
+        completed = subprocess.run(
+            [path, *arguments], capture_output=True, text=True, timeout=TIMEOUT_S
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stdout if done.returncode == 0 and done.stdout.strip() else None
+    return completed.stdout if completed.returncode == 0 and completed.stdout.strip() else None
 
 
 def _read(path: Path) -> str | None:

@@ -111,10 +111,10 @@ class CargoProgress:
 
     def left_s(self, elapsed_s: float) -> float:
         """Seconds, of `elapsed_s` since the beginning."""
-        done = _work_done(len(self._compiled) / self._to_compile) if self._needed else 0.0
-        if done < LEAST_DONE:
+        done_share = _work_done(len(self._compiled) / self._to_compile) if self._needed else 0.0
+        if done_share < LEAST_DONE:
             return max(self._expected_s - elapsed_s, 0.0)
-        return elapsed_s * (1 / done - 1)
+        return elapsed_s * (1 / done_share - 1)
 
     @property
     def text(self) -> str:
@@ -142,7 +142,7 @@ def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -
     """How many crates these programs are made of, by `cargo tree`, which downloads them; 0 where it
     does not say."""
     command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*command, "--format", "{p}", *chosen],
         cwd=root,
         env=environment,
@@ -150,7 +150,7 @@ def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -
         stdout=subprocess.PIPE,
         text=True,
     )
-    return len(set(done.stdout.splitlines())) if done.returncode == 0 else 0
+    return len(set(completed.stdout.splitlines())) if completed.returncode == 0 else 0
 
 
 SHARE = 0.8
@@ -258,12 +258,12 @@ def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
     """Builds all of them, in the order of `chosen`; what compiles them writes its own progress and
     its errors to the terminal. One that fails does not stop the others."""
-    ours = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
+    crate_recipes = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
     results: dict[str, Built] = {}
-    for target in dict.fromkeys(recipe.target for recipe in ours):
+    for target in dict.fromkeys(recipe.target for recipe in crate_recipes):
         root, environment = workspace.root(), workspace.cargo_environment()
         assert root is not None, "`choose` found it"
-        of_target = [recipe for recipe in ours if recipe.target == target]
+        of_target = [recipe for recipe in crate_recipes if recipe.target == target]
         variables = environment | _own(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]
         built = compile_together(programs, root, variables, announce)

@@ -129,8 +129,8 @@ def _installed(package: str) -> bool:
     if shutil.which(package) or shutil.which("dpkg-query") is None:
         return True
     query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", package]
-    done = subprocess.run(query, capture_output=True, text=True)
-    return done.returncode == 0 and done.stdout == "installed"
+    completed = subprocess.run(query, capture_output=True, text=True)
+    return completed.returncode == 0 and completed.stdout == "installed"
 
 
 def apt_command(packages: tuple[str, ...] | list[str]) -> str:

@@ -83,8 +83,8 @@ class Worker:
         inherited = {
             name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ
         }
-        own: dict[str, str] = described.get("environment", {})
-        return inherited | own
+        own_variables: dict[str, str] = described.get("environment", {})
+        return inherited | own_variables
 
     def has_profile(self, name: str) -> bool:
         return any(
@@ -119,8 +119,8 @@ def names_here() -> list[str]:
     names, known_recipes = [], recipes()
     for directory, only in _places():
         for path in _programs(directory, only):
-            own = only is None and directory == Path(os.environ.get(VARIABLE, ""))
-            names += [d["middleware"] for d in _answer(path).descriptions] if own else []
+            is_users = only is None and directory == Path(os.environ.get(VARIABLE, ""))
+            names += [d["middleware"] for d in _answer(path).descriptions] if is_users else []
             names.append(_name_of(path.name, known_recipes))
     return list(dict.fromkeys(names))
 
@@ -128,8 +128,12 @@ def names_here() -> list[str]:
 def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     """Middleware → worker, for every worker found, or for those that may be one of these; the first
     place wins."""
-    wanted = None if names is None else list(names)
-    programs = None if wanted is None else {program_of(n) for name in wanted for n in _names(name)}
+    wanted_names = None if names is None else list(names)
+    programs = (
+        None
+        if wanted_names is None
+        else {program_of(n) for name in wanted_names for n in _names(name)}
+    )
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
@@ -155,7 +159,7 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     for worker in of_series:
         first = workers.get(bare(worker.middleware))
         hidden = first is not None and _series(first.description) != _series(worker.description)
-        if hidden or worker.middleware in (wanted or ()):
+        if hidden or worker.middleware in (wanted_names or ()):
             workers.setdefault(worker.middleware, worker)
     return workers
 
@@ -237,8 +241,8 @@ def _describe_as_it_runs(path: Path) -> _Answer:
     """Describes a worker without the shell's search path for libraries: where a ROS 2 is sourced, a
     native worker would load ROS's library of the same name (iceoryx's has) and measure that. Only
     who asks for the variable gets it, or cannot start otherwise."""
-    own = {name: value for name, value in os.environ.items() if name != LIBRARIES}
-    answer = _describe(path, own)
+    environment = {name: value for name, value in os.environ.items() if name != LIBRARIES}
+    answer = _describe(path, environment)
     inherits = any(
         LIBRARIES in description.get("inherit", ()) for description in answer.descriptions
     )
@@ -257,7 +261,7 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
     ask: list[str | Path] = [*visible.try_in_a_trial(path), path, "--describe"]
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             ask,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -269,15 +273,15 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
         return _Answer([], f"--describe did not end within {DESCRIBE_TIMEOUT_S:g} s")
     except OSError as error:
         return _Answer([], f"cannot be executed: {error.strerror}")
-    if done.returncode:
-        if lacking := _LIBRARY.search(done.stderr):
-            return _Answer([], *catalogue.lacking_library(lacking[1]))
-        if lacking := _MODULE.search(done.stderr):
-            return _Answer([], f"its Python package {lacking[1]} is not installed", _python_fix())
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        return _Answer([], f"--describe ended with status {done.returncode}: {last[0]}")
+    if completed.returncode:
+        if match := _LIBRARY.search(completed.stderr):
+            return _Answer([], *catalogue.lacking_library(match[1]))
+        if match := _MODULE.search(completed.stderr):
+            return _Answer([], f"its Python package {match[1]} is not installed", _python_fix())
+        last = completed.stderr.strip().splitlines()[-1:] or ["no message"]
+        return _Answer([], f"--describe ended with status {completed.returncode}: {last[0]}")
     try:
-        document = json.loads(done.stdout)
+        document = json.loads(completed.stdout)
         if "tool" in document and "middleware" not in document:
             return _Answer([], NO_MIDDLEWARE)
         several = "middlewares" in document
@@ -420,14 +424,14 @@ def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
         if described is None:
             return NotReady(NOT_BUILT, f"rmwbench middlewares build {plain}")
         return NotReady(f"{plain} is {described['version']} here")
-    base, slash, own = name.partition("/")
+    base, slash, rmw = name.partition("/")
     if slash and base in workers and (problem := workers[base].problem):
         return NotReady(
             problem, f"rmwbench middlewares build {base}" if base in ros2.recipes() else None
         )
     if slash and any(sibling.startswith(f"{base}/") for sibling in workers):
         siblings = ", ".join(sibling for sibling in workers if sibling.startswith(f"{base}/"))
-        return NotReady(f"the sourced ROS 2 has {siblings}", ros2.install_command(own))
+        return NotReady(f"the sourced ROS 2 has {siblings}", ros2.install_command(rmw))
     if base == ros2.NAME and ros2.recipes():
         if (reason := ros2.why_not()) is None:
             return NotReady(

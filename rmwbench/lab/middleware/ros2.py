@@ -87,15 +87,15 @@ def check() -> None:
             fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
-    lacking = {path: _lacks(path, environment) for path in _pythons(environment)}
-    if [] in lacking.values():
+    missing_of = {path: _lacks(path, environment) for path in _pythons(environment)}
+    if [] in missing_of.values():
         return
     # The last on PATH is the system's, for which these packages are.
-    last = list(lacking.values())[-1] if lacking else list(GENERATORS_NEED)
+    last = list(missing_of.values())[-1] if missing_of else list(GENERATORS_NEED)
     raise UserError(
         "the worker on rclcpp is built with ROS 2's generators, and no Python here has what they import",
         expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
-        actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in lacking.items())
+        actual="; ".join(f"{path} lacks {', '.join(names)}" for path, names in missing_of.items())
         or "no python3 on PATH",
         fix=f"apt-get install -y {' '.join(GENERATORS_NEED[name] for name in last)}",
     )
@@ -224,8 +224,10 @@ def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
 def _environment(base: dict[str, str]) -> dict[str, str]:
     """The variables without the virtual environment that rmwbench itself runs in: ROS 2's
     generators are Python and need the one that ROS 2 was installed for."""
-    own = str(Path(sys.prefix) / "bin")
-    path = os.pathsep.join(part for part in base.get("PATH", "").split(os.pathsep) if part != own)
+    own_directory = str(Path(sys.prefix) / "bin")
+    path = os.pathsep.join(
+        part for part in base.get("PATH", "").split(os.pathsep) if part != own_directory
+    )
     environment = base | {"PATH": path}
     if environment.get("VIRTUAL_ENV") == sys.prefix:
         del environment["VIRTUAL_ENV"]

@@ -79,14 +79,14 @@ def _places(own_directory: str | None, _target: str | None) -> tuple[Path, ...]:
 def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
     """Cached until the file changes."""
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [path, "--describe"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=DESCRIBE_TIMEOUT_S,
             text=True,
         )
-        description: dict[str, Any] = json.loads(done.stdout)
+        description: dict[str, Any] = json.loads(completed.stdout)
         identity = (description["tool"], description["protocol"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
         raise UserError(

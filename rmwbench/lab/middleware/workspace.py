@@ -38,15 +38,15 @@ def target_directory() -> Path:
 @functools.cache
 def _printed(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
     """Asked once in a process and environment: it starts the compiler to know its version."""
-    done = subprocess.run([script], env=dict(environment), capture_output=True, text=True)
-    if done.returncode:
+    completed = subprocess.run([script], env=dict(environment), capture_output=True, text=True)
+    if completed.returncode:
         raise UserError(
             "cannot tell where cargo builds",
             where=str(script),
-            actual=done.stderr.strip(),
+            actual=completed.stderr.strip(),
             fix=RUST_FIX,
         )
-    return Path(done.stdout.strip())
+    return Path(completed.stdout.strip())
 
 
 def newest_directory(target: Path | None = None) -> Path:
@@ -74,11 +74,15 @@ def cargo() -> str | None:
 def _own_rust() -> dict[str, str]:
     """What changes where setup/rust put a Rust into the project's own place: the same as
     setup/rust-here."""
-    here = cache() / "rust"
-    if not os.access(here / "cargo" / "bin" / "cargo", os.X_OK):
+    own_rust = cache() / "rust"
+    if not os.access(own_rust / "cargo" / "bin" / "cargo", os.X_OK):
         return {}
-    path = f"{here}/cargo/bin:{os.environ.get('PATH', os.defpath)}"
-    return {"CARGO_HOME": str(here / "cargo"), "RUSTUP_HOME": str(here / "rustup"), "PATH": path}
+    path = f"{own_rust}/cargo/bin:{os.environ.get('PATH', os.defpath)}"
+    return {
+        "CARGO_HOME": str(own_rust / "cargo"),
+        "RUSTUP_HOME": str(own_rust / "rustup"),
+        "PATH": path,
+    }
 
 
 NOT_THERE = (

@@ -179,23 +179,23 @@ class Crew:
     ) -> WorkerProcess:
         """Spawns a process. Both output streams go to memory files: a pipe would have to be read
         during the window, or would block a talkative middleware."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        ours.setblocking(False)
+        own_end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        own_end.setblocking(False)
         out, err = (
             os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")
         )
-        worker = WorkerProcess(process, ours, out, err, role, start.program, host=host)
+        worker = WorkerProcess(process, own_end, out, err, role, start.program, host=host)
         if role == "network":
             self.network = worker
         else:
             {"worker": self.workers, "daemon": self.daemons, "tool": self.tools}[role][process] = (
                 worker
             )
-        self._selector.register(ours, selectors.EVENT_READ, worker)
+        self._selector.register(own_end, selectors.EVENT_READ, worker)
         fds = {1: out, 2: err, CONTROL_FD: theirs.fileno(), **start.files}
         with theirs:
             if isinstance(host, SharedHost):
-                host.hold(ours.fileno())
+                host.hold(own_end.fileno())
             host.spawn(
                 _token(role, process),
                 start.executable,
@@ -527,14 +527,14 @@ class Crew:
 
     def _hear_host(self, host: Host | RemoteHost, timeout_s: float = 0.0) -> bool:
         """Takes one report of a host's init; False when there is none in time."""
-        here = [worker for worker in self._everyone if worker.host is host]
+        host_workers = [worker for worker in self._everyone if worker.host is host]
         try:
             report = host.receive(timeout_s)
         except HostBroken as broken:
-            if not here:
+            if not host_workers:
                 raise
-            raise here[0].failure("host", f"lost its host: {broken}") from None
-        by_token = {_token(worker.role, worker.process): worker for worker in here}
+            raise host_workers[0].failure("host", f"lost its host: {broken}") from None
+        by_token = {_token(worker.role, worker.process): worker for worker in host_workers}
         program = None
         if isinstance(report, (Spawned, SpawnFailed)):
             program = self._programs.get((id(host), report.token))

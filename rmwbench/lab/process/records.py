@@ -163,9 +163,9 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     slots = np.frombuffer(data, dtype=_SLOT[kind], count=used, offset=offset).copy()
     finished = slots["word"] != 0
     rows = slots if finished.all() else slots[finished]
-    strange = (rows["word"] & 0xFF != kind) | (rows["endpoint"] != endpoint)
-    if strange.any():
-        slot = int(np.flatnonzero(strange)[0])
+    foreign = (rows["word"] & 0xFF != kind) | (rows["endpoint"] != endpoint)
+    if foreign.any():
+        slot = int(np.flatnonzero(foreign)[0])
         actual = f"kind {rows['word'][slot] & 0xFF}, endpoint {rows['endpoint'][slot]}"
         raise RecordsDamaged(f"{place}: finished slot {slot} says {actual}")
     return RecordSection(

@@ -45,36 +45,36 @@ def needs(text: str) -> FileNeeds:
     if root is None:
         return NOTHING
     domains = [root] if tag(root) == "domain" else list(elements_at(root, "domain"))
-    here = domains[0] if domains else root
-    interfaces = list(elements_at(here, "general", "interfaces", "networkinterface"))
-    own = [attribute(element, "address") or "" for element in interfaces]
+    domain = domains[0] if domains else root
+    interfaces = list(elements_at(domain, "general", "interfaces", "networkinterface"))
+    bound_addresses = [attribute(element, "address") or "" for element in interfaces]
     peers = [
         attribute(element, "address") or ""
-        for element in elements_at(here, "discovery", "peers", "peer")
+        for element in elements_at(domain, "discovery", "peers", "peer")
     ]
     hosts = [_host(peer) for peer in peers]
     present = [
         element for element in interfaces if attribute(element, "presence_required") != "false"
     ]
-    writes = texts(here, "tracing", "outputfile") + texts(here, "tracing", "packetcapturefile")
-    shared = [text.lower() for text in texts(here, "sharedmemory", "enable")]
+    writes = texts(domain, "tracing", "outputfile") + texts(domain, "tracing", "packetcapturefile")
+    shared = [text.lower() for text in texts(domain, "sharedmemory", "enable")]
     exchanges = {
         (attribute(element, "type") or "").lower()
-        for element in anywhere(here, "pubsubmessageexchange")
+        for element in anywhere(domain, "pubsubmessageexchange")
     }
     return FileNeeds(
         domain_id=_domain(domains),
         interfaces=_interface_names(attribute(element, "name") for element in present),
-        own=reachable(own),
+        own=reachable(bound_addresses),
         peers=reachable(hosts),
         unresolved=names(hosts),
         daemons=("roudi",) if exchanges & {"iox", "iceoryx"} or "true" in shared else (),
         writes=tuple(path for path in writes if path not in ("stdout", "stderr")),
-        participants=_participants(here),
-        receive_buffer_bytes=_minimum(here, "socketreceivebuffersize"),
-        send_buffer_bytes=_minimum(here, "socketsendbuffersize"),
+        participants=_participants(domain),
+        receive_buffer_bytes=_minimum(domain, "socketreceivebuffersize"),
+        send_buffer_bytes=_minimum(domain, "socketsendbuffersize"),
         renamed=tuple(
-            setting for setting in RENAMED if any(anywhere(here, setting.setting.lower()))
+            setting for setting in RENAMED if any(anywhere(domain, setting.setting.lower()))
         ),
     )
 

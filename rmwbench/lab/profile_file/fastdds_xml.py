@@ -53,9 +53,9 @@ def needs(text: str) -> FileNeeds:
     servers = list(_servers(config)) if config is not None and protocol in CLIENTS else []
     peers = _addresses(rtps, "builtin", "initialpeerslist")
     bound = [name for transport in transports for name in _allowed(transport)]
-    own = [name for name in bound if parsed(name) is not None]
-    own += _addresses(rtps, "builtin", "metatrafficunicastlocatorlist")
-    own += _addresses(rtps, "defaultunicastlocatorlist")
+    bound_addresses = [name for name in bound if parsed(name) is not None]
+    bound_addresses += _addresses(rtps, "builtin", "metatrafficunicastlocatorlist")
+    bound_addresses += _addresses(rtps, "defaultunicastlocatorlist")
     domain = texts(participant, "domainid")
     only_tcp = _only_tcp(rtps, transports)
     return FileNeeds(
@@ -64,7 +64,7 @@ def needs(text: str) -> FileNeeds:
         interfaces=tuple(
             dict.fromkeys(n for n in bound if parsed(n) is None and n not in ("lo", "*"))
         ),
-        own=reachable(own),
+        own=reachable(bound_addresses),
         peers=reachable(peers),
         unresolved=names([*peers, *(server.address for server in servers)]),
         daemons=tuple(_daemon(server) for server in servers),

@@ -92,9 +92,9 @@ class Background:
 
     def pids(self, host: str) -> list[tuple[str, int | None, str]]:
         """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
-        here = {name: load for name, load in self._loads.items() if load.host == host}
-        loads = [(name, load.process.inner_pid, load.role) for name, load in here.items()]
-        helpers = [(name, load.role, load.in_force.get("pid")) for name, load in here.items()]
+        host_loads = {name: load for name, load in self._loads.items() if load.host == host}
+        loads = [(name, load.process.inner_pid, load.role) for name, load in host_loads.items()]
+        helpers = [(name, load.role, load.in_force.get("pid")) for name, load in host_loads.items()]
         return loads + [
             (f"{name} spinners", pid, role) for name, role, pid in helpers if pid is not None
         ]
@@ -153,22 +153,22 @@ class Background:
         this machine the least of what was achieved and the sum of the rest; another machine's have
         its host behind their name."""
         rows: list[dict[str, Any]] = []
-        far = [
+        remote_hosts = [
             host
             for host in dict.fromkeys(load.host for load in self._loads.values())
             if self._is_far(host)
         ]
-        for host in (None, *far):
-            mine = {
+        for host in (None, *remote_hosts):
+            machine_loads = {
                 name: load
                 for name, load in self._loads.items()
-                if (load.host if load.host in far else None) == host
+                if (load.host if load.host in remote_hosts else None) == host
             }
-            if host is None and not mine and not self.problems:
+            if host is None and not machine_loads and not self.problems:
                 continue
             rows += [
                 row if host is None else {**row, "probe": f"{row['probe']}@{host}"}
-                for row in self._of_machine(mine)
+                for row in self._of_machine(machine_loads)
             ]
         return rows
 
@@ -176,11 +176,17 @@ class Background:
         role_of = {name: load.role for name, load in loads.items()}
         failed = {role_of.get(name, name.partition("@")[0]) for name in self.problems}
         if BACKGROUND in self.kind_of_role:
-            mine = [load for load in loads.values() if load.role == BACKGROUND]
-            if not mine or BACKGROUND in failed or any(load.edges is None for load in mine):
+            background_loads = [load for load in loads.values() if load.role == BACKGROUND]
+            if (
+                not background_loads
+                or BACKGROUND in failed
+                or any(load.edges is None for load in background_loads)
+            ):
                 yield _row("background_achieved", "fraction", 0.0)
             else:
-                accounts = [{row["probe"]: row for row in load.account()} for load in mine]
+                accounts = [
+                    {row["probe"]: row for row in load.account()} for load in background_loads
+                ]
                 for probe, first in accounts[0].items():
                     combine = min if probe == "background_achieved" else sum
                     yield {
@@ -251,8 +257,8 @@ class _Load(LoadProcess):
 
 def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
     """The first of those on this machine, and all on others."""
-    near = [host for host in hosts if host not in crew.hosts.remote]
-    return [*near[:1], *(host for host in hosts if host in crew.hosts.remote)]
+    local_hosts = [host for host in hosts if host not in crew.hosts.remote]
+    return [*local_hosts[:1], *(host for host in hosts if host in crew.hosts.remote)]
 
 
 def _row(probe: str, unit: str, value: float) -> dict[str, Any]:

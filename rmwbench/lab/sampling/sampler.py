@@ -267,9 +267,9 @@ def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> di
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
     )
-    mine = {name: f"{name}@{host}" if name in used_names else name for name in names}
-    used_names |= set(mine.values())
-    return _with_names(document, mine)
+    new_names = {name: f"{name}@{host}" if name in used_names else name for name in names}
+    used_names |= set(new_names.values())
+    return _with_names(document, new_names)
 
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
@@ -290,15 +290,15 @@ def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -
     return renamed
 
 
-def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[str, Any]:
+def _with_names(document: Mapping[str, Any], new_names: Mapping[str, str]) -> dict[str, Any]:
     """The document with other names of its processes."""
 
     def keys(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {mine.get(name, name): value for name, value in values.items()}
+        return {new_names.get(name, name): value for name, value in values.items()}
 
     def socket(row: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            key: mine.get(value, value) if key.endswith("process") else value
+            key: new_names.get(value, value) if key.endswith("process") else value
             for key, value in row.items()
         }
 

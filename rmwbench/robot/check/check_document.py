@@ -147,7 +147,10 @@ def _metrics(bundle: Bundle) -> list[str]:
         return []
     limits = outcomes.document()
     topics = (limits.get("topics") or {}).values()
-    limit_entries = [*limits["acceptable"], *(limit for own in topics for limit in own)]
+    limit_entries = [
+        *limits["acceptable"],
+        *(limit for topic_limits in topics for limit in topic_limits),
+    ]
     return list(dict.fromkeys(limit["metric"] for limit in limit_entries))
 
 
@@ -183,10 +186,10 @@ def blocks_needed(limit: LimitedValue, least: int) -> int | None:
     trials = limit.value.trials
     if value is None or low is None or high is None or not trials:
         return None
-    apart, half = (
+    distance, half = (
         abs(limit.at_most - value),
         high - value if value <= limit.at_most else value - low,
     )
-    if not math.isfinite(half) or half >= apart * math.sqrt(MOST_BLOCKS / trials):
+    if not math.isfinite(half) or half >= distance * math.sqrt(MOST_BLOCKS / trials):
         return None
-    return max(least, trials + 1, math.ceil(trials * (half / apart) ** 2))
+    return max(least, trials + 1, math.ceil(trials * (half / distance) ** 2))

@@ -307,7 +307,7 @@ def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
 
 def ignored_variables(system: LiveSystem) -> Findings:
     """Variables that its RMW does not read, and the RMW that was asked for and is not the one."""
-    alike: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
+    processes_of: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
     for process in system.processes:
         names = tuple(
             name for name in IGNORED.get(process.rmw or "", ()) if process.environment.get(name)
@@ -316,8 +316,8 @@ def ignored_variables(system: LiveSystem) -> Findings:
         if process.rmw and rmw_asked and rmw_asked != process.rmw:
             names = ("RMW_IMPLEMENTATION", *names)
         if names:
-            alike.setdefault((process.rmw or "", names), []).append(process)
-    for (rmw, names), processes in alike.items():
+            processes_of.setdefault((process.rmw or "", names), []).append(process)
+    for (rmw, names), processes in processes_of.items():
         first = processes[0]
         discovery = any(name in (*OF_DISCOVERY, "RMW_IMPLEMENTATION") for name in names)
         yield _finding(
@@ -339,26 +339,30 @@ ZENOH_INSTEAD = "a domain or a router of its own keeps nodes of rmw_zenoh apart"
 
 def two_rmws(system: LiveSystem) -> Findings:
     for (_, domain), members in _by_domain(system.processes).items():
-        by: dict[str, list[LiveProcess]] = {}
+        members_of_rmw: dict[str, list[LiveProcess]] = {}
         for process in members:
             if process.rmw:
-                by.setdefault(process.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(process)
-        if len(by) < 2:
+                members_of_rmw.setdefault(process.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(
+                    process
+                )
+        if len(members_of_rmw) < 2:
             continue
-        counts = ", ".join(f"{name}: {len(processes)}" for name, processes in by.items())
-        fewest = min(by.values(), key=len)
-        most = max(by, key=lambda name: len(by[name]))
+        counts = ", ".join(
+            f"{name}: {len(processes)}" for name, processes in members_of_rmw.items()
+        )
+        fewest = min(members_of_rmw.values(), key=len)
+        most = max(members_of_rmw, key=lambda name: len(members_of_rmw[name]))
         yield _finding(
             LiveCode.TWO_RMWS,
-            [process for processes in by.values() for process in processes],
-            level="red" if ZENOH in by else "yellow",
-            found=f"{len(by)} RMWs in domain {domain}: {counts}",
+            [process for processes in members_of_rmw.values() for process in processes],
+            level="red" if ZENOH in members_of_rmw else "yellow",
+            found=f"{len(members_of_rmw)} RMWs in domain {domain}: {counts}",
             expected="one RMW in a domain",
             why="rmw_zenoh and the RMWs of DDS do not hear each other"
-            if ZENOH in by
+            if ZENOH in members_of_rmw
             else "RMWs of two DDS implementations are not promised to understand each other; "
             "services among them often do not",
-            evidence=[f"{name}: {_pids(processes)}" for name, processes in by.items()],
+            evidence=[f"{name}: {_pids(processes)}" for name, processes in members_of_rmw.items()],
             proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
             f"{' '.join(f'/proc/{process.pid}/maps' for process in members[:8])}",
             fix=f"export RMW_IMPLEMENTATION={most} where {_pids(fewest)} are started",
@@ -367,26 +371,30 @@ def two_rmws(system: LiveSystem) -> Findings:
 
 def discovery_range(system: LiveSystem) -> Findings:
     for (_, domain), members in _by_domain(system.processes).items():
-        by: dict[str, list[LiveProcess]] = {}
+        members_of_range: dict[str, list[LiveProcess]] = {}
         for process in members:
             if process.rmw and process.rmw != ZENOH:
-                by.setdefault(_range(process), []).append(process)
-        if len(by) < 2:
+                members_of_range.setdefault(_range(process), []).append(process)
+        if len(members_of_range) < 2:
             continue
-        off = "OFF" in by
-        first = min(by.values(), key=len)
+        off = "OFF" in members_of_range
+        first = min(members_of_range.values(), key=len)
         yield _finding(
             LiveCode.DISCOVERY_RANGE,
-            [process for processes in by.values() for process in processes],
+            [process for processes in members_of_range.values() for process in processes],
             level="red" if off else "yellow",
             found=f"discovery ranges differ in domain {domain}: "
-            + ", ".join(f"{name} ({len(processes)})" for name, processes in by.items()),
+            + ", ".join(
+                f"{name} ({len(processes)})" for name, processes in members_of_range.items()
+            ),
             expected="one range in a domain",
             why="whoever has OFF finds nobody"
             if off
             else "whoever stays on this host is not found from others, and an RMW may not find it "
             "from here either",
-            evidence=[f"{name}: {_pids(processes)}" for name, processes in by.items()],
+            evidence=[
+                f"{name}: {_pids(processes)}" for name, processes in members_of_range.items()
+            ],
             proof=f"tr '\\0' '\\n' < /proc/{first[0].pid}/environ | grep -E '^({RANGE}|"
             f"{LOCALHOST_ONLY})='",
             fix=f"the same {RANGE} everywhere, and {LOCALHOST_ONLY} nowhere",

@@ -77,8 +77,8 @@ def fit(
     if is_bursty and (bursts := _bursts(intervals, short_ns)) is not None:
         return bursts
     period_ns = _period(intervals, 0.0)
-    near = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
-    if sum(near) >= PERIODIC_SHARE and near[0] >= FIRST_SHARE:
+    shares = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
+    if sum(shares) >= PERIODIC_SHARE and shares[0] >= FIRST_SHARE:
         return _periodic(intervals, period_ns)
     return FittedArrivals(kind="on_change", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
 
@@ -99,15 +99,15 @@ def _period(intervals: Histogram, above_ns: float) -> float:
     window = slice(low[best], high[best])
     period = float((means[window] * counts[window]).sum() / counts[window].sum())
     for _ in range(3):
-        near = means < 3.5 * period
-        spanned = np.round(means[near] / period)
-        period = float((means[near] * counts[near]).sum() / (spanned * counts[near]).sum())
+        is_near = means < 3.5 * period
+        spanned = np.round(means[is_near] / period)
+        period = float((means[is_near] * counts[is_near]).sum() / (spanned * counts[is_near]).sum())
     return period
 
 
 def _periodic(intervals: Histogram, period_ns: float) -> FittedArrivals:
-    near = intervals.within(0.5 * period_ns, LONG * period_ns)
-    means, counts = intervals.means[near], intervals.counts[near]
+    is_near = intervals.within(0.5 * period_ns, LONG * period_ns)
+    means, counts = intervals.means[is_near], intervals.counts[is_near]
     scatter_ns = float(np.sqrt((counts * (means - period_ns) ** 2).sum() / counts.sum()))
     # Of the whole time: a batch that was held back is a long gap and short ones, and nothing missing.
     periods = intervals.mean * intervals.count / period_ns

@@ -42,11 +42,11 @@ class Bag:
 
     def messages(self, progress: Progress) -> Iterator[Message]:
         """Every message of every file. Raises UserError at what is damaged."""
-        done, total = 0, max(1, self.size_bytes)
+        done_bytes, total = 0, max(1, self.size_bytes)
         for path in self.files:
             size = path.stat().st_size
-            yield from _file_messages(path, _part(progress, done / total, size / total))
-            done += size
+            yield from _file_messages(path, _part(progress, done_bytes / total, size / total))
+            done_bytes += size
         progress(1.0)
 
 

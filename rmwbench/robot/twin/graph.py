@@ -34,8 +34,8 @@ class GraphNode:
 
     @property
     def is_tool(self) -> bool:
-        own = self.name.rpartition("/")[2]
-        return own.lstrip("_").startswith(OF_TOOLS)
+        base_name = self.name.rpartition("/")[2]
+        return base_name.lstrip("_").startswith(OF_TOOLS)
 
 
 def read_graph(path: Path) -> tuple[GraphNode, ...]:

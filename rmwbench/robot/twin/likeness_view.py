@@ -16,8 +16,10 @@ BY = (
 )
 
 
-def view(likeness: TwinLikeness, source: str, other_name: str, by: str | None = None) -> View:
-    """`by`: the middleware that it was played with."""
+def view(
+    likeness: TwinLikeness, source: str, other_name: str, middleware: str | None = None
+) -> View:
+    """The view of a twin's likeness. `middleware`: what it was played with."""
     rows = [_row(topic) for topic in likeness.topics]
     table = Table(COLUMNS, rows)
     return View(
@@ -27,21 +29,27 @@ def view(likeness: TwinLikeness, source: str, other_name: str, by: str | None = 
         ],
         answer=[
             Text(sentence(likeness), "good" if likeness.alike else "bad"),
-            *([Text(BY.format(by), "muted")] if by and any(map(_lacks, likeness.unlike)) else []),
+            *(
+                [Text(BY.format(middleware), "muted")]
+                if middleware and any(map(_lacks, likeness.unlike))
+                else []
+            ),
         ],
     )
 
 
 def sentence(likeness: TwinLikeness) -> str:
-    judged, unlike = len(likeness.judged), likeness.unlike
-    beside = len(likeness.topics) - judged
-    apart = f"; {fmt.counted(beside, 'topic')} with too few messages to judge" if beside else ""
+    judged, unlike_topics = len(likeness.judged), likeness.unlike
+    not_judged = len(likeness.topics) - judged
+    note = (
+        f"; {fmt.counted(not_judged, 'topic')} with too few messages to judge" if not_judged else ""
+    )
     if not judged:
-        return f"Not told: no topic has enough messages{apart}."
-    if not unlike:
-        return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{apart}."
-    differences = "; ".join(f"{topic.topic} ({_differs(topic)})" for topic in unlike)
-    return f"Not a twin in {len(unlike)} of {fmt.counted(judged, 'topic')}: {differences}{apart}."
+        return f"Not told: no topic has enough messages{note}."
+    if not unlike_topics:
+        return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{note}."
+    differences = "; ".join(f"{topic.topic} ({_differs(topic)})" for topic in unlike_topics)
+    return f"Not a twin in {len(unlike_topics)} of {fmt.counted(judged, 'topic')}: {differences}{note}."
 
 
 def _row(topic: TwinTopicLikeness) -> TableRow:

@@ -32,8 +32,8 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
     if ending.stopped_by:
         raise KeyboardInterrupt
     trials = Bundle(directory).trials()
-    done = [trial for trial in trials if trial.status == "done"]
-    if not done:
+    done_trials = [trial for trial in trials if trial.status == "done"]
+    if not done_trials:
         raise UserError(
             "the twin could not be played",
             where=str(directory),
@@ -41,7 +41,7 @@ def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Ba
             or "no trial was run",
             fix="`rmwbench explain` says more of it, `--with NAME` takes another middleware",
         )
-    return traffic(_received(Bundle(directory), done[0].trial, twin))
+    return traffic(_received(Bundle(directory), done_trials[0].trial, twin))
 
 
 def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
@@ -55,8 +55,8 @@ def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
     published = _PublishTimes(bundle, trial)
     for name, reader in readers.items():
         topic = twin.topic(name)
-        mine = received["endpoint"] == reader
-        columns = {key: column[mine] for key, column in received.items()}
+        of_reader = received["endpoint"] == reader
+        columns = {key: column[of_reader] for key, column in received.items()}
         yield from _of_topic(topic, columns, published)
 
 

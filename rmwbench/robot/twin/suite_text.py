@@ -156,8 +156,10 @@ def _assumed(twin: Twin) -> Iterator[str]:
         )
     if any(_varies(topic) for topic in twin.topics):
         yield "A topic has one size here: where sizes vary it is the mean, which keeps the bytes."
-    if far := [topic.name for topic in twin.topics if not stands_for_all_sizes(topic.traffic)]:
-        yield f"One size does not stand for those of {', '.join(far)}: in that it is not a twin."
+    if not_alike := [
+        topic.name for topic in twin.topics if not stands_for_all_sizes(topic.traffic)
+    ]:
+        yield f"One size does not stand for those of {', '.join(not_alike)}: in that it is not a twin."
 
 
 def _clocks(twin: Twin) -> Iterator[str]:

@@ -51,11 +51,11 @@ def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
         return None
     if abs(its_ns / period_ns - 1) > SAME_PERIOD:
         return None
-    apart = _distances(first.times_ns, second.times_ns)
-    apart = apart[np.abs(apart) < period_ns / 2]
-    if len(apart) < FEWEST:
+    distances_ns = _distances(first.times_ns, second.times_ns)
+    distances_ns = distances_ns[np.abs(distances_ns) < period_ns / 2]
+    if len(distances_ns) < FEWEST:
         return None
-    low, middle, high = np.quantile(apart, (0.05, 0.5, 0.95))
+    low, middle, high = np.quantile(distances_ns, (0.05, 0.5, 0.95))
     if high - low > STEADY * period_ns or abs(middle) > SAME_INSTANT * period_ns:
         return None
     return int(middle)

@@ -161,8 +161,8 @@ def stands_for_all_sizes(source: TopicTraffic) -> bool:
     sizes = source.sizes
     if sizes is None:
         return True
-    alike = replace(source, sizes=replace(sizes, p95=sizes.mean))
-    return all(difference.alike for difference in _sizes(source, alike))
+    equal_sizes = replace(source, sizes=replace(sizes, p95=sizes.mean))
+    return all(difference.alike for difference in _sizes(source, equal_sizes))
 
 
 def _share(quantity: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:

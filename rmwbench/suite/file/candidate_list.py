@@ -181,16 +181,16 @@ def expand_short(tree: CommentedMap, known: Candidates) -> None:
     names = short.get("arms") if isinstance(short, CommentedMap) else None
     if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
         return
-    here = [_name(arm) for arm in tree["arms"]]
+    file_arms = [_name(arm) for arm in tree["arms"]]
     line = (names.lc.line, names.lc.col)
     members = [
         candidate.name
         for name in names
         for candidate in known.of_set(str(name))
-        if name not in here and candidate.name in here
+        if name not in file_arms and candidate.name in file_arms
     ]
     short["arms"] = _listed(
-        [*(name for name in names if name in here or name not in known.sets), *members], line
+        [*(name for name in names if name in file_arms or name not in known.sets), *members], line
     )
 
 
@@ -234,8 +234,8 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
             raise unknown_name(
                 "candidate", entry[CANDIDATE], list(known.by_name), at=(index, CANDIDATE)
             )
-        own = {key: value for key, value in entry.items() if key != CANDIDATE}
-        return [interop_pairs.placed({**known.by_name[entry[CANDIDATE]].arm, **own}, line)]
+        own_keys = {key: value for key, value in entry.items() if key != CANDIDATE}
+        return [interop_pairs.placed({**known.by_name[entry[CANDIDATE]].arm, **own_keys}, line)]
     if SET not in entry:
         return [entry]
     for key in ONE_EACH:
@@ -246,9 +246,9 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
                 actual=f"`{key}` of a whole set",
                 at=(index, key),
             )
-    own = {key: value for key, value in entry.items() if key not in (SET, WITHOUT)}
+    own_keys = {key: value for key, value in entry.items() if key not in (SET, WITHOUT)}
     return [
-        interop_pairs.placed({**candidate.arm, **own}, line)
+        interop_pairs.placed({**candidate.arm, **own_keys}, line)
         for candidate in _of_set(entry, known, (index,))
     ]
 
@@ -285,13 +285,13 @@ def _with_sides(
         at = entry[interop_pairs.KEY].lc.item(position)
         of_set = isinstance(side, CommentedMap) and SET in side
         members = _of_set(side, known, (index, interop_pairs.KEY, position)) if of_set else []
-        own = (
+        own_keys = (
             {key: value for key, value in side.items() if key not in (SET, WITHOUT)}
             if of_set
             else {}
         )
         written_out = (
-            [_side(member, own, (at[0], at[1])) for member in members] if of_set else [side]
+            [_side(member, own_keys, (at[0], at[1])) for member in members] if of_set else [side]
         )
         for written_side in written_out:
             sides.append(written_side)
@@ -300,13 +300,13 @@ def _with_sides(
     return interop_pairs.placed({**entry, interop_pairs.KEY: sides}, line)
 
 
-def _side(candidate: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
+def _side(candidate: Candidate, own_keys: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
     settings = {
         key: value
         for key, value in candidate.arm.items()
         if key in interop_pairs.SIDE_KEYS and key != "name"
     }
-    return interop_pairs.placed({**settings, **own}, line)
+    return interop_pairs.placed({**settings, **own_keys}, line)
 
 
 @dataclass(frozen=True)
@@ -360,12 +360,12 @@ def is_file(word: str) -> bool:
 def chosen(
     arms: CommentedSeq,
     choice: Choice,
-    named: Callable[[str, str], Iterable[Candidate]],
+    candidates_of_word: Callable[[str, str], Iterable[Candidate]],
     sets: Mapping[str, Any],
     line: tuple[int, int],
 ) -> CommentedSeq:
-    """A suite's arms as the command line wants them. `named`: a word and the option that it stands
-    behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
+    """A suite's arms as the command line wants them. `candidates_of_word`: a word and the option that
+    it stands behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
     is not there to be left out, or there already: unlike, or all that a word of --with names."""
     if choice.written is not None:
         return _listed([interop_pairs.placed(dict(arm), line) for arm in choice.written], line)
@@ -382,7 +382,7 @@ def chosen(
     for option, words in options:
         for word in words:
             before = len(wanted_arms)
-            for candidate in named(word, option):
+            for candidate in candidates_of_word(word, option):
                 _add(candidate, wanted_arms, option, line)
             if len(wanted_arms) == before and option in ADDING:
                 raise Fault(
@@ -394,14 +394,17 @@ def chosen(
                 )
     for word in choice.without:
         names = (
-            [candidate.name for candidate in named(word, "--without")]
+            [candidate.name for candidate in candidates_of_word(word, "--without")]
             if is_file(word)
             else [*sets.get(word, ()), word]
         )
-        here = [_name(arm) for arm in wanted_arms]
+        arm_names = [_name(arm) for arm in wanted_arms]
         names += [_name(arm) for arm in wanted_arms if word in _sets_of(arm)]
-        if not set(names) & set(here):
-            nameable = [*here, *(set_name for set_name in sets if set(sets[set_name]) & set(here))]
+        if not set(names) & set(arm_names):
+            nameable = [
+                *arm_names,
+                *(set_name for set_name in sets if set(sets[set_name]) & set(arm_names)),
+            ]
             raise unknown_name("arm of this suite", word, nameable, at=("--without",))
         wanted_arms = [arm for arm in wanted_arms if _name(arm) not in names]
     return _listed(wanted_arms, line)

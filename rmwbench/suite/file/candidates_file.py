@@ -28,9 +28,9 @@ are named."""
 
 def known_candidates() -> Candidates:
     """The shipped candidates, and those of the user's file that CANDIDATES_VARIABLE names."""
-    own = os.environ.get(CANDIDATES_VARIABLE)
+    own_file = os.environ.get(CANDIDATES_VARIABLE)
     shipped = shipped_candidates()
-    return shipped.and_those(candidates_of(Path(own))) if own else shipped
+    return shipped.and_those(candidates_of(Path(own_file))) if own_file else shipped
 
 
 @cache
@@ -39,22 +39,22 @@ def shipped_candidates() -> Candidates:
     return candidates_of(suites_directory() / CANDIDATES_FILE, Candidates())
 
 
-def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
-    """The candidates and sets of one file, which may name those `besides`, the shipped ones where
+def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
+    """The candidates and sets of one file, which may name the `known` ones, the shipped ones where
     None. Raises UserError for anything wrong with it. Whether there is such a middleware is asked
     where a suite names one."""
-    besides = shipped_candidates() if besides is None else besides
+    known = shipped_candidates() if known is None else known
     where = shown(path)
     tree = mapping_of(
         tree_of(read(path), where), where, "a file of candidates", "sets and candidates"
     )
     try:
         if "candidates" in tree:
-            tree["candidates"] = candidate_list.expanded(tree["candidates"], besides)
+            tree["candidates"] = candidate_list.expanded(tree["candidates"], known)
         file = CandidatesFile.model_validate(
             values_of(tree, where), context={"directory": path.parent}
         )
-        _check_names(file, besides)
+        _check_names(file, known)
     except ValidationError as error:
         raise model_error(tree, where, error) from error
     except Fault as fault:
@@ -113,8 +113,8 @@ def middleware_of(name: str) -> str:
     return name if candidate is None else str(candidate.arm["middleware"])
 
 
-def _check_names(file: CandidatesFile, besides: Candidates) -> None:
-    sets, kind_of_name = [*besides.sets, *file.sets], dict.fromkeys(file.sets, "a set")
+def _check_names(file: CandidatesFile, known: Candidates) -> None:
+    sets, kind_of_name = [*known.sets, *file.sets], dict.fromkeys(file.sets, "a set")
     for index, candidate in enumerate(file.candidates):
         if candidate.name in kind_of_name:
             raise Fault(

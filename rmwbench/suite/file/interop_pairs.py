@@ -117,8 +117,8 @@ def _arm(
     optional = [side["optional"] for side in (shared, first, second) if "optional" in side]
     if optional:
         # for the arm's own check to tell
-        strange = [value for value in optional if not isinstance(value, bool)]
-        arm["optional"] = strange[0] if strange else any(optional)
+        not_boolean = [value for value in optional if not isinstance(value, bool)]
+        arm["optional"] = not_boolean[0] if not_boolean else any(optional)
     if "modes" in shared:  # for both, a side's own in front
         arm["modes"] = {**shared["modes"], **first.get("modes", {})}
         override["modes"] = {**shared["modes"], **second.get("modes", {})}

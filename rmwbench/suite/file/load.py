@@ -191,8 +191,8 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
     what there is not."""
     candidates = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
-    for own in files.values():
-        candidates = candidates.and_those(own)
+    for file_candidates in files.values():
+        candidates = candidates.and_those(file_candidates)
 
     def candidates_of_word(word: str, option: str) -> Iterable[Candidate]:
         if option == candidate_list.PROFILE:

@@ -85,29 +85,29 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         _levels(tree, path, values.__contains__, "only " + ", ".join(values))
     levels_of = {key: _levels(tree, *row) for key, row in LISTS.items()}
     modes = levels_of["processes"]
-    ours = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
-    _has_arms(tree, ours["arms"])
+    shipped_suite = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
+    _has_arms(tree, shipped_suite["arms"])
     axes = {key: levels_of[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
     qos = {key: levels_of[key] for key in ("durability", "history", "depth")}
     axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
     axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
 
     workload = {
-        **ours["workloads"][0],
+        **shipped_suite["workloads"][0],
         "message": axes["message"][0],
         "rate_hz": axes["rate_hz"][0],
         "qos": {key: levels[0] for key, levels in qos.items()},
     }
-    short = ours["short"]
+    short = shipped_suite["short"]
     fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
     suite: CommentedMap = _with_lines_of(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
-            "description": ours["description"],
-            "blocks": ours["blocks"],
-            "timeline": {**ours["timeline"], "steady_s": levels_of["steady_s"][0]},
-            "arms": ours["arms"],
+            "description": shipped_suite["description"],
+            "blocks": shipped_suite["blocks"],
+            "timeline": {**shipped_suite["timeline"], "steady_s": levels_of["steady_s"][0]},
+            "arms": shipped_suite["arms"],
             "workloads": [workload],
             "factors": axes,
             "short": {"factors": fewer, "timeline": short["timeline"], "blocks": short["blocks"]},
@@ -126,12 +126,12 @@ def _check_keys(tree: CommentedMap, known: Sequence[str]) -> None:
 def _levels(
     tree: CommentedMap,
     path: tuple[str, ...],
-    good: Callable[[Any], bool],
+    is_good: Callable[[Any], bool],
     expected: str,
     most: int | None = None,
 ) -> list[Scalar]:
     """The list at a path, or a single value as a list of one. Raises Fault where there is none,
-    where a value is not `good` or is there twice, or where there are more than `most`."""
+    where a value is not accepted by `is_good` or is there twice, or where there are more than `most`."""
     node: Any = tree
     for key in path:
         if key not in node:
@@ -146,7 +146,7 @@ def _levels(
         )
     for index, level in enumerate(levels):
         at: tuple[str | int, ...] = (*path, index) if listed else path
-        if not good(level):
+        if not is_good(level):
             raise Fault(
                 f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at
             )
@@ -174,7 +174,7 @@ def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
     )
     if "fastdds_xml_files" not in tree:
         return
-    done = {
+    existing = {
         (arm.get("publish_mode"), arm.get("profile") == "data_sharing")
         for arm in arms
         if arm["middleware"] == "fastdds"
@@ -182,11 +182,11 @@ def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
 
     def has_arm(file: Any) -> bool:
         match = _XML.fullmatch(str(file))
-        return match is not None and (match["mode"], match["off"] is None) in done
+        return match is not None and (match["mode"], match["off"] is None) in existing
 
     ways = (
         f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml"
-        for mode, shared in sorted(done, key=str)
+        for mode, shared in sorted(existing, key=str)
     )
     _levels(tree, ("fastdds_xml_files",), has_arm, "those with an arm: " + ", ".join(ways))
 

@@ -38,21 +38,23 @@ def complete(tree: CommentedMap, everywhere: str | None) -> None:
     """Gives a suite's tree the shipped networks that it names and does not have. `everywhere`: the
     network of every workload, in place of its own. Raises UserError where there is none of that
     name, Fault where a workload cannot be dealt out."""
-    own = tree.get(NETWORKS)
-    own = own if isinstance(own, CommentedMap) else CommentedMap()
+    own_networks = tree.get(NETWORKS)
+    own_networks = own_networks if isinstance(own_networks, CommentedMap) else CommentedMap()
     if everywhere is not None:
-        _check(everywhere, tree, [*dict.fromkeys((*own, *shipped_networks()))])
+        _check(everywhere, tree, [*dict.fromkeys((*own_networks, *shipped_networks()))])
         workloads, chains = tree.get("workloads"), RELAYS in (tree.get("factors") or ())
         for index, workload in enumerate(workloads if isinstance(workloads, CommentedSeq) else ()):
             if isinstance(workload, CommentedMap):
                 _put_over(workload, index, everywhere, chains=chains or RELAYS in workload)
-    lacking = {
-        name for name in _network_names(tree) if name in shipped_networks() and name not in own
+    missing = {
+        name
+        for name in _network_names(tree)
+        if name in shipped_networks() and name not in own_networks
     }
-    for name in sorted(lacking):
-        _put(own, name, shipped_networks()[name])
-    if lacking and NETWORKS not in tree:
-        _put(tree, NETWORKS, own)
+    for name in sorted(missing):
+        _put(own_networks, name, shipped_networks()[name])
+    if missing and NETWORKS not in tree:
+        _put(tree, NETWORKS, own_networks)
 
 
 def _check(name: str, tree: CommentedMap, known: list[str]) -> None:

@@ -71,10 +71,10 @@ def shortened(
         ):
             if METRIC in short and isinstance(workload, CommentedMap):
                 _put(workload, short, METRIC, short[METRIC])
-            own = workload.get("timeline") if isinstance(workload, CommentedMap) else None
-            if isinstance(own, CommentedMap):
-                for key in [key for key in own if key in short.get("timeline", ())]:
-                    del own[key]
+            own_timeline = workload.get("timeline") if isinstance(workload, CommentedMap) else None
+            if isinstance(own_timeline, CommentedMap):
+                for key in [key for key in own_timeline if key in short.get("timeline", ())]:
+                    del own_timeline[key]
     del tree[KEY]
     return tree
 

@@ -219,8 +219,8 @@ class Endpoint:
         else:
             arrival = self.arrival.wire(derive_seed(schedule_seed, "arrival", self.endpoint))
             if isinstance(self.arrival, Periodic) and self.arrival.jitter_ms is not None:
-                own = self.endpoint if self.arrival.phase_ns is None else self.node
-                drawn = derive_seed(schedule_seed, "jitter", own)
+                jitter_owner = self.endpoint if self.arrival.phase_ns is None else self.node
+                drawn = derive_seed(schedule_seed, "jitter", jitter_owner)
                 arrival = self.arrival.jittered(arrival, self.sent, drawn)
         if self.frames is not None:
             settings["frames"] = self.frames
@@ -276,8 +276,8 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
 def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
     """A publisher's frames: those of the workload are for images alone, and those of its own for
     what must be one."""
-    own = draft.pop("own_frames", False)
-    if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not own):
+    has_own = draft.pop("own_frames", False)
+    if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not has_own):
         draft["frames"] = None
         return
     at = explicit or ("frames",)

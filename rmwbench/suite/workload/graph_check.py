@@ -37,13 +37,13 @@ def check_graph(nodes: Sequence[Node]) -> None:
                     at=(index, "clients", position, "service"),
                 )
         for position, publisher in enumerate(node.publishers):
-            here = {subscription.topic for subscription in node.subscriptions}
-            if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in here:
+            subscribed = {subscription.topic for subscription in node.subscriptions}
+            if isinstance(publisher.arrival, Relay) and publisher.arrival.source not in subscribed:
                 raise not_one_of(
                     f"node `{node.name}` relays topic `{publisher.arrival.source}`, to which it "
                     "does not subscribe",
                     publisher.arrival.source,
-                    sorted(here) or ["(it has no subscription)"],
+                    sorted(subscribed) or ["(it has no subscription)"],
                     at=(index, "publishers", position, "arrival", "from"),
                 )
     _check_killed_together(nodes)

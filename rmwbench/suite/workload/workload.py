@@ -261,8 +261,8 @@ class Workload(Strict):
             if host not in known:
                 raise unknown("host", host, list(known), at=("background_hosts", index))
         for key in ("daemons_host", "relays_host"):
-            if (named := getattr(self, key)) is not None and named not in known:
-                raise unknown("host", named, list(known), at=(key,))
+            if (named_host := getattr(self, key)) is not None and named_host not in known:
+                raise unknown("host", named_host, list(known), at=(key,))
 
     def _check_chain(self) -> None:
         nodes = self.written_out
@@ -387,14 +387,14 @@ class Workload(Strict):
     def definition(self) -> dict[str, Any]:
         """What a cell stores of it. Keys that say nothing are left out: the definitions of older
         campaigns stay what they were before there was such a key."""
-        always = {
+        always_stored = {
             "name": self.name,
             "title": self.display_title,
             "description": self.description,
             "primary_metric": self.primary_metric,
         }
-        return always | self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always}
+        return always_stored | self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always_stored}
         )
 
 

@@ -95,10 +95,10 @@ def crossing_fraction(outcome: TrialOutcome) -> float:
                 rows["taken_ns"] < own_window.end_ns
             )
             inside &= rows["flags"] & FOREIGN == 0
-            here = [number for number, name in host.items() if name == host[section.endpoint]]
+            same_host = [number for number, name in host.items() if name == host[section.endpoint]]
             total += int(rows["bytes"][inside].sum(dtype=np.int64))
             across += int(
-                rows["bytes"][inside & ~np.isin(rows["writer"], here)].sum(dtype=np.int64)
+                rows["bytes"][inside & ~np.isin(rows["writer"], same_host)].sum(dtype=np.int64)
             )
     return across / total if total else 1.0
 
@@ -192,10 +192,10 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     if outcome.network.shared_host:
         note += "; on the shared host that of other programs too"
     claimed = _evidence(outcome, delivered)
-    apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
-    if _is_disproved(outcome, sum(apart.values()), delivered, counted):
-        note += f"; the middleware's own word was {', '.join(apart)}, for which these leave no room"
-        apart = {}
+    off_interfaces = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
+    if _is_disproved(outcome, sum(off_interfaces.values()), delivered, counted):
+        note += f"; the middleware's own word was {', '.join(off_interfaces)}, for which these leave no room"
+        off_interfaces = {}
     rows, rest = [], 1.0
     segments = shared_segments(outcome)
     path, why, known_segments = _remainder(outcome, segments, bool(claimed), edges[1])
@@ -203,7 +203,7 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
         text = f"{CONTROL_SUFFICES}; {why.removeprefix(UNSEEN + ', and ')}"
         silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in counted]
         return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known_segments)]
-    for path, size in apart.items():
+    for path, size in off_interfaces.items():
         fraction = min(rest, size / delivered)
         rest -= fraction
         note_of_path = f"the middleware's own word: {path}"
@@ -314,10 +314,10 @@ def _remainder(
         return "process", f"{UNSEEN}, and all nodes share one process", []
     sockets = bool(unix_peers(end))
     if segments and not has_evidence:
-        beside = ", and so does a Unix socket between them" if sockets else ""
+        socket_note = ", and so does a Unix socket between them" if sockets else ""
         return (
             "shm",
-            f"{UNSEEN}, and writer and reader map the same segments ({_names_text(segments)}){beside}",
+            f"{UNSEEN}, and writer and reader map the same segments ({_names_text(segments)}){socket_note}",
             segments,
         )
     if sockets:

@@ -46,11 +46,11 @@ def setting(name: str, value: object) -> FixChange:
 
 
 def _buffer(
-    name: str, check: str, enough: int, whose: str, why: str, worth: str | None
+    name: str, check: str, enough: int, purpose: str, why: str, worth: str | None
 ) -> DoctorRule:
     """`worth` says of a buffer what raising it brought, and makes a small one red."""
 
-    @rule(check, expected=f"{name} of at least {enough} ({whose})", why=why)
+    @rule(check, expected=f"{name} of at least {enough} ({purpose})", why=why)
     def buffer(facts: Facts) -> Diagnosis:
         value = fact(facts, "sysctls", name)
         if value is None:
@@ -270,13 +270,13 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     works = fact(facts, "network", "kernel_backend")
     if works is None:
         return Diagnosis("unknown", "no host could be made to try it in")
-    able = [name for name, problem in works.items() if not problem]
+    working = [name for name, problem in works.items() if not problem]
     problems = dict.fromkeys(problem for problem in works.values() if problem)
     missing = ", ".join(name for name, problem in works.items() if problem)
-    if not able:
+    if not working:
         fix = "run as root: its devices lie in several hosts at once"
         return Diagnosis("yellow", f"nothing of it: {'; '.join(problems)}", fix)
-    text = f"{', '.join(able)}" + (
+    text = f"{', '.join(working)}" + (
         f"; without {missing}: {'; '.join(problems)}" if problems else ""
     )
     return Diagnosis("green", text)

@@ -43,8 +43,8 @@ class SourcePackage:
 def archives() -> list[str]:
     """The archives from which this machine gets Debian's packages. Raises UserError where there is
     none."""
-    done = _run(["apt-get", "indextargets", "--format", _TARGET])
-    rows = [line.split("|") for line in done.stdout.splitlines()]
+    completed = _run(["apt-get", "indextargets", "--format", _TARGET])
+    rows = [line.split("|") for line in completed.stdout.splitlines()]
     uris = [
         uri
         for uri, component, created_by, origin, label in (row for row in rows if len(row) == 5)
@@ -56,7 +56,7 @@ def archives() -> list[str]:
         "apt knows no archive of Debian's here, from which a source package could come",
         expected="an entry with the component main in /etc/apt/sources.list or "
         "/etc/apt/sources.list.d, and its list",
-        actual=_complaints(done) or "no list of packages has the origin Debian",
+        actual=_complaints(completed) or "no list of packages has the origin Debian",
         fix=f"{sudo()}apt-get update",
     )
 
@@ -103,30 +103,30 @@ class AptArchive:
             (self._home / directory).mkdir(parents=True, exist_ok=True)
         for path, text in files(self._home, uris).items():
             path.write_text(text)
-        done = self._ask("apt-get", "update", "--error-on=any", "-qq")
-        if done.returncode:
+        completed = self._ask("apt-get", "update", "--error-on=any", "-qq")
+        if completed.returncode:
             raise UserError(
                 f"apt cannot get the list of Debian's source packages ({RELEASE})",
                 where=", ".join(uris),
-                actual=_complaints(done),
+                actual=_complaints(completed),
                 fix=f"see that this archive can be reached, then do it again; {WITHOUT}",
             )
 
     def source(self, package: str) -> SourcePackage:
         """The newest with that name, or the one that makes the package of that name. Raises
         UserError."""
-        done = self._ask("apt-cache", "showsrc", package)
+        completed = self._ask("apt-cache", "showsrc", package)
         packages = [
             SourcePackage(
                 paragraph["Package"], paragraph["Version"], paragraph.get("Build-Depends", "")
             )
-            for paragraph in paragraphs(done.stdout)
+            for paragraph in paragraphs(completed.stdout)
             if "Package" in paragraph and "Version" in paragraph
         ]
         if not packages:
             raise UserError(
                 f"Debian's release {RELEASE} has no source package {package}",
-                actual=_complaints(done) or None,
+                actual=_complaints(completed) or None,
                 fix=WITHOUT,
             )
         return max(packages, key=cmp_to_key(_by_version))
@@ -136,17 +136,17 @@ class AptArchive:
         into.mkdir(parents=True, exist_ok=True)
         tree = into / f"{source.name}-tree"
         get = ["apt-get", "source", "--only-source", "--download-only", "-qq"]
-        done = self._ask(*get, f"{source.name}={source.version}", directory=into)
-        if done.returncode == 0:
+        completed = self._ask(*get, f"{source.name}={source.version}", directory=into)
+        if completed.returncode == 0:
             version = source.version.partition(":")[2] or source.version
             # apt checked it: the list names its hash
             unpack = ["dpkg-source", "--extract", "--no-check", f"{source.name}_{version}.dsc"]
-            done = _run([*unpack, tree.name], directory=into)
-        if done.returncode:
+            completed = _run([*unpack, tree.name], directory=into)
+        if completed.returncode:
             raise UserError(
                 f"Debian's source package {source.name} {source.version} cannot be had",
                 where=str(into),
-                actual=_complaints(done) or done.stderr.strip(),
+                actual=_complaints(completed) or completed.stderr.strip(),
                 fix=f"do it again when the archive has it whole; {WITHOUT}",
             )
         return tree
@@ -160,8 +160,8 @@ class AptArchive:
 
 def here(package: str) -> tuple[str | None, str | None]:
     """The version of a package that is installed, and the one that apt would install."""
-    done = _run(["apt-cache", "policy", package])
-    versions = dict(re.findall(r"^  (Installed|Candidate): (\S+)", done.stdout, re.MULTILINE))
+    completed = _run(["apt-cache", "policy", package])
+    versions = dict(re.findall(r"^  (Installed|Candidate): (\S+)", completed.stdout, re.MULTILINE))
     version_texts = [versions.get(name) for name in ("Installed", "Candidate")]
     installed, candidate = (None if text == "(none)" else text for text in version_texts)
     return installed, candidate
@@ -203,9 +203,9 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
         ) from None
 
 
-def _complaints(done: subprocess.CompletedProcess[str]) -> str:
+def _complaints(completed: subprocess.CompletedProcess[str]) -> str:
     """What apt complained of, each once; its errors before its warnings."""
-    complaints = _COMPLAINT.findall("\n".join(sorted(done.stderr.splitlines(), key=_rank)))
+    complaints = _COMPLAINT.findall("\n".join(sorted(completed.stderr.splitlines(), key=_rank)))
     return "; ".join(dict.fromkeys(complaints[:3]))
 
 

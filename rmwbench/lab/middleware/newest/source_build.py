@@ -115,9 +115,9 @@ def cost(recipe: Recipe) -> str:
 def with_newest_source(chosen: Sequence[Recipe]) -> list[Recipe]:
     """The recipes that can be built newer than the system has them. Raises UserError where there is
     none."""
-    able = [recipe for recipe in chosen if recipe.newest is not None]
-    if able:
-        return able
+    buildable = [recipe for recipe in chosen if recipe.newest is not None]
+    if buildable:
+        return buildable
     able_names = [name for name, recipe in recipes().items() if recipe.newest is not None]
     raise UserError(
         "--newest is for middlewares whose system packages are old",
@@ -158,9 +158,9 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     """Asks Debian's archive, says what would be built and for how long. Raises one UserError for
     what keeps it from being built."""
     newest = _newest(recipe)
-    lacking = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
-    if lacking:
-        raise _packages(recipe, lacking)
+    missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
+    if missing:
+        raise _packages(recipe, missing)
     archive = _archive(recipe)
     announce(f"{recipe.middleware}: asking Debian's archive for its newest source package")
     archive.update()
@@ -170,9 +170,9 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     if not is_there(recipe, plan):
         # `apt` also names the system's own libraries, in whose place these are built
         apt = tuple(name for name in recipe.apt if not name.startswith("lib"))
-        lacking = [*plan.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
-        if lacking:
-            raise _packages(recipe, lacking)
+        missing = [*plan.missing, *replace(recipe, apt=apt, probe_headers=()).missing_packages()]
+        if missing:
+            raise _packages(recipe, missing)
         _require_space(recipe)
     return plan
 
@@ -280,11 +280,11 @@ def _require_space(recipe: Recipe) -> None:
         )
 
 
-def _packages(recipe: Recipe, lacking: list[str]) -> UserError:
+def _packages(recipe: Recipe, missing: list[str]) -> UserError:
     return UserError(
         "packages are missing",
-        actual=f"{recipe.middleware}'s newest version needs {', '.join(lacking)}",
-        fix=apt_command(lacking),
+        actual=f"{recipe.middleware}'s newest version needs {', '.join(missing)}",
+        fix=apt_command(missing),
     )
 
 
@@ -304,9 +304,9 @@ def _jobs() -> int:
 
 def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
     """A line for each that was built."""
-    able = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
-    workers = find_workers(recipe.middleware for recipe in able) if able else {}
-    for recipe in able:
+    buildable = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
+    workers = find_workers(recipe.middleware for recipe in buildable) if buildable else {}
+    for recipe in buildable:
         if text := offer(recipe, workers.get(recipe.middleware)):
             yield text
 
