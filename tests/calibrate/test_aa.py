@@ -68,7 +68,7 @@ def test_only_what_is_found_twice_counts():
 
 
 def test_each_arm_has_a_floor_of_its_own_and_a_noisy_one_leaves_the_others_alone():
-    small, large = (pair.shown() for pair in aa.judge(document(ratio=1.1), PAIRS))
+    small, large = (pair.answer() for pair in aa.judge(document(ratio=1.1), PAIRS))
     own = small.floor
     assert own.low < own.value < own.high and own == large.floor
     assert own.value == pytest.approx(math.expm1(2.571 * math.log(1.1) / 5**0.5), rel=0.01)

@@ -249,7 +249,7 @@ def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
 
 @pytest.mark.parametrize(("what", "told"), [("missing messages", True), ("95 % size", False)])
 def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, told):
-    part = TopicDifference(what=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
+    part = TopicDifference(quantity=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
     found = TwinLikeness((TwinTopicLikeness(topic="/front", compared=(part,)),))
     shown = " ".join(one.text for one in view(found, "bag", "the twin", "rclcpp/fastrtps").answer)
     assert "Not a twin" in shown

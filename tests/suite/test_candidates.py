@@ -221,12 +221,12 @@ def test_a_mistake_in_a_file_of_candidates_has_its_line(tmp_path, text, line, wh
 def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_became(tmp_path):
     file = own_file(tmp_path, "candidates: [{name: mine, middleware: zenoh, profile: tuned}]\n")
     began = Planner(SUITE, "mine.yaml", Choice(added=(file,)))
-    request = Request("mine.yaml", 1, None, (), (), written=began.written())
+    request = Request("mine.yaml", 1, None, (), (), written=began.arms_written())
     before = began.chosen(request)[1]
     Path(file).unlink()
     again = Planner(SUITE, "mine.yaml", Choice(written=request.written))
     assert again.chosen(request)[1] == before
-    assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").written() is None
+    assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").arms_written() is None
 
 
 def test_an_arm_of_the_suites_own_that_is_in_a_set_comes_and_goes_with_it():
