@@ -113,6 +113,16 @@ def test_what_still_waits_for_a_slow_link_has_not_met_its_loss():
     assert told(frames=1060, lost=46, delivered=1014) == [True]
 
 
+def test_address_resolution_passes_a_link_that_loses_everything_else():
+    def told(spec: str) -> list[bool]:
+        spec = f"{{links: {{robot: {{up: {{{spec}}}}}}}}}"
+        counters = {"frames": 311, "lost": 308, "delivered": 3}
+        found = results(spec, seen(300), seen(300, missing=300), robot_up=counters)[1]
+        return [one.void for one in found if "asked for 100 %" in one.text]
+
+    assert told("loss: 1") == [] and told("loss: 1, exempt_arp: false") == [True]
+
+
 def test_loss_that_nobody_asked_for_is_void_however_small():
     _, found = results("{}", seen(), seen(missing=1), robot_up={"frames": 20, "lost": 1})
     assert [one.void for one in found] == [True]

@@ -281,6 +281,8 @@ def loss_finding(what: str, spec: Spec, lost: int, of: int) -> NetworkFinding | 
     ):
         return None
     meant, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
+    if meant == 1 and spec.exempt_arp:
+        return None  # what passes is exempt, and no counter of a link tells it from others
     likely = chance_bound(lost, of, meant, correlation)
     if likely >= FLAG_CHANCE:
         return None
