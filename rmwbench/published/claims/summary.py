@@ -213,7 +213,7 @@ def _rounded(found: Seconds | None) -> list[list[float]] | None:
 
 def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
-    names = sorted(asked | {told_by(name) or name for name in asked})
+    names = sorted(asked.union(*map(told_by, asked)))
     return {
         "metrics": {name: document(found.metrics[name]) for name in names if name in found.metrics},
         "per_trial": {

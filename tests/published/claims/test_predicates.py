@@ -539,14 +539,23 @@ def renamed_pooled(name, metric, **per_trial):
     )
 
 
-@pytest.mark.parametrize(("longest", "blocks"), [(math.inf, 10), (9e6, 7)])
-def test_a_call_that_never_returned_is_no_call_less(longest, blocks):
+@pytest.mark.parametrize(
+    ("longest", "unsent", "blocks"),
+    [(math.inf, 0.0, 10), (9e6, 0.0, 7), (9e6, 0.99, 10), (math.inf, 0.99, 10)],
+)
+def test_calls_that_were_not_made_waited_for_the_longest(longest, unsent, blocks):
+    """Three calls of 0.4 s where a hundred were due are too few for a percentile, and the block was
+    left out."""
     calls = {block: (FAST + FAST)[block] for block in range(7)}
     made = measured_in("rclcpp/a", "publish_call_p90", calls)
-    told = dict.fromkeys(range(7), 9e6) | dict.fromkeys((7, 8, 9), longest)
-    made = dataclasses.replace(made, per_trial={**made.per_trial, "publish_call_max": told})
+    told = {
+        "publish_call_max": dict.fromkeys(range(7), 9e6) | dict.fromkeys((7, 8, 9), longest),
+        "never_sent_share": dict.fromkeys(range(7), 0.0) | dict.fromkeys((7, 8, 9), unsent),
+    }
+    made = dataclasses.replace(made, per_trial={**made.per_trial, **told})
     (cell,) = one(asked(metric="publish_call_p90", level=50.0), campaign(("w", made))).cells
     assert (cell.blocks, cell.answer) == (blocks, "holds" if blocks == 7 else "undecided")
+    assert [value for block, value in cell.left_trials if block > 6] == [longest] * (blocks - 7)
 
 
 RATES = ("achieved_rate", "achieved_throughput")

@@ -106,38 +106,44 @@ def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
     entry = GLOSSARY.get(metric)
     if entry is None or entry.failed is None:
         return found
-    gone = {*arm.lost_blocks, *_never_came(arm, entry)}
-    if not (
-        found or (metric in arm.metrics and (arm.lost_all or (arm.blocks and arm.blocks <= gone)))
-    ):
+    gone = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed)
+    everywhere = arm.lost_all or (arm.blocks and arm.blocks <= gone.keys())
+    if not (found or (metric in arm.metrics and everywhere)):
         return found
-    return dict.fromkeys(gone, entry.failed) | found
+    return gone | found
 
 
-def told_by(metric: str) -> str | None:
-    """The metric that says why a percentile has no value in a block: that so many of the messages
-    did not get through, or that a call never returned."""
+LONGEST_CALL, UNSENT = "publish_call_max", "never_sent_share"
+
+
+def told_by(metric: str) -> tuple[str, ...]:
+    """The metrics that say why a percentile has no value in a block: that so many of the messages
+    did not get through; of publish calls, that so many were not made, and how long one lasted."""
     entry = GLOSSARY.get(metric)
     if entry is None or entry.kind != "quantile":
-        return None
+        return ()
     if entry.source == "publish_call":
-        return "publish_call_max"
-    return judged_loss(metric) if entry.clocks in (Clocks.ONE_WAY, Clocks.ENDS) else None
+        return LONGEST_CALL, UNSENT
+    return (judged_loss(metric),) if entry.clocks in (Clocks.ONE_WAY, Clocks.ENDS) else ()
 
 
-def _never_came(arm: CampaignArm, entry: Metric) -> set[int]:
+def _never_came(arm: CampaignArm, entry: Metric) -> dict[int, float]:
     """The done blocks in which a percentile has no value since the publisher was held, or the
     reader came too late: what was sent and due is too little for it, and of what the schedule
-    wanted more is missing than lies beyond it. Nobody wanted anything of a reader that never
-    matched: its other blocks say that there was something to want."""
-    name = told_by(entry.name)
-    if name is None:
-        return set()
-    own, told = arm.per_trial.get(entry.name, {}), arm.per_trial.get(name, {})
-    short = arm.blocks - own.keys()
-    if name == "publish_call_max":
-        return {block for block in short if told.get(block) == math.inf}
-    return {block for block in short if (told[block] > 1 - entry.q if block in told else bool(own))}
+    wanted more is missing than lies beyond it. It is infinite there; of publish calls it is the
+    longest, for which those that were not made waited. Nobody wanted anything of a reader that
+    never matched: its other blocks say that there was something to want."""
+    own = arm.per_trial.get(entry.name, {})
+    short, beyond = arm.blocks - own.keys(), 1 - entry.q
+    told = [arm.per_trial.get(name, {}) for name in told_by(entry.name)]
+    match told:
+        case [missing]:
+            gone = (b for b in short if (missing[b] > beyond if b in missing else own))
+            return dict.fromkeys(gone, math.inf)
+        case [longest, unsent]:
+            held = {block: longest[block] for block in short & longest.keys()}
+            return {b: x for b, x in held.items() if math.isinf(x) or unsent.get(b, 0.0) > beyond}
+    return {}
 
 
 def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
