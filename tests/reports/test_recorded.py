@@ -1,17 +1,23 @@
 """What people needed to hear is what the answer's verdicts say: one test per suite, on campaigns
 that were recorded."""
 
+import json
+
 import pytest
 
 from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.verdicts.ladders import steps
 from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.answer.level_sentences import sentence
 from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.judged import judged
 from rmwbench.results.selection import select
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
 from tests.reports.recorded import along, answer, bundle, workload
 
 P50 = "response_latency_p50"
@@ -30,6 +36,25 @@ def test_rate_is_told_against_the_first_level_and_its_neighbour():
     assert one.step(P50, 1000, 10).verdict == "better"
     assert one.step(P50, 1000, 100) is not None
     assert sentence(one).startswith("at 10 Hz 5.90× [3.98–8.76] as long as at 100 Hz")
+
+
+@pytest.mark.parametrize("name", ["rate", "sizes", "second-reader", "thin-viewer", "slow-logger"])
+def test_the_levels_that_a_plan_announces_are_those_that_are_judged(name, tmp_path):
+    document = json.loads((bundle(name, tmp_path / "c") / "campaign.json").read_text())
+    suite = parse(document["suite"]["text"], where=f"{name}.yaml")
+    made = make_plan(suite, cells(suite), seed=0)
+    planned = {
+        (ladder.arm, ladder.factor, ladder.levels[at], ladder.levels[by])
+        for ladder in made.ladders
+        for at, by in steps(len(ladder.levels))
+    }
+    judged = {
+        (one.arm, one.factor, step.level, step.against)
+        for one in answer(name).levels
+        for step in one.steps
+        if step.metric == "undelivered"
+    }
+    assert planned == judged and planned
 
 
 def test_sizes_says_between_which_levels_loss_begins():
