@@ -843,12 +843,14 @@ class CostGrowth:
 @dataclass(frozen=True, kw_only=True)
 class LevelStep:
     """A level against another of the same factor, by one metric: level ÷ against, or level −
-    against of fractions."""
+    against of fractions. `not_worse`: its interval shows that it is behind by no more than the
+    margin, whether or not it may be ahead."""
 
     metric: str
     level: Any
     against: Any
     answer: StatementAnswer
+    not_worse: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

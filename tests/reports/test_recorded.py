@@ -121,6 +121,9 @@ def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
     assert planner.values[P50][0].value == pytest.approx(5.74e6, rel=0.01)
     assert planner.step(P50, "thin", "good").verdict == "undecided"
     assert planner.step(P50, "thin", "good").effect.value == pytest.approx(0.935, abs=0.001)
+    assert sentence(planner).startswith("no difference in the median response is decided (0.935×")
+    unharmed = along("thin-viewer", "cyclonedds", "planner")
+    assert sentence(unharmed).startswith("at thin not slower than at good (0.939× [0.878–1.00])")
 
 
 def test_what_was_measured_before_a_reader_was_apart_is_measured_again(tmp_path):

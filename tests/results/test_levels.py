@@ -6,9 +6,10 @@ from math import inf
 import pytest
 
 from rmwbench.analysis.metrics.fates import Fates
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.records.ledger import UnsentBy
-from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
-from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio
+from rmwbench.analysis.verdicts.statements import FractionChange, Statement, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
 from rmwbench.bundle import Bundle
 from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
@@ -16,6 +17,7 @@ from rmwbench.report.show.workload_view import _resolved
 from rmwbench.results.answer import level_sentences as said
 from rmwbench.results.shown import Levels, LevelStep
 from rmwbench.results.suite_document import summarise
+from rmwbench.results.workload.factor_levels import is_not_worse
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 from tests.support.views import printed
@@ -223,3 +225,27 @@ def test_a_table_counts_messages_where_its_metric_is_of_messages(tmp_path):
     (workload, *_) = doc.workloads
     for metric, noun in ((PRIMARY, "messages"), ("delivery", "messages"), ("pss", "trials")):
         assert f" {noun} per arm" in _resolved(replace(workload, primary_metric=metric))
+
+
+@pytest.mark.parametrize(
+    ("metric", "low", "high", "bound_ns", "noise", "expected"),
+    [
+        (PRIMARY, 0.88, 1.04, 0.0, 0.0, True),
+        (PRIMARY, 0.88, 1.06, 0.0, 0.0, False),
+        (PRIMARY, 0.88, 1.04, 5e3, 0.0, False),
+        (PRIMARY, 0.88, 1.04, 0.0, 0.10, False),
+        ("achieved_rate", 0.96, 1.2, 0.0, 0.0, True),
+        ("achieved_rate", 0.90, 1.0, 0.0, 0.0, False),
+    ],
+)
+def test_who_may_be_ahead_and_is_not_behind_by_the_margin_is_unharmed(
+    metric, low, high, bound_ns, noise, expected
+):
+    blocks = dict.fromkeys(range(5), 1e5)
+    bounds = dict.fromkeys(blocks, bound_ns)
+    asked = Statement(
+        left=blocks, right=blocks, metric=GLOSSARY[metric], paired=True, bounds=(bounds, bounds)
+    )
+    answer = StatementAnswer("undecided", BlockRatio((low * high) ** 0.5, low, high, 5), "")
+    assert is_not_worse(asked, answer, Rules(aa_floor=noise)) is expected
+    assert not is_not_worse(asked, replace(answer, verdict="worse"), Rules())

@@ -82,6 +82,10 @@ def _of_primary(one: Levels) -> list[str]:
         return [_of_metric(metric, told)]
     if not any(endless) and any(answer.verdict == "undecided" for answer in every):
         ratio = _ratio_of(neighbours[0][1]) if len(one.levels) == 2 else ""
+        if ratio and any(step.not_worse for step in one.steps if step.metric == metric):
+            there, here = names(one)
+            behind = words(metric).behind_of(f"{_at(one)} {there}")
+            return [f"{_at(one)} {here} not {behind} ({ratio})"]
         return [f"no difference in the {known} is decided{f' ({ratio})' if ratio else ''}"]
     return []
 

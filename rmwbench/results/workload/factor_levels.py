@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rmwbench.analysis.metrics.aggregate import aggregate, judged_loss
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
@@ -16,8 +18,9 @@ from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.gains import has_ratio
 from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
-from rmwbench.analysis.verdicts.statements import Statement
-from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.analysis.verdicts.ranking_words import words
+from rmwbench.analysis.verdicts.statements import Statement, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Rules
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Levels, LevelStep
 from rmwbench.results.workload.workload_arm import ArmReport
@@ -117,18 +120,32 @@ def _judged(asked: Iterable[Iterable[_Asked]], rules: Rules) -> list[list[LevelS
     """The steps of each part. All at once: they share one probability of error."""
     listed = [list(of_part) for of_part in asked]
     found = iter(statements.judge([one.statement for part in listed for one in part], rules))
-    return [
-        [
-            LevelStep(
-                metric=one.statement.metric.name,
-                level=one.level,
-                against=one.against,
-                answer=next(found),
-            )
-            for one in part
-        ]
-        for part in listed
-    ]
+    return [[_step(one, next(found), rules) for one in part] for part in listed]
+
+
+def _step(asked: _Asked, answer: StatementAnswer, rules: Rules) -> LevelStep:
+    metric = asked.statement.metric
+    return LevelStep(
+        metric=metric.name,
+        level=asked.level,
+        against=asked.against,
+        answer=answer,
+        not_worse=is_not_worse(asked.statement, answer, rules),
+    )
+
+
+def is_not_worse(asked: Statement, answer: StatementAnswer, rules: Rules) -> bool:
+    """By the interval at which it was judged. Nothing is shown where identical arms may differ by
+    more than the margin, or where hosts' clocks are not known as well."""
+    ratio = answer.effect
+    if answer.verdict in ("worse", "no data") or not isinstance(ratio, BlockRatio):
+        return False
+    if rules.aa_floor > rules.margin or ratio.blocks < rules.min_blocks:
+        return False
+    if any(np.any(side) for side in asked.bounds_of_values()):
+        return False
+    behind = ratio.inverse() if words(asked.metric.name).higher else ratio
+    return behind.high <= 1 + rules.margin
 
 
 def _asked(number: int, part: _Part, metrics: Sequence[str]) -> Iterator[_Asked]:
