@@ -47,7 +47,7 @@ class GoalClient final : public rmwbench_client {
                                      endpoint_name(config.endpoint))) {
     client_ =
         library().make_client(action_, [inbox = inbox_](const uint8_t *payload, size_t bytes) {
-          inbox->arrive(payload, bytes, false, false);
+          inbox->arrive(rmwbench_now_ns(), payload, bytes, false, false);
         });
   }
 

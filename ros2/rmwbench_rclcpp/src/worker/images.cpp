@@ -137,12 +137,13 @@ class ImageSubscription final : public rmwbench_subscription {
         inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
     const bool lossy = is_lossy(node.session);
     const OnImage arrive = [inbox = inbox_, lossy](const Image &image) {
+      const int64_t called_ns = rmwbench_now_ns();
       auto &pixels =
           const_cast<Image &>(image).data;  // of an image that was decoded for this callback
       if (lossy && !put_back(image.header.frame_id, pixels))
-        inbox->arrive(nullptr, 0, false, false);
+        inbox->arrive(called_ns, nullptr, 0, false, false);
       else
-        inbox->arrive(pixels.data(), pixels.size(), false, false, lossy);
+        inbox->arrive(called_ns, pixels.data(), pixels.size(), false, false, lossy);
     };
     receiver_ =
         library().make_receiver({receiving_.node, config.topic, codec_, asked_qos(config)}, arrive,

@@ -2,11 +2,8 @@
 
 namespace rmwbench {
 
-void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned,
-                   bool lossy) {
-  // An executor tells nothing of when it was woken or took the message: its callback's beginning is
-  // the first moment we see.
-  const int64_t now_ns = rmwbench_now_ns();
+void Inbox::arrive(int64_t called_ns, const uint8_t *payload, size_t bytes, bool intra_process,
+                   bool loaned, bool lossy) {
   const Gate::Pass pass(gate_);
   if (!pass) return;
   if (intra_process) intra_process_.fetch_add(1, std::memory_order_relaxed);
@@ -14,7 +11,10 @@ void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, boo
   spans_.take(payload, bytes);
   const uint8_t nothing = 0;
   const uint8_t *data = payload != nullptr ? payload : &nothing;
-  const rmwbench_delivery delivery{now_ns, now_ns, data, bytes, loaned ? 1 : 0, lossy ? 1 : 0};
+  // An executor tells nothing of when it was woken or took the message: its callback's beginning is
+  // the first moment we see.
+  const rmwbench_delivery delivery{called_ns, called_ns,      data,
+                                   bytes,     loaned ? 1 : 0, lossy ? 1 : 0};
   sink_.deliver(sink_.context, &delivery);
 }
 

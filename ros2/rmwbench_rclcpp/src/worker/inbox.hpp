@@ -15,10 +15,11 @@ class Inbox {
  public:
   Inbox(const rmwbench_sink &sink, uint32_t endpoint) : sink_(sink), spans_(endpoint) {}
 
-  // `loaned`: read in the middleware's memory. `intra_process`: by rclcpp's own word. `lossy`: not
-  // the bytes that were published.
-  void arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned,
-              bool lossy = false);
+  // `called_ns`: when the callback began, before it read anything of the message: what it does to
+  // find the payload is ours and in nobody's latency. `loaned`: read in the middleware's memory.
+  // `intra_process`: by rclcpp's own word. `lossy`: not the bytes that were published.
+  void arrive(int64_t called_ns, const uint8_t *payload, size_t bytes, bool intra_process,
+              bool loaned, bool lossy = false);
   // After it nothing is delivered, and nothing is being delivered: waits for the callbacks that are
   // under way.
   void close() { gate_.close(); }

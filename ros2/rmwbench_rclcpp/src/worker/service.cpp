@@ -167,10 +167,11 @@ class ServiceClient final : public rmwbench_client {
     try {
       client_->async_send_request(
           request_, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
+            const int64_t called_ns = rmwbench_now_ns();
             const auto reply = future.get();
             std::vector<uint8_t> room;
             const Payload found = Call::of(*reply, room);
-            inbox->arrive(found.data, found.bytes, false, false);
+            inbox->arrive(called_ns, found.data, found.bytes, false, false);
           });
       return RMWBENCH_OK;
     } catch (const rclcpp::exceptions::RCLErrorBase &error) {

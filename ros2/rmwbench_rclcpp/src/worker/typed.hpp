@@ -246,9 +246,10 @@ class TypedSubscription final : public rmwbench_subscription {
                                                      const rclcpp::SubscriptionOptions &options) {
     const auto arrive = [inbox = inbox_, loans = loans_](const T &message,
                                                          const rclcpp::MessageInfo &info) {
+      const int64_t called_ns = rmwbench_now_ns();
       const Block found = block(Field{}(const_cast<T &>(message)));
       const bool intra = info.get_rmw_message_info().from_intra_process;
-      inbox->arrive(found.data, found.bytes, intra, *loans && !intra);
+      inbox->arrive(called_ns, found.data, found.bytes, intra, *loans && !intra);
     };
     const auto qos = asked_qos(config, topic_qos_);
     rclcpp::Node &node = *receiving_.node;
