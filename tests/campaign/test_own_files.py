@@ -8,6 +8,8 @@ from rmwbench.campaign.plan.profile import daemons, file_domain, file_flags, nee
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.profile_file.file_needs import FileNeeds
+from rmwbench.lab.profile_file.formats import file_needs
 from tests.campaign.own_file_cells import TWO_HOSTS, cell
 
 LIMITS = Kernels(Kernel({"net.core.rmem_max": 4 << 20, "net.core.wmem_max": 4 << 20}))
@@ -97,6 +99,32 @@ def test_a_minimum_that_the_kernel_does_not_grant_has_the_command():
         cell("minimum.cyclonedds.xml"), {"cyclonedds": worker("cyclonedds")}, NAMESPACES, LIMITS
     )
     assert (one.kind, one.fix) == (FileFaultKind.KERNEL, f"sysctl -w net.core.rmem_max={2 << 30}")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (
+            "<CycloneDDS><Domain><Unsupported><SocketReceiveBufferSize min='2GB'/></Unsupported>"
+            "</Domain></CycloneDDS>",
+            FileNeeds(receive_buffer_bytes=2 << 30),
+        ),
+        (
+            "<CycloneDDS><Domain><Internal><MinimumSocketReceiveBufferSize>2GB"
+            "</MinimumSocketReceiveBufferSize></Internal></Domain></CycloneDDS>",
+            FileNeeds(receive_buffer_bytes=2 << 30),
+        ),
+        (
+            "<CycloneDDS><Domain><General><Interfaces><PubSubMessageExchange name='iox'/>"
+            "</Interfaces></General></Domain></CycloneDDS>",
+            FileNeeds(daemons=("roudi",)),
+        ),
+        ("<CycloneDDS><DDSI2E><Id>17</Id></DDSI2E></CycloneDDS>", FileNeeds(domain_id=17)),
+        ("<Tracing><OutputFile>/x/y</OutputFile></Tracing>", FileNeeds(writes=("/x/y",))),
+    ],
+)
+def test_what_cyclone_reads_under_an_older_name_is_read(text, found):
+    assert file_needs("cyclonedds", "xml", text) == found
 
 
 def test_a_folder_that_it_writes_to_is_made_in_memory_and_never_over_what_trials_need(tmp_path):

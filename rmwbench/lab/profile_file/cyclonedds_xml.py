@@ -21,6 +21,8 @@ from rmwbench.lab.profile_file.file_needs import (
 UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30}
 UNITS |= {"gib": 1 << 30}
 """Its `kB` is 1024 bytes, too."""
+ALIASES = {"unsupported": "internal", "ddsi2e": "domain", "ddsi2": "domain"}
+"""Older names of elements that it reads as those of today (its ddsi__cfgelems.h)."""
 OLD = "cyclonedds-0.10"
 RENAMED = (
     Renaming(
@@ -44,8 +46,13 @@ def needs(text: str) -> FileNeeds:
     root = root_of(text, ("cyclonedds", "domain"))
     if root is None:
         return NOTHING
+    for element in root.iter():
+        element.tag = ALIASES.get(tag(element), tag(element))
     domains = [root] if tag(root) == "domain" else list(elements_at(root, "domain"))
     domain = domains[0] if domains else root
+    if not domains and tag(root) != "cyclonedds":  # a setting alone, in any domain
+        domain = Element("domain")
+        domain.append(root)
     interfaces = list(elements_at(domain, "general", "interfaces", "networkinterface"))
     bound_addresses = [attribute(element, "address") or "" for element in interfaces]
     peers = [
@@ -59,7 +66,7 @@ def needs(text: str) -> FileNeeds:
     writes = texts(domain, "tracing", "outputfile") + texts(domain, "tracing", "packetcapturefile")
     shared = [text.lower() for text in texts(domain, "sharedmemory", "enable")]
     exchanges = {
-        (attribute(element, "type") or "").lower()
+        (attribute(element, "type") or attribute(element, "name") or "").lower()
         for element in anywhere(domain, "pubsubmessageexchange")
     }
     return FileNeeds(
@@ -81,7 +88,10 @@ def needs(text: str) -> FileNeeds:
 
 def _domain(domains: list[Element]) -> int | None:
     """The domain that the file is for; None where it is for any."""
-    ids = [(attribute(domain, "id") or "any").strip() for domain in domains]
+    ids = [
+        (attribute(domain, "id") or "".join(texts(domain, "id")) or "any").strip()
+        for domain in domains
+    ]
     numbers = [int(text) for text in ids if text.isdigit()]
     return numbers[0] if numbers and len(numbers) == len(ids) else None
 
@@ -109,10 +119,11 @@ def _participants(domain: Element) -> int | None:
 
 
 def _minimum(domain: Element, name: str) -> int | None:
-    """The buffer in bytes below which a session does not open."""
+    """The buffer in bytes below which a session does not open; once an element of its own."""
     least_bytes = None
-    for element in elements_at(domain, "internal", name):
-        match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(element, "min") or "").strip())
+    today = [attribute(element, "min") or "" for element in elements_at(domain, "internal", name)]
+    for minimum in texts(domain, "internal", f"minimum{name}") + today:
+        match = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", minimum.strip())
         if match and match[2].lower() in UNITS:
             least_bytes = int(match[1]) * UNITS[match[2].lower()]
     return least_bytes

@@ -245,7 +245,7 @@ pub fn exchanges_over_iceoryx(text: &str) -> bool {
             .filter(|c| !c.is_whitespace())
             .map(|c| if c == '\'' { '"' } else { c })
             .collect();
-        compact.contains("type=\"iox\"")
+        ["type", "name"].iter().any(|key| compact.contains(&format!("{key}=\"iox\"")))
     })
 }
 
@@ -347,7 +347,12 @@ mod tests {
 
     #[test]
     fn the_exchange_is_found_where_it_is_configured() {
-        assert!(exchanges_over_iceoryx("<PubSubMessageExchange priority='1' type = 'iox'/>"));
+        for text in [
+            "<PubSubMessageExchange priority='1' type = 'iox'/>",
+            "<PubSubMessageExchange name=\"iox\"/>",
+        ] {
+            assert!(exchanges_over_iceoryx(text), "{text}");
+        }
         for text in [
             include_str!("../profiles/tuned.xml"),
             "<!-- <PubSubMessageExchange type=\"iox\"/> -->",

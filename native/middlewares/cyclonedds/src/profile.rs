@@ -15,12 +15,18 @@ pub fn check(text: &str, domain_id: u32) -> Result<(), (ErrorKind, String)> {
         let message = format!("its Domain elements are for other domains than {domain_id}: Cyclone DDS would ignore them");
         return Err((ErrorKind::Invalid, message));
     }
-    if contents(&text, "verbosity").any(|v| v == "finest")
-        || contents(&text, "category").any(|c| c.split(',').any(|c| c.trim() == "trace"))
-    {
+    if contents(&text).any(|(name, value)| traces_content(name, value)) {
         return Err((ErrorKind::Unsupported, CRASHES.into()));
     }
     Ok(())
+}
+
+/// Of an element in lower case. In a text, as we pass it, Cyclone takes the beginning of a name for
+/// the name, and Category also under its alias.
+fn traces_content(name: &str, value: &str) -> bool {
+    let (verbosity, category) = ("verbosity".starts_with(name), "category".starts_with(name));
+    (verbosity && value == "finest")
+        || (category || name == "enablecategory") && value.split(',').any(|c| c.trim() == "trace")
 }
 
 /// Whether the text has something to say about `domain_id`: Cyclone skips every Domain element of
@@ -29,11 +35,9 @@ fn addresses(text: &str, domain_id: u32) -> bool {
     let mut others = false;
     for element in text.split("<domain").skip(1) {
         let tag = element.split('>').next().unwrap_or("");
-        let id = tag
-            .split_once("id")
-            .and_then(|(_, rest)| rest.split(['"', '\'']).nth(1))
-            .unwrap_or("any")
-            .trim();
+        let attribute = tag.split_once("id").and_then(|(_, rest)| rest.split(['"', '\'']).nth(1));
+        let moved = || contents(element).find(|(name, _)| *name == "id").map(|(_, id)| id);
+        let id = attribute.or_else(moved).unwrap_or("any").trim();
         if id == "any" || id.parse() == Ok(domain_id) {
             return true;
         }
@@ -42,13 +46,13 @@ fn addresses(text: &str, domain_id: u32) -> bool {
     !others // no Domain element, or one that Cyclone itself will complain of
 }
 
-/// The text within each element of this name.
-fn contents<'a>(text: &'a str, element: &str) -> impl Iterator<Item = &'a str> {
-    text.split(&format!("<{element}>"))
-        .skip(1)
-        .map(|rest| rest.split('<').next().unwrap_or("").trim())
-        .collect::<Vec<_>>()
-        .into_iter()
+/// The elements' names and the text that each begins with.
+fn contents(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.split('<').skip(1).filter_map(|piece| {
+        let (tag, content) = piece.split_once('>')?;
+        let name = tag.split(|c: char| c.is_whitespace() || c == '/').next()?;
+        Some((name, content.trim()))
+    })
 }
 
 #[cfg(test)]
@@ -63,12 +67,14 @@ mod tests {
             "<CycloneDDS><Domain><General/></Domain></CycloneDDS>",
             "<Domain id='3'/>",
             "<Domain id='4'/><Domain id='3'/>",
+            "<Domain><Id>3</Id></Domain>",
         ] {
             assert_eq!(check(text, 3), Ok(()), "{text}");
         }
         for text in [
             "<CycloneDDS><Domain Id=\"4\"><General/></Domain></CycloneDDS>",
             "<!-- <Domain Id=\"3\"> --><Domain Id=\"4\"/>",
+            "<Domain><Id>4</Id></Domain>",
         ] {
             assert_eq!(check(text, 3).unwrap_err().0, ErrorKind::Invalid, "{text}");
         }
@@ -76,12 +82,19 @@ mod tests {
 
     #[test]
     fn a_trace_that_would_crash_is_refused() {
-        for tracing in ["<Verbosity> Finest </Verbosity>", "<Category>info,trace</Category>"] {
+        for tracing in [
+            "<Verbosity> Finest </Verbosity>",
+            "<Verbosity >finest</Verbosity >",
+            "<Verb>finest</Verb>",
+            "<Category>info,trace</Category>",
+            "<EnableCategory>trace</EnableCategory>",
+        ] {
             assert_eq!(check(tracing, 0).unwrap_err().0, ErrorKind::Unsupported, "{tracing}");
         }
         for tracing in [
             "<Verbosity>finer</Verbosity>",
             "<Category>content,data</Category>",
+            "<OutputFile>trace</OutputFile>",
             "<!--<Verbosity>finest</Verbosity>-->",
         ] {
             assert_eq!(check(tracing, 0), Ok(()), "{tracing}");

@@ -39,8 +39,12 @@ fn a_wrong_profile_is_refused_in_cyclones_own_words() {
         .message
         .contains("other domains than 220"));
 
-    let crashes = r#"<CycloneDDS><Domain Id="any"><Tracing><Verbosity>finest</Verbosity></Tracing></Domain></CycloneDDS>"#;
-    assert_eq!(error_of(CycloneDds.open(&session(220, crashes))).kind, ErrorKind::Unsupported);
+    for category in ["<Verbosity>finest</Verbosity>", "<EnableCategory>trace</EnableCategory>"] {
+        let crashes = format!(
+            "<CycloneDDS><Domain Id=\"any\"><Tracing>{category}</Tracing></Domain></CycloneDDS>"
+        );
+        assert_eq!(error_of(CycloneDds.open(&session(220, &crashes))).kind, ErrorKind::Unsupported);
+    }
 
     let mut json5 = session(220, "{}");
     json5.profile.format = "json5".into();
