@@ -135,6 +135,11 @@ def replied(bundle: Path) -> list[tuple[str, str]]:
 
 GOALS = "select distinct counter, value from counters where starts_with(counter, 'own.goals')"
 
+DECODING = """select workload, median(callback_ns - taken_ns)
+  from received join endpoints using (trial, endpoint) join trials using (trial) join cells using (cell)
+  where kind = 'client' and arm = 'parameter' group by workload"""
+"""A reply's text becomes bytes after it was stamped: the longer it is, the later it is looked at."""
+
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)
 @pytest.mark.parametrize("kind", [pytest.param("action", marks=actions), "parameter"])
@@ -147,6 +152,9 @@ def test_every_call_has_its_reply(tmp_path, rmw, kind):
     assert rows(bundle, "select sum(flags & 1) from received") == [(0,)]
     none_lost = [("own.goals_not_succeeded", 0), ("own.goals_rejected", 0)]
     assert sorted(rows(bundle, GOALS)) == (none_lost if kind == "action" else [])
+    if kind == "parameter":
+        decoding = dict(rows(bundle, DECODING))
+        assert decoding["three"] > 2 * decoding["one"]
 
 
 NOT_IN_EVERY_RCLCPP = ("events_cbg", "static")

@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -310,6 +311,26 @@ def test_a_cyclone_reader_ends_while_another_delivers_and_within_its_own_deliver
     publisher.close()
     opened.close()
     assert ended.empty() and not opened.subscriptions
+
+
+def test_a_cyclone_reader_stamps_a_message_before_it_looks_for_its_payload(monkeypatch):
+    monkeypatch.setenv("CYCLONEDDS_URI", "")  # which the session sets
+    looked_ns, taken_ns = [], queue.Queue()
+
+    def look(cdr, layout):
+        looked_ns.append(time.monotonic_ns())
+        return payload_of(cdr, layout)
+
+    monkeypatch.setattr("rmwbench_workers.cyclonedds_python.payload_of", look)
+    opened = session(Middleware(), LOOPBACK)
+    node = opened.node("n")
+    reader = node.subscription(asked(3, "topic"), lambda _, __, taken: taken_ns.put(taken))
+    publisher = node.publisher(asked(1, "topic"))
+    publisher.publish(memoryview(bytes(16)))
+    assert taken_ns.get(timeout=PATIENCE_S) <= looked_ns[0]
+    reader.close()
+    publisher.close()
+    opened.close()
 
 
 def test_a_zenoh_subscription_that_blocks_ends_with_its_thread():

@@ -250,12 +250,12 @@ class Subscription(Endpoint):
         for _ in range(TURN):
             with self.session.lock:
                 samples = self.reader.take(1) if self.open else ()
+            taken_ns = time.monotonic_ns()
             if not samples:
                 return
             data = getattr(samples[0], "data", None)
             if data is not None:
-                body = payload_of(memoryview(data), self.layout)
-                self.deliver(body, notified_ns, time.monotonic_ns())
+                self.deliver(payload_of(memoryview(data), self.layout), notified_ns, taken_ns)
             notified_ns = time.monotonic_ns()
 
     def matched(self) -> int:
