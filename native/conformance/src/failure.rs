@@ -8,7 +8,7 @@ use rmwbench_harness::middleware::{Error, ErrorKind};
 
 /// What the suite itself found, where it may be a declared fault's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Finding {
     /// A signal ended the worker.
     Crashed,
     /// A reader heard no probe of a writer that it had matched.
@@ -21,9 +21,9 @@ pub enum Found {
     NotAsGranted,
 }
 
-impl Found {
-    pub fn told(self, text: String) -> Failure {
-        Failure { answer: None, found: Some(self), text }
+impl Finding {
+    pub fn failure(self, text: String) -> Failure {
+        Failure { answer: None, finding: Some(self), text }
     }
 }
 
@@ -31,7 +31,7 @@ impl Found {
 pub struct Failure {
     /// What the worker answered; None for what the check itself found.
     pub answer: Option<Error>,
-    pub found: Option<Found>,
+    pub finding: Option<Finding>,
     pub text: String,
 }
 
@@ -41,8 +41,8 @@ impl Failure {
     }
 
     /// Whether the suite found one of these.
-    pub fn is_any(&self, of: &[Found]) -> bool {
-        self.found.is_some_and(|found| of.contains(&found))
+    pub fn is_any(&self, of: &[Finding]) -> bool {
+        self.finding.is_some_and(|finding| of.contains(&finding))
     }
 
     /// Whether an option contradicts itself, or what it stands with.
@@ -60,13 +60,13 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         let text = format!("{:?}: {error}", error.kind);
-        Failure { answer: Some(error), found: None, text }
+        Failure { answer: Some(error), finding: None, text }
     }
 }
 
 impl From<String> for Failure {
     fn from(text: String) -> Failure {
-        Failure { answer: None, found: None, text }
+        Failure { answer: None, finding: None, text }
     }
 }
 

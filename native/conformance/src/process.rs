@@ -17,7 +17,7 @@ use rustix::io::{fcntl_setfd, FdFlags};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::failure::{Failure, Found};
+use crate::failure::{Failure, Finding};
 
 /// Nothing in the suite takes longer; a worker that needs more hangs.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -119,7 +119,7 @@ impl Worker {
         );
         match is_closed.then(|| self.exited()).flatten() {
             Some(status) if status.signal().is_some() => {
-                Found::Crashed.told(format!("the worker ended: {status}"))
+                Finding::Crashed.failure(format!("the worker ended: {status}"))
             }
             Some(status) => format!("the worker ended: {status}").into(),
             None => format!("the worker lives, and its control socket failed: {error}").into(),
@@ -322,14 +322,14 @@ mod tests {
         let until = Instant::now() + PATIENCE;
         let (mut silent, theirs) = worker(CRASH);
         drop(theirs);
-        assert!(silent.pump(until).unwrap_err().is_any(&[Found::Crashed]));
+        assert!(silent.pump(until).unwrap_err().is_any(&[Finding::Crashed]));
         let (mut unread, theirs) = worker(CRASH);
         unread.post_line("{}").unwrap();
         drop(theirs); // with the command in it
-        assert!(unread.pump(until).unwrap_err().is_any(&[Found::Crashed]));
+        assert!(unread.pump(until).unwrap_err().is_any(&[Finding::Crashed]));
         let (mut broken, theirs) = worker(CRASH);
         drop(theirs);
-        assert!(broken.post_line("{}").unwrap_err().is_any(&[Found::Crashed]));
+        assert!(broken.post_line("{}").unwrap_err().is_any(&[Finding::Crashed]));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use rmwbench_harness::qos::{Qos, Reliability};
 use rmwbench_harness::records::{received_flag, sent_flag, Kind};
 use serde_json::Value;
 
-use crate::failure::{Failure, Found};
+use crate::failure::{Failure, Finding};
 use crate::process::{Slot, Worker, PATIENCE};
 use crate::{Context, MATCH};
 
@@ -241,7 +241,7 @@ impl<'a> Rig<'a> {
             }
             if Instant::now() > deadline {
                 let text = format!("not every reader heard its writers: {}", deaf.join("; "));
-                return Err(Found::Unheard.told(text));
+                return Err(Finding::Unheard.failure(text));
             }
         }
     }
@@ -483,7 +483,7 @@ impl<'a> Rig<'a> {
         for slot in self.received(reader)?.iter() {
             let object = format!("reader {reader}, writer {}, message {}", slot.peer, slot.seq);
             if slot.flags & (received_flag::CORRUPT | received_flag::FOREIGN) != 0 {
-                return Err(Found::Damaged.told(format!(
+                return Err(Finding::Damaged.failure(format!(
                     "{object}: corrupt or foreign (flags {:#x}, {} bytes)",
                     slot.flags, slot.bytes
                 )));
@@ -498,7 +498,7 @@ impl<'a> Rig<'a> {
                 return Err(format!("{object}: arrived twice").into());
             }
             if last.is_some_and(|last| slot.seq < last) {
-                return Err(Found::Overtaken.told(format!(
+                return Err(Finding::Overtaken.failure(format!(
                     "{object}: arrived after message {}",
                     last.unwrap_or_default()
                 )));
@@ -520,7 +520,7 @@ impl<'a> Rig<'a> {
             return Ok(());
         }
         let first: Vec<&u64> = ledger.lost.iter().take(10).collect();
-        Err(Found::Lost.told(format!(
+        Err(Finding::Lost.failure(format!(
             "reader {reader} lost {} of {} messages of writer {writer}, first {first:?}",
             ledger.lost.len(),
             ledger.accepted

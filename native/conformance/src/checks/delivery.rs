@@ -6,7 +6,7 @@ use rmwbench_harness::middleware::{ErrorKind, Wait};
 use rmwbench_harness::protocol::{Arrival, NodeSpec};
 
 use super::{each_size, lacking};
-use crate::failure::{Failure, Found};
+use crate::failure::{Failure, Finding};
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -86,13 +86,13 @@ pub fn integrity(context: &Context<'_>) -> Outcome {
         let attempts = if context.lacks("reliable").is_some() { 4 } else { 1 };
         let mut outcome = run();
         for _ in 1..attempts {
-            if !matches!(&outcome, Err(e) if e.is_any(&[Found::Lost])) {
+            if !matches!(&outcome, Err(e) if e.is_any(&[Finding::Lost])) {
                 break;
             }
             outcome = run();
         }
         match outcome {
-            Err(e) if e.is_any(&[Found::Lost, Found::Unheard]) && context.shows("reliable") => {
+            Err(e) if e.is_any(&[Finding::Lost, Finding::Unheard]) && context.shows("reliable") => {
                 Ok(())
             }
             outcome => outcome,

@@ -14,7 +14,7 @@ use rmwbench_harness::protocol::{Arrival, Command, EndpointSpec};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
 use super::lacking;
-use crate::failure::{Failure, Found};
+use crate::failure::{Failure, Finding};
 use crate::process::Slot;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
@@ -301,7 +301,7 @@ pub fn when_full(context: &Context<'_>) -> Outcome {
         match full(context, history, name) {
             // A fault of the history itself shows here for certain, since this reader is slow.
             Err(error)
-                if error.is_any(&[Found::NotAsGranted])
+                if error.is_any(&[Finding::NotAsGranted])
                     && (context.shows(name) || context.shows("when_full")) => {}
             outcome => outcome?,
         }
@@ -335,13 +335,13 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
         (None, _) => return Err(format!("{name}: the reader was granted no when_full").into()),
         // The reader holds the writer up, or has room for all: either way nothing accepted is lost.
         (Some(answer), _) if keeps(&answer) && lost > 0 => {
-            return Err(Found::NotAsGranted.told(format!(
+            return Err(Finding::NotAsGranted.failure(format!(
                 "{name}: granted {answers:?}, yet {lost} of {} accepted messages were lost",
                 ledger.accepted
             )));
         }
         (Some(WhenFull::DropsAtReader), _) if lost == 0 => {
-            return Err(Found::NotAsGranted.told(format!(
+            return Err(Finding::NotAsGranted.failure(format!(
                 "{name}: granted {answers:?}, yet all of {} messages arrived",
                 ledger.accepted
             )));
@@ -358,7 +358,7 @@ fn full(context: &Context<'_>, history: History, name: &str) -> Result<(), Failu
             rig.received(2)?.iter().filter(|slot| slot.words[CONSUMED] < last).count() as u64;
         if consumed * 2 > limit {
             let length = (last - first) / MS as u64;
-            return Err(Found::NotAsGranted.told(format!(
+            return Err(Finding::NotAsGranted.failure(format!(
                 "{name}: granted {answers:?}, yet the writer waited: {consumed} of {limit} were consumed in its {length} ms"
             )));
         }

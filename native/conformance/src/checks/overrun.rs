@@ -6,7 +6,7 @@ use rmwbench_harness::middleware::ErrorKind;
 use rmwbench_harness::protocol::Arrival;
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
-use crate::failure::{Failure, Found};
+use crate::failure::{Failure, Finding};
 use crate::rig::{node, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -14,7 +14,7 @@ const MESSAGES: u64 = 2_000;
 const BYTES: u32 = 16_384;
 
 /// What is found of a library that does not keep what it grants.
-const FAULTS: [Found; 3] = [Found::Crashed, Found::Damaged, Found::Overtaken];
+const FAULTS: [Finding; 3] = [Finding::Crashed, Finding::Damaged, Finding::Overtaken];
 
 /// The check, and the fault of a library whose reader may lose here although it is granted
 /// `reliable`; where it is full it does what it was granted (`equal::when_full`).
