@@ -82,9 +82,9 @@ def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator
     return AfterValidator(check)
 
 
-def places(place: str, keys: Iterable[str]) -> dict[str, str]:
-    """Entries of `ELSEWHERE`: each key -> `place`, in which `KEY` stands for it."""
-    return {key: place.replace("KEY", key) for key in keys}
+def places(pattern: str, keys: Iterable[str]) -> dict[str, str]:
+    """Entries of `ELSEWHERE`: each key -> `pattern`, in which `KEY` stands for it."""
+    return {key: pattern.replace("KEY", key) for key in keys}
 
 
 class Strict(BaseModel):

@@ -39,8 +39,8 @@ def described(
 ) -> dict[int, str]:
     """Cell → what its workers' descriptions say it cannot do, or the kind of its host, or this
     machine; only cells that lack something."""
-    found = stated(cells, workers, kind)
-    return found | here([cell for cell in cells if cell.number not in found], workers, kind)
+    reasons = stated(cells, workers, kind)
+    return reasons | here([cell for cell in cells if cell.number not in reasons], workers, kind)
 
 
 def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:

@@ -50,7 +50,12 @@ def carried_between(outcome: TrialOutcome) -> list[Carried]:
             leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
             edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
             for transport, used, size in _of_host(edges, leading):
-                key = transport, " + ".join(main if one == leading[0] else one for one in used)
+                key = (
+                    transport,
+                    " + ".join(
+                        main if device_name == leading[0] else device_name for device_name in used
+                    ),
+                )
                 totals[key] = totals.get(key, 0) + size
     own_hosts = outcome.order.cell.hosts
     if not totals and (counts := counts_of(outcome.network.counters)) is not None:
