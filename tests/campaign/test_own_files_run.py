@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.side import bare
 from tests.campaign.own_file_cells import FILES, TWO_HOSTS, suite
 from tests.lab import tools
@@ -26,8 +27,8 @@ def matched(directory: Path) -> set[str]:
     return {row["process"] for row in events if row["event"] == "matched"}
 
 
-def needed(name: str, middleware: str | None = None) -> None:
-    tools.worker(middleware or bare(name.split(".")[1]))
+def needed(name: str) -> None:
+    tools.worker(bare(name.split(".")[1]))
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +75,8 @@ def test_a_router_is_started_from_its_own_file(tmp_path):
 @pytest.mark.parametrize("hosts", ["", TWO_HOSTS])
 def test_a_discovery_server_serves_where_the_file_says(tmp_path, hosts):
     name, middleware = "server.fastdds.xml", "fastdds-2.9"
-    needed(name, middleware)
+    if middleware not in find_workers([middleware]):
+        pytest.skip("this system's Fast DDS is not 2.9, whose file this is")
     run(tmp_path, suite(name, middleware=middleware, hosts=hosts))
     assert matched(tmp_path) == {"talker", "listener"}
 

@@ -19,10 +19,10 @@ def built(name: str) -> tool.Tool:
 
 def worker(name: str) -> Worker:
     """The worker as built here; fails the test where it is not."""
-    found = find_workers().get(name)
-    if found is None or found.problem:
+    asked = find_workers([name]).get(name)
+    if asked is None or asked.problem:
         pytest.fail(f"the {name} worker is not built: rmwbench middlewares build {name}")
-    return found
+    return asked
 
 
 def place(directory: Path) -> None:

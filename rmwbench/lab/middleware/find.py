@@ -139,9 +139,7 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
         answers = list(pool.map(_answer, paths))
     workers: dict[str, Worker] = {}
-    taken_programs: set[str] = (
-        set()
-    )  # programs: whoever comes first gives all the middlewares of its name
+    taken_programs: set[str] = set()  # whoever comes first gives all the middlewares of its name
     of_series: list[Worker] = []
     for path, answer in zip(paths, answers, strict=True):
         of_series += _of_its_series(path, answer)

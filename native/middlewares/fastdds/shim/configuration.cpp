@@ -182,14 +182,19 @@ void builtin(Xml &xml, const rtps::BuiltinAttributes &config) {
   });
 }
 
+/// What the participant says of its own host and process (2.9 and later), which no file sets.
+bool of_the_host(const rtps::Property &property) {
+  return property.name().rfind("fastdds.physical_data.", 0) == 0;
+}
+
 void properties(Xml &xml, const fd::PropertyPolicyQos &policy) {
-  const auto &all = policy.properties();
-  if (std::all_of(all.begin(), all.end(), [](const auto &each) { return each.value().empty(); }))
-    return;
+  std::vector<rtps::Property> set;
+  for (const auto &each : policy.properties())
+    if (!each.value().empty() && !of_the_host(each)) set.push_back(each);
+  if (set.empty()) return;
   xml.in("propertiesPolicy", [&] {
     xml.in("properties", [&] {
-      for (const auto &each : all) {
-        if (each.value().empty()) continue;
+      for (const auto &each : set) {
         xml.in("property", [&] {
           xml.leaf("name", each.name());
           xml.leaf("value", each.value());
