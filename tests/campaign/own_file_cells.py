@@ -1,5 +1,6 @@
 """Suites of one arm whose profile is a file of `own_files/`: what people have on their robots, each
-made after one peculiarity of such a file."""
+reduced to its one peculiarity. `tcp-peer` and `other-address` are what the answers to two of them
+say to add, and `broken` is no XML."""
 
 from pathlib import Path
 
@@ -22,9 +23,13 @@ workloads:
 TWO_HOSTS = ", hosts: [robot, base], network: thin"
 
 
+def middleware_of(name: str) -> str:
+    return Path(name).stem.rpartition("-")[2]
+
+
 def suite(name: str, *, hosts: str = "", more: str = "", middleware: str | None = None) -> str:
-    """`name` is a file's, `WHAT.MIDDLEWARE.SUFFIX`."""
-    middleware = middleware or name.split(".")[1]
+    """`name` is a file's, `WHAT-MIDDLEWARE.SUFFIX`."""
+    middleware = middleware or middleware_of(name)
     return SUITE.format(middleware=middleware, file=FILES / name, hosts=hosts, more=more)
 
 

@@ -32,73 +32,79 @@ def given(made) -> dict[str, tuple]:
 
 
 def test_a_host_alone_has_every_address_of_its_file():
-    made = cell("address.fastdds.xml")
+    made = cell("whitelist-address-fastdds.xml")
     assert kinds(made) == []
-    assert given(made) == {"local": ("172.30.4.11/24", "172.30.4.12/24")}
-    assert given(cell("ipv6.fastdds.xml")) == {"local": ("fd12:7::a/64", "fd12:7::b/64")}
+    assert given(made) == {"local": ("192.168.50.7/24", "192.168.50.8/24")}
+    assert given(cell("ipv6-peers-fastdds.xml")) == {"local": ("fd00:50::1/64", "fd00:50::2/64")}
 
 
 def test_of_two_hosts_each_has_one_of_them_and_the_first_a_free_one_where_there_is_one():
-    six = cell("ipv6.fastdds.xml", hosts=TWO_HOSTS)
+    six = cell("ipv6-peers-fastdds.xml", hosts=TWO_HOSTS)
     assert kinds(six) == []
-    assert given(six) == {"robot": ("fd12:7::a/64",), "base": ("fd12:7::b/64",)}
-    named = cell("interface.cyclonedds.xml", hosts=TWO_HOSTS)
-    assert given(named) == {"robot": ("172.30.4.1/24",), "base": ("172.30.4.12/24",)}
-    assert {one.device for one in setups(named).values()} == {"wlp3s0"}
+    assert given(six) == {"robot": ("fd00:50::1/64",), "base": ("fd00:50::2/64",)}
+    named = cell("named-interface-cyclonedds.xml", hosts=TWO_HOSTS)
+    assert given(named) == {"robot": ("192.168.50.1/24",), "base": ("192.168.50.8/24",)}
+    assert {one.device for one in setups(named).values()} == {"wlan0"}
 
 
 def test_an_address_that_a_file_binds_is_one_hosts_unless_the_other_has_a_file_of_its_own():
-    assert kinds(cell("address.fastdds.xml", hosts=TWO_HOSTS)) == [FileFaultKind.ADDRESS]
-    more = ", processes: {listener: {profile: other_address.fastdds.xml}}"
-    both = cell("address.fastdds.xml", hosts=TWO_HOSTS, more=more)
+    assert kinds(cell("whitelist-address-fastdds.xml", hosts=TWO_HOSTS)) == [FileFaultKind.ADDRESS]
+    more = ", processes: {listener: {profile: other-address-fastdds.xml}}"
+    both = cell("whitelist-address-fastdds.xml", hosts=TWO_HOSTS, more=more)
     assert kinds(both) == []
-    assert given(both) == {"robot": ("172.30.4.11/24",), "base": ("172.30.4.12/24",)}
+    assert given(both) == {"robot": ("192.168.50.7/24",), "base": ("192.168.50.8/24",)}
 
 
 def test_an_interface_has_the_files_name_and_the_trial_its_domain():
-    made = cell("interface.cyclonedds.xml")
+    made = cell("named-interface-cyclonedds.xml")
     (setup,) = setups(made).values()
-    assert (file_domain(made), setup.interfaces) == (17, ("wlp3s0",))
-    assert setup.steps() == ["pair wlp3s0", "address wlp3s0 172.30.4.12/24"]
+    assert (file_domain(made), setup.interfaces) == (42, ("wlan0",))
+    assert setup.steps() == ["pair wlan0", "address wlan0 192.168.50.8/24"]
     assert len(file_flags(made.sides["talker"])) == 1
-    assert file_domain(cell("trace.cyclonedds.xml")) is None
+    assert file_domain(cell("trace-file-cyclonedds.xml")) is None
 
 
 def test_a_daemon_that_a_file_connects_to_is_started_where_it_looks_for_it():
-    session, server = cell("session.zenoh.json5"), cell("server.fastdds.xml")
+    session, server = cell("session-of-a-router-zenoh.json5"), cell("super-client-fastdds.xml")
     assert daemons(session.sides["talker"], worker("zenoh")) == ["router"]
     assert kinds(session) == kinds(server) == []
     (found,) = needed_daemons(server, {"fastdds": worker("fastdds")}, 1, 0)
-    assert (found.name, found.environment) == ("server", {"RMWBENCH_ADDRESS": "172.30.4.1"})
-    assert given(server) == {"local": ("172.30.4.1/24",)}
-    two = cell("server.fastdds.xml", hosts=TWO_HOSTS)
-    assert given(two) == {"robot": ("172.30.4.1/24",), "base": ("172.30.4.2/24",)}
-    apart = cell("session.zenoh.json5", hosts=TWO_HOSTS)
+    assert (found.name, found.environment) == ("server", {"RMWBENCH_ADDRESS": "192.168.50.9"})
+    assert given(server) == {"local": ("192.168.50.9/24",)}
+    two = cell("super-client-fastdds.xml", hosts=TWO_HOSTS)
+    assert given(two) == {"robot": ("192.168.50.9/24",), "base": ("192.168.50.1/24",)}
+    apart = cell("session-of-a-router-zenoh.json5", hosts=TWO_HOSTS)
     assert set(kinds(apart)) == {FileFaultKind.NOBODY_LISTENS}
 
 
 def test_a_routers_file_is_what_daemon_takes():
-    assert set(kinds(cell("router.zenoh.json5"))) >= {FileFaultKind.A_DAEMONS}
-    more = ", daemon: {profile: router.zenoh.json5}"
-    made = cell("session.zenoh.json5", more=more)
+    assert set(kinds(cell("router-zenoh.json5"))) >= {FileFaultKind.A_DAEMONS}
+    more = ", daemon: {profile: router-zenoh.json5}"
+    made = cell("session-of-a-router-zenoh.json5", more=more)
     assert kinds(made) == []
     (found,) = needed_daemons(made, {"zenoh": worker("zenoh")}, 1, 0)
-    assert found.fields["profile"]["name"] == "router.zenoh"
-    wrong = cell("session.zenoh.json5", more=", daemon: {profile: session.zenoh.json5}")
+    assert found.fields["profile"]["name"] == "router-zenoh"
+    wrong = cell(
+        "session-of-a-router-zenoh.json5",
+        more=", daemon: {profile: session-of-a-router-zenoh.json5}",
+    )
     assert set(kinds(wrong)) == {FileFaultKind.NO_DAEMON}
 
 
 def test_tcp_needs_a_peer_and_two_hosts():
-    assert FileFaultKind.APART in kinds(cell("tcp_without_peer.fastdds.xml", hosts=TWO_HOSTS))
-    assert kinds(cell("tcp_with_peer.fastdds.xml")) == [FileFaultKind.PORT]
-    assert kinds(cell("tcp_with_peer.fastdds.xml", hosts=TWO_HOSTS)) == []
+    assert FileFaultKind.APART in kinds(cell("tcp-listen-fastdds.xml", hosts=TWO_HOSTS))
+    assert kinds(cell("tcp-peer-fastdds.xml")) == [FileFaultKind.PORT]
+    assert kinds(cell("tcp-peer-fastdds.xml", hosts=TWO_HOSTS)) == []
 
 
 def test_a_minimum_that_the_kernel_does_not_grant_has_the_command():
     (one, _) = faults(
-        cell("minimum.cyclonedds.xml"), {"cyclonedds": worker("cyclonedds")}, NAMESPACES, LIMITS
+        cell("minimum-buffer-cyclonedds.xml"),
+        {"cyclonedds": worker("cyclonedds")},
+        NAMESPACES,
+        LIMITS,
     )
-    assert (one.kind, one.fix) == (FileFaultKind.KERNEL, f"sysctl -w net.core.rmem_max={2 << 30}")
+    assert (one.kind, one.fix) == (FileFaultKind.KERNEL, f"sysctl -w net.core.rmem_max={10 << 20}")
 
 
 @pytest.mark.parametrize(
@@ -128,25 +134,28 @@ def test_what_cyclone_reads_under_an_older_name_is_read(text, found):
 
 
 def test_a_folder_that_it_writes_to_is_made_in_memory_and_never_over_what_trials_need(tmp_path):
-    made = cell("trace.cyclonedds.xml")
+    made = cell("trace-file-cyclonedds.xml")
     (setup,) = setups(made).values()
-    assert setup.steps() == ["folder /var/log /var/log/dds"] and kinds(made) == []
+    assert setup.steps() == ["folder /var/log /var/log/robot"] and kinds(made) == []
     mine = tmp_path / "mine.xml"
     output = "<Tracing><OutputFile>/usr/mine/x</OutputFile></Tracing>"
     mine.write_text(f"<CycloneDDS><Domain>{output}</Domain></CycloneDDS>")
     more = f", processes: {{talker|listener: {{profile: {mine}}}}}"
-    assert set(kinds(cell("trace.cyclonedds.xml", more=more))) == {FileFaultKind.FOLDER}
+    assert set(kinds(cell("trace-file-cyclonedds.xml", more=more))) == {FileFaultKind.FOLDER}
 
 
 def test_what_a_shared_host_has_not_is_told_before():
     shared = HostKind(SHARED, "a test")
-    assert kinds(cell("interface.cyclonedds.xml"), shared) == [FileFaultKind.SHARED_HOST]
-    assert kinds(cell("minimum.cyclonedds.xml"), shared)[0] is FileFaultKind.KERNEL
+    assert kinds(cell("named-interface-cyclonedds.xml"), shared) == [FileFaultKind.SHARED_HOST]
+    assert kinds(cell("minimum-buffer-cyclonedds.xml"), shared)[0] is FileFaultKind.KERNEL
 
 
 @pytest.mark.parametrize(
     ("name", "reader"),
-    [("old_memory.cyclonedds.xml", "cyclonedds-0.10"), ("server.fastdds.xml", "fastdds-2.9")],
+    [
+        ("old-shared-memory-cyclonedds.xml", "cyclonedds-0.10"),
+        ("super-client-fastdds.xml", "fastdds-2.9"),
+    ],
 )
 def test_a_file_of_another_version_says_who_reads_it(name, reader):
     fix = renaming_fix(cell(name).sides["talker"], "")
@@ -156,6 +165,6 @@ def test_a_file_of_another_version_says_who_reads_it(name, reader):
 
 def test_files_that_are_broken_or_another_middlewares():
     """Cyclone DDS takes what comes before the mistake, without a word."""
-    assert set(kinds(cell("broken.cyclonedds.xml"))) == {FileFaultKind.BROKEN}
-    of_another = cell("trace.cyclonedds.xml", middleware="fastdds")
+    assert set(kinds(cell("broken-cyclonedds.xml"))) == {FileFaultKind.BROKEN}
+    of_another = cell("trace-file-cyclonedds.xml", middleware="fastdds")
     assert set(kinds(of_another)) == {FileFaultKind.OF_ANOTHER}
