@@ -180,6 +180,27 @@ def test_a_burst_that_was_recorded_whole_fits_into_its_history(tmp_path, length,
     assert [end.qos.depth if end.qos else 10 for end in ends] == [depth, depth]
 
 
+def test_only_what_is_smaller_than_any_message_is_told_as_such(tmp_path):
+    """A message of transforms has whole transforms here, so it may be a few bytes larger."""
+    small = Planted("/small", np.arange(300) * S / 30, 40)
+    frames = Planted("/frames", np.arange(300) * S / 30, 3160, "tf2_msgs/msg/TFMessage")
+    bag = robot_bag.mcap(tmp_path / "run.mcap", [small, frames])
+    _, text = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    assert "TFMessage(33)" in text
+    assert re.findall(r"recorded with (.*), less than any message", text) == ["40 B"]
+
+
+@pytest.mark.parametrize("publishers", [1, 2])
+def test_a_history_is_no_deeper_than_the_drain_holds_of_each_publisher(tmp_path, publishers):
+    """As rclcpp's broadcaster of /tf offers it, 100 messages, and slower than 20 Hz."""
+    times = np.arange(300) * S / (10 * publishers)
+    planted = Planted("/tf", times, publishers=publishers, depth=100)
+    bag = robot_bag.mcap(tmp_path / "run.mcap", [planted])
+    suite, _ = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    sent = [p for node in suite.workloads[0].nodes for p in node.publishers]
+    assert [(p.rate_hz, p.qos.depth) for p in sent] == [(pytest.approx(10), 51)] * publishers
+
+
 def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
     made = make_twin(*anonymous(traffic, read_graph(graph)))
     _, text = suite_of(made)

@@ -27,7 +27,7 @@ PROFILE = """\
 @dataclass
 class Planted:
     """A topic: when its messages are recorded and, where their senders stamp them, published, in ns
-    from the bag's begin; their sizes, or one of all."""
+    from the bag's begin; their sizes, or one of all. `depth`: 0 where the middleware tells none."""
 
     name: str
     times: np.ndarray
@@ -37,14 +37,15 @@ class Planted:
     reliable: bool = True
     latched: bool = False
     publishers: int = 1
+    depth: int = 0
     origin_ns: int = BEGAN_NS
     published_origin_ns: int = BEGAN_NS
 
     def profiles(self, version: int) -> str:
         words = version >= 9
         one = PROFILE.format(
-            history="unknown" if words else 3,
-            depth=0,
+            history=("keep_last" if words else 1) if self.depth else ("unknown" if words else 3),
+            depth=self.depth,
             reliability=("reliable" if self.reliable else "best_effort")
             if words
             else (1 if self.reliable else 2),

@@ -13,6 +13,7 @@ import numpy as np
 
 from rmwbench.analysis.stats.intervals import clustered_fraction
 from rmwbench.errors import UserError
+from rmwbench.robot.twin.message import SMALLEST
 from rmwbench.robot.twin.twin_likeness import stands_for_all_sizes
 from rmwbench.robot.twin.twin_model import Twin, TwinNode, TwinTopic
 from rmwbench.suite.workload.arrival import (
@@ -289,7 +290,7 @@ def _measured(topic: TwinTopic) -> Iterator[str]:
             f"sizes from {quantity(sizes.least, 'bytes')} to {quantity(sizes.most, 'bytes')}, "
             f"median {quantity(sizes.p50, 'bytes')}, 95 % below {quantity(sizes.p95, 'bytes')}"
         )
-    if traffic.sizes is not None and traffic.sizes.mean < topic.message.cdr_bytes - 1:
+    if traffic.sizes is not None and traffic.sizes.mean < SMALLEST.cdr_bytes - 1:
         yield f"recorded with {quantity(traffic.sizes.mean, 'bytes')}, less than any message here"
     if traffic.sizes is None:
         yield "its size is assumed"

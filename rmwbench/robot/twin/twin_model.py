@@ -214,11 +214,12 @@ def _offered(topic: TopicTraffic) -> Qos:
 
 
 def _drained(depth: int, topic: TopicTraffic, reliable: bool) -> int:
-    """The depth, but no more than a trial's drain holds of a reliable history: suites are checked
-    for that."""
-    if not reliable or topic.arrivals.kind != "periodic" or topic.arrivals.period_ns is None:
+    """The depth, but no more than a trial's drain holds of the reliable history of a publisher that
+    is periodic in the suite: suites are checked for that."""
+    if not reliable or topic.arrivals.kind not in ("periodic", "mixed"):
         return depth
-    return min(depth, math.floor(DRAIN_MOST_S * 1e9 / topic.arrivals.period_ns) + 1)
+    own_hz = topic.arrivals.rate_hz / topic.publishers
+    return min(depth, math.floor(DRAIN_MOST_S * own_hz) + 1)
 
 
 def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
