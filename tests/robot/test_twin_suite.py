@@ -11,7 +11,12 @@ from rmwbench.robot.twin.likeness_view import view
 from rmwbench.robot.twin.message import message_for
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
 from rmwbench.robot.twin.traffic import read_traffic
-from rmwbench.robot.twin.twin_likeness import TopicDifference, TwinLikeness, TwinTopicLikeness
+from rmwbench.robot.twin.twin_likeness import (
+    TopicDifference,
+    TwinLikeness,
+    TwinTopicLikeness,
+    likeness,
+)
 from rmwbench.robot.twin.twin_model import anonymous, make_twin
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
@@ -126,7 +131,7 @@ def test_sizes_that_vary_have_their_mean_and_say_how_far_that_is_from_them(tmp_p
 
 
 def test_a_graph_brings_nodes_and_readers_as_they_are(traffic, graph):
-    twin = make_twin(traffic, read_graph(graph))
+    twin = make_twin(traffic, read_graph(str(graph)))
     suite, text = suite_of(twin)
     nodes = {node.name: node for node in suite.workloads[0].nodes}
     assert set(nodes) == {"front_driver", "lidar", "nav", "viewer", "others"}
@@ -146,7 +151,7 @@ def test_all_publishers_of_a_topic_have_its_recorded_rate_together(traffic, tmp_
     path = tmp_path / "graph.yaml"
     tool = "- name: /_ros2cli_4711\n  publishers:\n  - {name: /scan, qos: {history: 1, depth: 1}}\n"
     path.write_text(GRAPH.replace("- name: /nav\n", f"{tool}- name: /nav\n"))
-    twin = make_twin(traffic, read_graph(path))
+    twin = make_twin(traffic, read_graph(str(path)))
     suite, _ = suite_of(twin)
     rates = {"tf": [], "scan": []}
     for node in suite.workloads[0].nodes:
@@ -202,7 +207,7 @@ def test_a_history_is_no_deeper_than_the_drain_holds_of_each_publisher(tmp_path,
 
 
 def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
-    made = make_twin(*anonymous(traffic, read_graph(graph)))
+    made = make_twin(*anonymous(traffic, read_graph(str(graph))))
     _, text = suite_of(made)
     for name in ("front", "scan", "battery", "acme", "lidar", "nav:", "viewer", "1790"):
         assert name not in text.replace("nav_msgs", "").replace("LaserScan", ""), name
@@ -249,6 +254,22 @@ def test_a_bag_is_a_twin_of_itself_and_not_of_one_at_another_rate(bag, tmp_path)
     other = robot_bag.mcap(tmp_path / "slow.mcap", slower)
     said = rmwbench("twin", bag, "--against", other)
     assert said.returncode == 1 and "/scan (rate 10 Hz → 9.091 Hz)" in said.stdout
+
+
+def test_a_jittering_period_is_compared_within_the_error_of_few_messages(tmp_path):
+    """Such as a pose at 1.5 Hz, of which 20 s have 30."""
+    rng = np.random.default_rng(1)
+
+    def recorded(count: int):
+        times = (np.arange(count) + 2 + rng.normal(0, 0.12, count)) * S / 1.5
+        bag = robot_bag.mcap(tmp_path / "run.mcap", [Planted("/pose", np.sort(times))])
+        return read_traffic(bag, lambda share: None)
+
+    source = recorded(150)
+    for _ in range(20):
+        (topic,) = likeness(source, recorded(30)).topics
+        (rate,) = [one for one in topic.compared if one.quantity == "rate"]
+        assert rate.alike, rate
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\x89MCAP0\r\n"])

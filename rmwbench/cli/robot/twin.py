@@ -50,10 +50,11 @@ class TwinOptions:
         typer.Option("--out", "-o", metavar="FILE", help="Where the suite goes; stdout if absent."),
     ] = None
     graph: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE",
-            help="Who publishes and subscribes: what `ros2 topic echo --once /rosgraph` printed.",
+            metavar="FILE|domain:N",
+            help="Who publishes and subscribes: what `ros2 topic echo --once /rosgraph` printed, or "
+            "a domain that the sourced ROS 2 joins to read it.",
         ),
     ] = None
     anonymous: Annotated[

@@ -1,9 +1,10 @@
 """Whether one traffic is like another, topic by topic: a twin like the bag that it was made of, or
 a second bag.
 
-Tolerances are of what a twin promises. Of a periodic topic the period, the jitter, and that no more
-messages are missing than in the source: fewer may be, since a bag does not say whether they were
-never sent or lost on the way to the recorder. Of what is not periodic the mean rate and the median
+Tolerances are of what a twin promises. Of a periodic topic the period, within the error that its
+jitter leaves to so many intervals, the jitter, and that no more messages are missing than in the
+source: fewer may be, since a bag does not say whether they were never sent or lost on the way to
+the recorder. Of what is not periodic the mean rate and the median
 and 95th percentile of the gaps, within their statistical error; of bursts their period and length.
 Of sizes the mean, and the 95th percentile within a half: a topic of the suite has one size, so one
 whose sizes are further apart is not like its source. Of several publishers on one topic only the
@@ -110,9 +111,10 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDiffere
     expected, actual = source.arrivals, twin.arrivals
     error = ERRORS * math.sqrt(1 / source.messages + 1 / twin.messages)
     regular = expected.period_ns is not None and actual.period_ns is not None
-    yield _share(
-        "rate", expected.rate_hz, actual.rate_hz, "Hz", RATE if regular else MEAN_RATE + error
-    )
+    most_off = MEAN_RATE + error
+    if expected.period_ns is not None and regular:
+        most_off = RATE + error * expected.jitter_ns / expected.period_ns
+    yield _share("rate", expected.rate_hz, actual.rate_hz, "Hz", most_off)
     if expected.kind == "burst":
         yield _share("messages of a burst", expected.per_burst, actual.per_burst, "count", BURST)
     elif expected.period_ns is not None and regular:

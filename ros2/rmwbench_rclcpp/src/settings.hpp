@@ -89,6 +89,8 @@ struct WorkerLibrary {
       *table;  // its describe and session_open are NULL: they are the program's
   // Whether a session that is open runs with the file of its profile, as far as the RMW tells.
   bool (*took_profiles)(const std::string &rmw, const std::string &path);
+  // Prints the graph of a domain; returns the exit code of the program (worker/graph.hpp).
+  int (*print_graph)(uint32_t domain_id);
 };
 
 }  // namespace rmwbench

@@ -1,5 +1,6 @@
 // The worker for rclcpp over any RMW that is installed: RMW_IMPLEMENTATION says over which. Without
-// it only `--describe` makes sense, which then tells of all.
+// it only `--describe` makes sense, which then tells of all, and `--graph DOMAIN`, which prints who
+// is there over the RMW that the ROS 2 takes by itself.
 
 #include <cstdio>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include "description.hpp"
 #include "table.hpp"
+#include "worker_library.hpp"
 
 int main(int argc, char **argv) {
   if (argc == 2 && std::string(argv[1]) == "--describe" &&
@@ -16,6 +18,10 @@ int main(int argc, char **argv) {
     return rmwbench::describe_all("/proc/self/exe");
   }
   try {
+    if (argc == 3 && std::string(argv[1]) == "--graph") {
+      const auto domain_id = static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10));
+      return rmwbench::load_worker_library(false).print_graph(domain_id);
+    }
     rmwbench::description();
   } catch (const rmwbench::Fault &fault) {
     std::fprintf(stderr, "%s: %s\n", fault.object.c_str(), fault.message.c_str());

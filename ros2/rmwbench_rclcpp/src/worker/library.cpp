@@ -7,6 +7,7 @@
 #include "action.hpp"
 #include "endpoints.hpp"
 #include "fastrtps.hpp"
+#include "graph.hpp"
 #include "images.hpp"
 #include "registry.hpp"
 #include "requests.hpp"
@@ -129,4 +130,4 @@ const rmwbench_middleware table = filled();
 }  // namespace
 
 extern "C" __attribute__((visibility("default")))
-const WorkerLibrary rmwbench_rclcpp_worker = {open, &table, took_profiles};
+const WorkerLibrary rmwbench_rclcpp_worker = {open, &table, took_profiles, print_graph};
