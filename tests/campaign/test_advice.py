@@ -81,7 +81,11 @@ def test_a_larger_segment_makes_images_ten_times_as_fast(tmp_path):
 
 
 def test_a_larger_segment_loses_no_large_messages_of_best_effort(tmp_path):
-    tools.worker("fastdds")
+    version = tools.worker("fastdds").description["version"]
+    if version.startswith("2."):
+        pytest.skip(
+            f"Fast DDS {version} sends best effort over UDP within a host: it has no segment to fill"
+        )
     delivers_more(tmp_path, Symptom.SEGMENT_TOO_SMALL, name="sizes", arm="fastdds", bytes=2_000_000)
 
 
