@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -82,8 +83,9 @@ def test_what_is_kept_is_judged_as_the_campaign_was(tmp_path, monkeypatch):
 
 
 def test_a_report_without_a_measurement_says_so_and_what_it_needs():
-    assert "not measured yet" in line(judged(REPORTS["latched"]))
-    assert "needs ROS 2" in line(judged(REPORTS["latched"]))
+    unmeasured = replace(REPORTS["latched"], suite="reports/unmeasured")
+    assert "not measured yet" in line(judged(unmeasured))
+    assert "needs ROS 2" in line(judged(unmeasured))
 
 
 def test_an_effect_that_is_not_seen_says_why():
