@@ -11,6 +11,7 @@ from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.statements import FractionChange, Statement, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
 from rmwbench.bundle import Bundle
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.report.show.workload_view import _resolved
@@ -20,10 +21,11 @@ from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload.factor_levels import is_not_worse
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
-from tests.support.views import printed
+from tests.support.views import page, printed, texts
 
 ZENOH = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "floor futex"))
 PRIMARY = "response_latency_p50"
+ALONE = "verdict: alone: the only contender with data; its levels are compared with each other"
 
 
 def made(path, workload="camera", **asked):
@@ -65,6 +67,9 @@ def test_of_a_single_arm_the_factor_is_the_answer(tmp_path):
     assert len(level_view.answered(doc)) == 3
     text = printed(view(doc), 200)
     assert "measured alone" not in text and "nothing to compare" not in text
+    for whole in (page(doc), render_markdown(view(doc, draw=True))):
+        assert "measured alone" not in whole and "nothing to compare it" not in whole
+    assert texts(view(doc, draw=True).sections).count(ALONE) == 3, "the evidence of each level"
     answer = text[text.index("The answer") :]
     assert "camera along level" in answer and "as long as at level 0" in answer
     assert [one.title.rsplit(", ", 1)[1] for one in doc.workloads] == [

@@ -253,9 +253,7 @@ def _lead(
     """`others`: the verdict of every other arm, in order; `earlier`: that it was equivalent at an
     earlier look."""
     if not others:
-        return Verdict(
-            "alone", None, None, "the only contender with data: nothing to compare it with"
-        )
+        return Verdict("alone", None, None, "the only contender with data")
     second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
     found: Ratio | None = (
         _inverse(others[second].ratio)

@@ -7,6 +7,7 @@ from math import inf
 from shlex import quote
 
 from rmwbench.report.chart import style
+from rmwbench.report.show import level_view
 from rmwbench.report.view import (
     Bar,
     Facts,
@@ -129,6 +130,8 @@ def _facts(
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
     floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
     said = f"{what}. {verdict.reason}" if what else verdict.reason
+    if verdict.verdict == "alone" and workload.workload in level_view.compared(doc):
+        said += "; its levels are compared with each other"
     if verdict.minutes_to_decide:
         more = fmt.minutes(verdict.minutes_to_decide)
         said += f"; a campaign of about {more} would decide it"

@@ -39,10 +39,15 @@ def groups(doc: SuiteAnswer) -> list[list[Levels]]:
 def answered(doc: SuiteAnswer) -> frozenset[str]:
     """The comparisons in which an arm was measured alone, so that what its factor does is the whole
     answer."""
-    along = {name for one in doc.levels for name in one.comparisons}
+    along = compared(doc)
     return frozenset(
         one.workload for one in doc.workloads if one.workload in along and headline(one).is_alone
     )
+
+
+def compared(doc: SuiteAnswer) -> frozenset[str]:
+    """The comparisons that are levels of a factor."""
+    return frozenset(name for one in doc.levels for name in one.comparisons)
 
 
 def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:

@@ -44,7 +44,7 @@ VERDICTS = {
     "undecided": "these trials do not tell",
     "worse": "decided: slower than the arm it is compared with (larger, or more costly, where "
     "that is judged), delivering less, or never working",
-    "alone": "the only contender with data: nothing to compare it with",
+    "alone": "the only contender with data; of a factor, its levels are compared with each other",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",
 }

@@ -8,7 +8,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import WHERE, noun
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
-from rmwbench.report.show import evidence_view, notes
+from rmwbench.report.show import evidence_view, level_view, notes
 from rmwbench.report.show.matrices import pairs
 from rmwbench.report.view import (
     Block,
@@ -89,8 +89,11 @@ def _on(block: Block, on: On) -> Block:
 
 
 def _said(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
-    """The sentence, in Markdown, where a workload has its heading and no card."""
+    """The sentence, in Markdown, where a workload has its heading and no card; none of an arm alone
+    whose answer is what the factor does to it."""
     answer = headline(workload, conditions(doc).get(workload.workload))
+    if answer.is_alone and not answer.limits and workload.workload in level_view.compared(doc):
+        return
     if answer.limits:
         yield Text(answer.limits, "strong", on=On.MARKDOWN)
     yield Text(answer.detail, lead=answer.answer, on=On.MARKDOWN)
