@@ -12,6 +12,7 @@ from rmwbench.results.suite_document import summarise
 from tests.support import kept
 
 RECORDED = Path(__file__).parent / "recorded"
+NAMES = sorted(path.name.removesuffix(".tar.xz") for path in RECORDED.iterdir())
 
 
 def bundle(name: str, directory: Path) -> Path:

@@ -2,9 +2,11 @@
 that were recorded."""
 
 import json
+from collections import Counter
 
 import pytest
 
+from rmwbench.analysis.causes.median import Phase
 from rmwbench.analysis.causes.symptoms import Symptom
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.ladders import steps
@@ -14,11 +16,12 @@ from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.answer.level_sentences import sentence
 from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.explain.explain_document import explanations
 from rmwbench.results.judged import judged
 from rmwbench.results.selection import select
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.reports.recorded import along, answer, bundle, workload
+from tests.reports.recorded import NAMES, along, answer, bundle, workload
 
 P50 = "response_latency_p50"
 SEGMENT = Symptom.SEGMENT_TOO_SMALL
@@ -40,21 +43,45 @@ def test_rate_is_told_against_the_first_level_and_its_neighbour():
 
 @pytest.mark.parametrize("name", ["rate", "sizes", "second-reader", "thin-viewer", "slow-logger"])
 def test_the_levels_that_a_plan_announces_are_those_that_are_judged(name, tmp_path):
-    document = json.loads((bundle(name, tmp_path / "c") / "campaign.json").read_text())
-    suite = parse(document["suite"]["text"], where=f"{name}.yaml")
-    made = make_plan(suite, cells(suite), seed=0)
+    made = plan_of(name, tmp_path)
     planned = {
-        (ladder.arm, ladder.factor, ladder.levels[at], ladder.levels[by])
-        for ladder in made.ladders
-        for at, by in steps(len(ladder.levels))
+        (one.ladder.arm, one.ladder.factor, topic, one.ladder.levels[at], one.ladder.levels[by])
+        for one in made.levels
+        for topic in one.topics
+        for at, by in steps(len(one.ladder.levels))
     }
     judged = {
-        (one.arm, one.factor, step.level, step.against)
+        (one.arm, one.factor, one.topic, step.level, step.against)
         for one in answer(name).levels
         for step in one.steps
         if step.metric == "undelivered"
     }
     assert planned == judged and planned
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_plan_announces_as_many_comparisons_as_are_judged(name, tmp_path):
+    """Also within topics and for readers that are judged apart, and of levels."""
+    made, shown = plan_of(name, tmp_path), answer(name)
+    judged = {w.workload: [t for t in w.topics if t.judged] for w in shown.workloads}
+    assert {one.key: one.topics for one in made.comparisons} == {
+        key: tuple(topic.topic for topic in topics) for key, topics in judged.items()
+    }
+    families = Counter(
+        (w.workload, place, arm.family)
+        for w in shown.workloads
+        for place, part in enumerate(judged[w.workload] or [w])
+        for arm in part.arms
+        if arm.role == "contender" and arm.verdict.verdict != "no data"
+    )
+    levels = [step for one in shown.levels for step in one.steps if step.metric == "undelivered"]
+    assert made.compared == sum(arms > 1 for arms in families.values()) + len(levels)
+
+
+def plan_of(name, tmp_path):
+    document = json.loads((bundle(name, tmp_path / "c") / "campaign.json").read_text())
+    suite = parse(document["suite"]["text"], where=f"{name}.yaml")
+    return make_plan(suite, cells(suite), seed=0)
 
 
 def test_sizes_says_between_which_levels_loss_begins():
@@ -84,6 +111,19 @@ def test_image_is_decided_by_its_median():
     (slower,) = [one for one in headline(workload("image", "image")).facts[1:2]]
     assert slower.arms[0][0] == "fastdds"
     assert slower.arms[0][1] == pytest.approx(11.6, rel=0.01)
+
+
+def test_image_is_explained_by_its_way_to_the_reader_and_by_the_segment(tmp_path):
+    found = {one.arm: one for one in explanations(Bundle(bundle("image", tmp_path / "c")))}
+    (median,) = found["fastdds"].medians
+    shares = {one.phase: one.share for one in median.phases}
+    assert shares[Phase.WAY] == pytest.approx(0.95, abs=0.01)
+    assert (median.verdict, median.against) == ("worse", "zenoh")
+    (seen,) = [s for one in found["fastdds"].advice if one.symptom is SEGMENT for s in one.seen]
+    assert seen.arm == "fastdds" and seen.amounts["segment_bytes"] == 524_288
+    assert seen.amounts["payload_bytes"] > seen.amounts["segment_bytes"]
+    others = [one for arm, said in found.items() if arm != "fastdds" for one in said.advice]
+    assert SEGMENT not in {one.symptom for one in others}
 
 
 def test_five_readers_all_delivered_and_all_decided():

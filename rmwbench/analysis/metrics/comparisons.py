@@ -69,9 +69,14 @@ def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Com
 
 
 def is_compared(cell: Row) -> bool:
-    """Whether arms are compared in it. With ROS variables they are not: who is heard is all that is
-    asked."""
-    return not loads(cell["definition"]).get("ros_variables")
+    """Whether arms are compared in it."""
+    return has_verdicts(loads(cell["definition"]))
+
+
+def has_verdicts(definition: Mapping[str, Any]) -> bool:
+    """Whether arms are compared in a cell of that definition. With ROS variables they are not: who is
+    heard is all that is asked."""
+    return not definition.get("ros_variables")
 
 
 def is_floor(cell: Row) -> bool:

@@ -10,6 +10,7 @@ So it is with the readers of one topic: where they differ (`readers.alike`), eac
 what a topic is otherwise, with its writers, and called as its node (`control`).
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -128,6 +129,22 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
         )
     ]
     return parts if len(parts) > 1 else []
+
+
+def planned_endpoints(definition: Mapping[str, Any]) -> list[Row]:
+    """The `endpoints` rows that trials of such a cell will have, without what is granted: all by
+    which topics and readers are told apart."""
+    return [
+        {
+            **one,
+            "type": one["type"]["name"],
+            "payload_bytes": one["type"]["payload_bytes"],
+            "asked": json.dumps(one),
+            "granted": None,
+            "joins_ns": None if one.get("joins_s") is None else one["joins_s"] * 1e9,
+        }
+        for one in definition.get("endpoints") or ()
+    ]
 
 
 def _parts(

@@ -16,8 +16,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
+from rmwbench.analysis.verdicts.ladders import steps
+from rmwbench.campaign.plan import judged_parts
 from rmwbench.campaign.plan.cut import Cut
+from rmwbench.campaign.plan.judged_parts import JudgedLevels
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
@@ -77,13 +79,17 @@ class Percentile:
 @dataclass(frozen=True)
 class ComparedCells:
     """The cells that are compared with each other. `steady_messages` is None where the middleware's
-    speed decides it (saturation)."""
+    speed decides it (saturation). `topics`: those, and readers, that are judged one by one; empty
+    where the workload is judged as one. `rivalries`: families of at least two contenders, each of
+    which is judged by itself; `contenders` has the largest."""
 
     key: str
     cells: tuple[Cell, ...]
     steady_messages: int | None
     percentiles: tuple[Percentile, ...]
     contenders: int
+    topics: tuple[str, ...]
+    rivalries: int
     resolvable: tuple[tuple[float, float], ...]
 
     @property
@@ -161,20 +167,18 @@ class Plan:
         return self.cells[number - 1]
 
     @cached_property
-    def ladders(self) -> Sequence[Ladder]:
+    def levels(self) -> Sequence[JudgedLevels]:
         """The comparisons of an arm with itself at other levels, of the cells that will run."""
-        running = [cell for cell in self.cells if cell.number not in self.unsupported]
-        return ladders(
-            Rung(cell.number, cell.workload.name, cell.arm.name, cell.factors, cell.definition())
-            for cell in running
-            if not cell.arm.is_floor
+        return judged_parts.judged_levels(
+            [cell for cell in self.cells if cell.number not in self.unsupported]
         )
 
     @property
     def compared(self) -> int:
-        """How many comparisons will be judged: of arms with each other, and of levels."""
-        between_arms = sum(comparison.contenders > 1 for comparison in self.comparisons)
-        return between_arms + sum(len(steps(len(ladder.levels))) for ladder in self.ladders)
+        """How many comparisons will be judged: of arms with each other and of levels, in each topic
+        and for each reader that is judged by itself."""
+        between_arms = sum(one.rivalries * max(len(one.topics), 1) for one in self.comparisons)
+        return between_arms + sum(one.compared for one in self.levels)
 
     def document(self) -> dict[str, Any]:
         """The plan as JSON, described in docs/formats/plan.md."""
@@ -205,7 +209,7 @@ class Plan:
                 _comparison_document(comparison, self.least_blocks)
                 for comparison in self.comparisons
             ],
-            "levels": [_ladder_document(ladder) for ladder in self.ladders],
+            "levels": [_levels_document(one) for one in self.levels],
             "unsupported": [
                 {"cell": cell, "reason": reason}
                 for cell, reason in sorted(self.unsupported.items())
@@ -260,13 +264,18 @@ def make_plan(
     cells_of_key = {
         key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()
     }
-    in_report = sum(_contenders(group) for group in cells_of_key.values())
+    asked = {key: group[0].definition() for key, group in grouped.items()}
+    topics = {key: judged_parts.topics(group[0], asked[key]) for key, group in grouped.items()}
+    families = {
+        key: judged_parts.families(group, asked[key]) for key, group in cells_of_key.items()
+    }
+    in_report = sum(sum(found) * max(len(topics[key]), 1) for key, found in families.items())
     return Plan(
         suite=suite,
         seed=seed,
         cells=tuple(cells),
         comparisons=tuple(
-            _comparison(key, group, _rivals(cells_of_key[key]), in_report, looks or (blocks,))
+            _comparison(key, group, families[key], topics[key], in_report, looks or (blocks,))
             for key, group in grouped.items()
         ),
         blocks=blocks,
@@ -394,22 +403,17 @@ def _trials(
     return tuple(trials)
 
 
-def _contenders(group: Sequence[Cell]) -> int:
-    return sum(not cell.arm.is_floor for cell in group)
-
-
-def _rivals(group: Sequence[Cell]) -> int:
-    """The contenders of its largest family: arms by copy and by loan are judged apart."""
-    by_loan = sum(not cell.arm.is_floor and cell.arm.loan for cell in group)
-    return max(by_loan, _contenders(group) - by_loan)
-
-
 def _comparison(
-    key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]
+    key: str,
+    group: Sequence[Cell],
+    families: Sequence[int],
+    topics: tuple[str, ...],
+    in_report: int,
+    looks: Sequence[int],
 ) -> ComparedCells:
-    """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs
-    blocks pooled is promised of those until the first look only. A fixed design has one look, its
-    end."""
+    """`families`: the contenders of each; `in_report`: those of all comparisons. `resolvable` is
+    what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
+    promised of those until the first look only. A fixed design has one look, its end."""
     first = group[0]
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
@@ -426,6 +430,7 @@ def _comparison(
     # their scipy takes half a second: not for `--help`
     from rmwbench.analysis.verdicts import sequential
 
+    contenders = max(families)
     tests, alpha = (
         resolution.comparisons(contenders, in_report),
         sequential.alpha_at(looks, looks[-1]),
@@ -440,10 +445,20 @@ def _comparison(
         )
         for sd in TYPICAL_LOG_RATIO_SDS
     )
-    return ComparedCells(key, tuple(group), messages, percentiles, contenders, resolvable)
+    return ComparedCells(
+        key=key,
+        cells=tuple(group),
+        steady_messages=messages,
+        percentiles=percentiles,
+        contenders=contenders,
+        topics=topics,
+        rivalries=sum(several > 1 for several in families),
+        resolvable=resolvable,
+    )
 
 
-def _ladder_document(ladder: Ladder) -> dict[str, Any]:
+def _levels_document(judged: JudgedLevels) -> dict[str, Any]:
+    ladder = judged.ladder
     pairs = [(ladder.levels[at], ladder.levels[step]) for at, step in steps(len(ladder.levels))]
     return {
         "factor": ladder.factor,
@@ -451,6 +466,7 @@ def _ladder_document(ladder: Ladder) -> dict[str, Any]:
         "arm": ladder.arm,
         "levels": list(ladder.levels),
         "cells": list(ladder.cells),
+        "topics": list(judged.topics),
         "compared": [{"level": level, "against": against} for level, against in pairs],
     }
 
@@ -466,6 +482,7 @@ def _comparison_document(comparison: ComparedCells, blocks: int) -> dict[str, An
         "primary_metric": workload.primary_metric,
         "cells": [cell.number for cell in comparison.cells],
         "contenders": comparison.contenders,
+        "topics": list(comparison.topics),
         "steady_messages": {
             "per_trial": messages,
             "pooled": None if messages is None else messages * blocks,

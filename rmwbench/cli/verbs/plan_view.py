@@ -24,7 +24,10 @@ def view(plan: Plan, wishes: Sequence[str], *, order: bool) -> View:
     """`wishes`: what this machine's kernel does not grant. `order`: with every trial."""
     feature_lines = [Text(line) for lines in from_features("plan", "lines", plan) for line in lines]
     sections = (
-        Section("What is compared", [_compared(plan), *map(Text, _resolution(plan))]),
+        Section(
+            "What is compared",
+            [_compared(plan), *map(Text, [*_one_by_one(plan), *_resolution(plan)])],
+        ),
         _listed("Each arm with itself", _levels(plan)),
         _networks(plan),
         Section("Besides", feature_lines) if feature_lines else None,
@@ -110,6 +113,16 @@ def _percentiles(comparison: ComparedCells) -> str:
     return " ".join(name if alone else f"[{name}]" for name, alone in called) or "none"
 
 
+def _one_by_one(plan: Plan) -> Iterator[str]:
+    """The topics and readers that have verdicts of their own, each of which is a comparison."""
+    compared_in: dict[tuple[str, ...], list[str]] = {}
+    for comparison in plan.comparisons:
+        compared_in.setdefault(comparison.topics, []).append(comparison.key)
+    for topics, keys in compared_in.items():
+        if topics:
+            yield f"In {unsupported.few(keys)} each is judged by itself: {unsupported.few(topics)}."
+
+
 def _resolution(plan: Plan) -> Iterator[str]:
     """One sentence per number of contenders; mostly one."""
     least = f", {plan.least_blocks} at least" if len(plan.looks) > 1 else ""
@@ -149,7 +162,8 @@ def _times(ratio: float) -> str:
 def _levels(plan: Plan) -> Iterator[str]:
     """What is compared besides arms with each other: each line with all arms of which it holds."""
     arms_of_line: dict[str, list[str]] = {}
-    for ladder in plan.ladders:
+    for one in plan.levels:
+        ladder = one.ladder
         called = [level_name(ladder.factor, level) for level in ladder.levels]
         pairs = ", ".join(f"{called[at]} with {called[step]}" for at, step in steps(len(called)))
         other_levels = ", ".join(level_name(name, level) for name, level in ladder.others.items())
@@ -157,7 +171,9 @@ def _levels(plan: Plan) -> Iterator[str]:
             "" if ladder.factor == BETWEEN_WORKLOADS else f"{ladder.workload} along {ladder.factor}"
         )
         condition = f"{', '.join(filter(None, (axis, other_levels)))}: " if axis else ""
-        arms_of_line.setdefault(f"{condition}{pairs}", []).append(ladder.arm)
+        topics = [topic for topic in one.topics if topic is not None]
+        each = f", for each of {unsupported.few(topics)}" if topics else ""
+        arms_of_line.setdefault(f"{condition}{pairs}{each}", []).append(ladder.arm)
     for text, arms in arms_of_line.items():
         yield f"{text} ({', '.join(dict.fromkeys(arms))})"
 
