@@ -266,7 +266,7 @@ def _pairs(
             out.lent += int(np.count_nonzero(found.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
-            pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window)
+            pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window, reliable=True)
             waiting = late(p.places, found, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
@@ -452,12 +452,14 @@ def pace_of(
     intended_ns: np.ndarray,
     life: ReaderLife | None,
     window: SteadyWindow | None,
+    *,
+    reliable: bool,
 ) -> Pace:
-    """How a reliable stream went when the drain ended, or its reader left (`life`), by the stamps
-    of its messages in order of place. How old its history was when a late reader was given it says
-    nothing of how slow the stream is."""
+    """How a stream went when the drain ended, or its reader left (`life`), by the stamps of its
+    messages in order of place; one that is not `reliable` had ended. How old its history was when a
+    late reader was given it says nothing of how slow the stream is."""
     there = taken_ns != ABSENT
-    if window is None or window.drain_end_ns is None or not there.any():
+    if not reliable or window is None or window.drain_end_ns is None or not there.any():
         return Pace.ENDED
     waits_ns = taken_ns - intended_ns
     own = there if life is None else there & (intended_ns >= life.begin_ns)

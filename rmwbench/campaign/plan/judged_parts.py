@@ -51,7 +51,11 @@ def topics(cell: Cell, definition: Definition) -> tuple[str, ...]:
     where that is judged as one."""
     if cell.workload.primary_metric not in POOLED:
         return ()
-    return tuple(one.name for one in judged_topics(planned_endpoints(definition), definition))
+    return tuple(one.name for one in _apart(definition))
+
+
+def _apart(definition: Definition) -> Sequence[Topic]:
+    return judged_topics(planned_endpoints(definition), definition)
 
 
 def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
@@ -66,10 +70,7 @@ def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
     found = [one for one in ladders(rungs) if len({primary[cell] for cell in one.cells}) == 1]
     if not found:
         return ()
-    apart = {
-        number: judged_topics(planned_endpoints(definition), definition)
-        for number, definition in definitions.items()
-    }
+    apart = {number: _apart(definition) for number, definition in definitions.items()}
     readers = {one.name: one for own in apart.values() for one in own if one.readers}
 
     def has(cell: int, name: str) -> bool:

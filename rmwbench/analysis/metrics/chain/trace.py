@@ -23,7 +23,6 @@ from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     Arrivals,
-    Pace,
     is_steady,
     place_order,
     since_call_ns,
@@ -239,9 +238,13 @@ class Tracer:
                 out[name][there] = self._columns.received(name)[rows[found.first[there]]]
             out[LATE] = np.zeros(len(sent), bool)
             if len(there) < len(sent):
-                pace = Pace.ENDED
-                if self._is_reliable(link):
-                    pace = pace_of(out["taken_ns"], sent.intended_ns, life, self._window)
+                pace = pace_of(
+                    out["taken_ns"],
+                    sent.intended_ns,
+                    life,
+                    self._window,
+                    reliable=self._is_reliable(link),
+                )
                 out[LATE] = ledger.late(places, found, pace)
             self._arrivals[link] = out
         return self._arrivals[link]

@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, Arrivals, Pace, arranged, late
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, late
 from rmwbench.codes import CORRUPT, FOREIGN, LATE
 
 Row = Mapping[str, Any]
@@ -115,7 +115,7 @@ def pairs_of(
         if (both & (pair.first < 0)).any():
             reliable = pair.writer.reliable and pair.reader.reliable
             life = lives.get(pair.reader.endpoint)
-            pace = pace_of(pair.taken_ns, due, life, window) if reliable else Pace.ENDED
+            pace = pace_of(pair.taken_ns, due, life, window, reliable=reliable)
             places = replace(pair.places, steady=both)
             waiting = late(places, arranged(places, arrivals), pace)
         found.append(
