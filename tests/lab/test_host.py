@@ -26,6 +26,7 @@ from rmwbench.lab.host import (
     marker,
 )
 from tests.lab.fake_worker import INTERPRETER
+from tests.support.namespaces import Held
 
 REPOSITORY = Path(__file__).parents[2]
 pytestmark = pytest.mark.own_host
@@ -71,20 +72,20 @@ def test_a_host_shares_no_namespace_with_us_and_dies_when_closed():
         inside, outside = namespaces_of(spawned.pid), namespaces_of(os.getpid())
         assert all(inside[name] != outside[name] for name in outside)
         assert Path(f"/proc/{spawned.pid}/comm").read_text().strip()
+        held = Held([spawned.pid], "pid")
     assert not Path(f"/proc/{spawned.pid}").exists()
-    assert not _processes_in(inside)
+    with held as within:
+        assert not within.processes()
 
 
-def _processes_in(namespaces: dict[str, str]) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if namespaces_of(int(entry.name))["pid"] == namespaces["pid"]:
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
+def test_the_namespaces_of_an_ended_host_are_not_taken_for_those_of_the_next():
+    with Host("first") as first:
+        first.wait_ready()
+        within = Held([first._init.pid])
+        assert first._init.pid in within.processes()
+    with within, Host("next") as following:
+        following.wait_ready()
+        assert not within.processes()
 
 
 def test_shared_memory_and_temporary_files_are_private_and_limited(a_host):
@@ -205,13 +206,15 @@ def _orphans_after(how: int) -> None:
     pid = int(owner.stdout.readline())
     inside = namespaces_of(pid)
     mounts_before = Path("/proc/self/mountinfo").read_text()
-    owner.send_signal(how)
-    owner.wait()
-    owner.stdout.close()
-    deadline = time.monotonic() + 300
-    while _processes_in(inside) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not _processes_in(inside)
+    with Held([pid], "pid") as within:
+        assert pid in within.processes()
+        owner.send_signal(how)
+        owner.wait()
+        owner.stdout.close()
+        deadline = time.monotonic() + 300
+        while within.processes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not within.processes()
     # No process and no mount holds the network namespace: its identity occurs nowhere any more.
     identity = inside["net"].split("[")[1].rstrip("]")
     assert identity not in Path("/proc/self/mountinfo").read_text()

@@ -22,6 +22,7 @@ from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Host, Hosts, hosts, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps
+from tests.support.namespaces import Held
 
 pytestmark = pytest.mark.traffic
 
@@ -301,24 +302,6 @@ def _environment(process: Path) -> str:
         return ""
 
 
-def namespaces_of(pids: list[int]) -> set[str]:
-    found = set()
-    for pid in pids:
-        try:
-            found.add(os.readlink(f"/proc/{pid}/ns/net"))
-        except OSError:
-            continue
-    return found - {os.readlink("/proc/self/ns/net")}
-
-
-def processes_in(namespaces: set[str]) -> list[int]:
-    return [
-        int(e.name)
-        for e in Path("/proc").iterdir()
-        if e.name.isdigit() and namespaces_of([int(e.name)]) & namespaces
-    ]
-
-
 TOOL = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 KILLS = int(os.environ.get("RMWBENCH_TEST_KILLS", "2"))
 
@@ -342,15 +325,15 @@ def test_nothing_is_left_when_the_tool_is_killed_at_a_random_moment(tmp_path):
             time.sleep(0.02)
         time.sleep(drawn.uniform(0, 2))
         before = ours(tool.pid)
-        within = namespaces_of(before)
-        seen_running += bool(within)
-        tool.send_signal(signal.SIGKILL)
-        tool.wait()
-        deadline = time.monotonic() + 10
-        while (
-            left := [*ours(tool.pid), *processes_in(within), *directories_of(tool.pid)]
-        ) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        with Held(before) as within:
+            seen_running += bool(within)
+            tool.send_signal(signal.SIGKILL)
+            tool.wait()
+            deadline = time.monotonic() + 10
+            while (
+                left := [*ours(tool.pid), *within.processes(), *directories_of(tool.pid)]
+            ) and time.monotonic() < deadline:
+                time.sleep(0.05)
         assert not left, f"after kill {number}: {left}"
         cleaned = subprocess.run([*TOOL, "clean", str(out)], capture_output=True, text=True)
         assert cleaned.returncode == 0 and "removed process" not in cleaned.stdout, (

@@ -18,7 +18,8 @@ from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import SEND, Lab, verdicts
-from tests.network.test_trial import namespaces_of, order, ours, processes_in
+from tests.network.test_trial import order, ours
+from tests.support.namespaces import Held
 
 pytestmark = pytest.mark.traffic
 
@@ -165,11 +166,12 @@ def test_nothing_flows_on_where_the_trial_is_killed():
 
 
 def test_nothing_flows_on_where_the_network_breaks(monkeypatch):
-    within, flowing = set(), []
+    within: list[Held] = []
+    flowing = []
 
     def fail(*_args):
-        within.update(namespaces_of(ours(os.getpid())))
-        names = [Path(f"/proc/{pid}/comm").read_text() for pid in processes_in(within)]
+        within.append(Held(ours(os.getpid())))
+        names = [Path(f"/proc/{pid}/comm").read_text() for pid in within[0].processes()]
         flowing.extend(name for name in names if name == "rmwbench-load\n")
         raise NetworkBroken("a link that broke within the window")
 
@@ -179,4 +181,6 @@ def test_nothing_flows_on_where_the_network_breaks(monkeypatch):
         "void",
         "network: a link that broke within the window",
     )
-    assert len(flowing) == 2 and not processes_in(within)  # who sends, and who receives
+    assert len(flowing) == 2  # who sends, and who receives
+    with within[0] as namespaces:
+        assert not namespaces.processes()
