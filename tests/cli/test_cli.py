@@ -191,6 +191,24 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
     } == {None}
 
 
+def test_a_plan_of_one_arm_promises_no_difference_between_arms(tmp_path):
+    suite = tmp_path / "alone.yaml"
+    suite.write_text(
+        "suite: alone\ntitle: one arm\nblocks: {planned: 6, minimum: 6}\ntimeline: {steady_s: "
+        "1.0}\n"
+        "arms: [{name: a, middleware: synthetic}]\n"
+        "factors: {rate_hz: [50, 100]}\n"
+        "workloads: [{name: w, message: Bytes(64), rate_hz: 50}]\n"
+    )
+    found = rmwbench("plan", str(suite))
+    assert found.returncode == 0, found.stderr
+    assert "contender" not in found.stdout and "×" not in found.stdout
+    document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
+    assert {
+        one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]
+    } == {None}
+
+
 @pytest.mark.own_host
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")

@@ -412,8 +412,9 @@ def _comparison(
     looks: Sequence[int],
 ) -> ComparedCells:
     """`families`: the contenders of each; `in_report`: those of all comparisons. `resolvable` is
-    what the last look can tell with its share of alpha; a percentile that needs blocks pooled is
-    promised of those until the first look only. A fixed design has one look, its end."""
+    what the last look can tell with its share of alpha, infinite where no arm has a rival; a
+    percentile that needs blocks pooled is promised of those until the first look only. A fixed
+    design has one look, its end."""
     first = group[0]
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
@@ -435,7 +436,7 @@ def _comparison(
         resolution.comparisons(contenders, in_report),
         sequential.alpha_at(looks, looks[-1]),
     )
-    decidable = looks[-1] >= DECIDABLE_BLOCKS
+    decidable = looks[-1] >= DECIDABLE_BLOCKS and contenders > 1
     resolvable = tuple(
         (
             sd,

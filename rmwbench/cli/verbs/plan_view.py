@@ -124,7 +124,7 @@ def _one_by_one(plan: Plan) -> Iterator[str]:
 
 
 def _resolution(plan: Plan) -> Iterator[str]:
-    """One sentence per number of contenders; mostly one."""
+    """One sentence per number of contenders, mostly one; none where an arm has no rival."""
     least = f", {plan.least_blocks} at least" if len(plan.looks) > 1 else ""
     yield (
         "Only percentiles with at least ten messages beyond them are printed. [p90] stands on all "
@@ -139,7 +139,7 @@ def _resolution(plan: Plan) -> Iterator[str]:
     by_contenders = {
         comparison.contenders: comparison
         for comparison in reversed(plan.comparisons)
-        if comparison.contenders
+        if comparison.contenders > 1
     }
     for contenders, among in sorted(by_contenders.items()):
         ratios = " and ".join(
