@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.discovery import times
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
 from rmwbench.analysis.records.columns import SteadyWindow
@@ -36,7 +37,7 @@ def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> M
     late = [pair for pair in pairs if pair.writer.late or pair.reader.late]
     if not late:
         return dict.fromkeys(names_of(MetricScope.JOINERS), WAITED)
-    matched = _matched(events)
+    matched = times(events, "matched")
     of = {name: [0, 0] for name in names_of(MetricScope.JOINERS)}
     for pair in late:
         wanted, arrived = pair.sent, pair.sent & pair.arrived
@@ -47,7 +48,7 @@ def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> M
             first, last = len(arrived), len(arrived)
         missing = pair.lost
         before, middle, after = (
-            int(np.count_nonzero(part)) for part in _cut(missing, first, last + 1)
+            int(np.count_nonzero(part)) for part in np.split(missing, (first, last + 1))
         )
         for name, lost in ((DISCOVERY, before), (DELIVERY, middle), (TAIL, after)):
             of[name][0] += lost
@@ -65,19 +66,6 @@ def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> M
 def _is_asked(pair: StreamPair) -> bool:
     """Whether its reader says when it matched; of a late client nobody asks it."""
     return pair.reader.late and not pair.is_of_a_client
-
-
-def _cut(missing: np.ndarray, *at: int) -> list[np.ndarray]:
-    return np.split(missing, at)
-
-
-def _matched(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
-    """Endpoint -> when it had all its peers."""
-    found: dict[int, float] = {}
-    for row in events:
-        if row["event"] == "matched" and row["endpoint"] is not None and row["time_ns"] is not None:
-            found.setdefault(row["endpoint"], float(row["time_ns"]))
-    return found
 
 
 def edges_ns(window: SteadyWindow, bin_ns: int) -> np.ndarray:

@@ -66,13 +66,12 @@ def network(context: Context) -> NetworkMetrics:
     returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
-    if frames is None and counts is None and not interruptions and not late:
-        none: Measures = dict.fromkeys(names_of(MetricScope.LINKS), no_log)
-        none |= dict.fromkeys(names_of(MetricScope.OUTAGES), outage.NONE)
-        none |= dict.fromkeys(names_of(MetricScope.JOINERS), delivery.WAITED)
-        none["stall_outside_outages"] = UNINTERRUPTED
-        return NetworkMetrics(none, TrialNetwork())
-    pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
+    asks_for_streams = bool(frames is not None or counts is not None or interruptions or late)
+    pairs = (
+        pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
+        if asks_for_streams
+        else []
+    )
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
     found = delivery.split(pairs, events)
@@ -87,6 +86,8 @@ def network(context: Context) -> NetworkMetrics:
     else:
         seen, of_links = _links(context, interruptions, frames, counts)
         found |= of_links
+    if not asks_for_streams:
+        return NetworkMetrics(found, TrialNetwork())
     return NetworkMetrics(found, _over_time(pairs, window, seen, interruptions, recovered))
 
 
