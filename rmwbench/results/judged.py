@@ -18,6 +18,8 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.interim import topics_of
+from rmwbench.analysis.verdicts.pairs import GroupPriors
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
@@ -46,12 +48,12 @@ class JudgedCampaign:
     workloads: list[Comparison]
     arms: Mapping[str, list[ArmReport]]
     topics: Mapping[str, list[Topic]]
-    verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
-    rules: best.Rules
+    verdicts: Mapping[str, Mapping[Topic, Mapping[str, Verdict]]]
+    rules: Rules
     at: JudgedAt
 
     @cached_property
-    def compared(self) -> dict[str, list[best.JudgedArm]]:
+    def compared(self) -> dict[str, list[JudgedArm]]:
         """Workload and topic (`unit`) -> what comparisons take of each arm."""
         return {
             unit(w, t): [arm.judged[t] for arm in self.arms[w]]
@@ -60,7 +62,7 @@ class JudgedCampaign:
         }
 
     @cached_property
-    def evidence(self) -> best.GroupPriors:
+    def evidence(self) -> GroupPriors:
         """What each group of a unit tells of the scatter, and how much neighbouring blocks resemble
         each other."""
         return best.evidence(self.compared)
@@ -231,7 +233,7 @@ def _with_decided(
     campaign: CampaignFacts,
     plan: PlanDocument,
     workload_of: Mapping[str, str],
-    verdicts: Mapping[str, Mapping[str, best.Verdict]],
+    verdicts: Mapping[str, Mapping[str, Verdict]],
 ) -> CampaignFacts:
     """Its last look says what was decided then; blocks that ran once more since, and a selection,
     change that. `workload_of`: comparison -> its workload, without levels."""
@@ -250,12 +252,12 @@ def _with_decided(
 
 
 def _verdicts(
-    arms: dict[str, list[best.JudgedArm]],
-    rules: best.Rules,
+    arms: dict[str, list[JudgedArm]],
+    rules: Rules,
     plan: PlanDocument,
     campaign: CampaignFacts,
     endings: tuple[int, ...] = (),
-) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt, int]:
+) -> tuple[dict[str, dict[str, Verdict]], JudgedAt, int]:
     """The verdicts, at which level they were given, and after how many blocks
     (`sequential.arms_after`). A sequential campaign's are those of its last look; a fixed one has a
     look where time ended it before its plan, and is judged there and, resumed, at its end. One that

@@ -21,9 +21,11 @@ from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.limit_outcomes import INTERVAL_ERROR
 from rmwbench.analysis.verdicts.over_topics import decisive, over_topics
 from rmwbench.analysis.verdicts.ranking_words import words
+from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict
 from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
@@ -126,7 +128,7 @@ def measured(directory: Path, who: str, *, imported: str | None = None) -> Suite
 
 
 def _workloads(
-    found: JudgedCampaign, rules: best.Rules, own_cost: OwnCosts | None
+    found: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> tuple[WorkloadAnswer, ...]:
     """With what is judged over the whole report."""
     arms = found.arms
@@ -189,11 +191,11 @@ def _limited(
 
 
 def _workload(
-    w: Comparison, found: JudgedCampaign, rules: best.Rules, own_cost: OwnCosts | None
+    w: Comparison, found: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> WorkloadAnswer:
     """Without what is judged over the whole report: effects and tuning."""
     verdicts, at = found.verdicts[w.name], found.at
-    arms = sorted(found.arms[w.name], key=lambda a: list(best.Family).index(a.family))
+    arms = sorted(found.arms[w.name], key=lambda a: list(Family).index(a.family))
     facts = [a.facts for a in arms]
     unlike, old = flags(facts), outdated(facts)
     floor = floors(arms)
@@ -241,8 +243,8 @@ def _workload(
 
 
 def _expected(
-    by_topic: Mapping[str, Mapping[str, best.Verdict]], arms: Sequence[ArmReport]
-) -> Mapping[str, Mapping[str, best.Verdict]]:
+    by_topic: Mapping[str, Mapping[str, Verdict]], arms: Sequence[ArmReport]
+) -> Mapping[str, Mapping[str, Verdict]]:
     """Without what has no data of readers that come late, beside others: they may be there for too
     few messages, which leaves no arm open."""
     late = {
@@ -305,8 +307,8 @@ def _resolutions(
     arms: Sequence[ArmReport],
     judged_topics: Sequence[str | None],
     found: JudgedCampaign,
-    rules: best.Rules,
-) -> dict[tuple[str | None, best.Family | None], Resolution]:
+    rules: Rules,
+) -> dict[tuple[str | None, Family | None], Resolution]:
     """(topic or None for the whole, family or None where there is one) -> what was resolved."""
     out = {}
     for topic in judged_topics:
@@ -325,9 +327,9 @@ def _resolutions(
 
 
 def _resolution(
-    arms: list[best.JudgedArm],
+    arms: list[JudgedArm],
     at: JudgedAt,
-    rules: best.Rules,
+    rules: Rules,
     in_report: int,
     shared: Prior,
     alike: Likeness,
@@ -341,7 +343,7 @@ def _resolution(
     blocks = _blocks_of(contenders, at.blocks)
     if blocks < at.blocks and blocks in at.looks:
         at, rules = _at_look(at, rules, blocks)
-    sd = best.spread(arms)
+    sd = spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
     found = Resolution(
@@ -378,7 +380,7 @@ def _resolution(
     return replace(found, log_ratio_sd=sd, resolvable_ratio=ratio, text=text)
 
 
-def _blocks_of(contenders: list[best.JudgedArm], most: int) -> int:
+def _blocks_of(contenders: list[JudgedArm], most: int) -> int:
     """How many blocks two of them have together at most."""
     there = sorted(
         (sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True
@@ -386,19 +388,19 @@ def _blocks_of(contenders: list[best.JudgedArm], most: int) -> int:
     return there[1] if len(there) > 1 else most
 
 
-def _at_look(at: JudgedAt, rules: best.Rules, blocks: int) -> tuple[JudgedAt, best.Rules]:
+def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
     """As it was judged after so many blocks, a planned look before the last."""
-    alpha = sequential.alpha_at(at.looks, blocks, alpha=best.Rules().alpha)
+    alpha = sequential.alpha_at(at.looks, blocks, alpha=Rules().alpha)
     look = at.looks.index(blocks) + 1
     return replace(at, blocks=blocks, alpha=alpha, look=look), replace(rules, alpha=alpha)
 
 
 def _least_resolved(
-    found: Mapping[tuple[str | None, best.Family | None], Resolution],
+    found: Mapping[tuple[str | None, Family | None], Resolution],
 ) -> Resolution:
     """Where the least could be told apart: what holds there holds everywhere."""
 
-    def ratio(of: tuple[str | None, best.Family | None]) -> float:
+    def ratio(of: tuple[str | None, Family | None]) -> float:
         value = found[of].resolvable_ratio
         return math.inf if value is None else value
 
@@ -429,7 +431,7 @@ def _level(at: JudgedAt) -> str:
 def _tuning(
     arms: Mapping[str, list[ArmReport]],
     topics_in: Mapping[str, Sequence[str | None]],
-    rules: best.Rules,
+    rules: Rules,
 ) -> dict[str, list[Tuning]]:
     """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
     family of its own over the whole report."""

@@ -8,18 +8,16 @@ from scipy import stats
 from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
-from rmwbench.analysis.verdicts.best import (
-    BlockRatio,
-    JudgedArm,
-    NoRatio,
-    Rules,
-    judge,
+from rmwbench.analysis.verdicts.best import judge
+from rmwbench.analysis.verdicts.ratio import (
+    p_of_ranks,
+    p_of_signs,
     ratio,
     sign_flip,
     spread,
     unpaired,
 )
-from rmwbench.analysis.verdicts.ratio import p_of_ranks, p_of_signs
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
 
 RULES = Rules(minutes_per_block=1.0)
 

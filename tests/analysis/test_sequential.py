@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
-from rmwbench.analysis.verdicts.best import JudgedArm, Rules, judge
-from rmwbench.analysis.verdicts.verdict import BlockRatio, Verdict
+from rmwbench.analysis.verdicts.best import judge
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, Rules, Verdict
 from rmwbench.results.model import document
 
 LOOKS = (5, 8, 12, 20)
@@ -165,7 +165,6 @@ def test_more_is_needed_only_for_what_matters():
         "scan": {"a": Verdict("no data", None, None, "")},
     }
     assert sequential.needs_more(verdicts)
-    assert not sequential.needs_more(verdicts, lambda workload, arm: workload != "camera")
     assert not sequential.needs_more({"imu": verdicts["imu"], "scan": verdicts["scan"]})
 
 

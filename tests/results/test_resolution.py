@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.stats.resolution import Threshold, comparisons, resolvable_ratio
-from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness
+from rmwbench.analysis.verdicts.ratio import spread
 from rmwbench.analysis.verdicts.variances import NOTHING
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.shown import JudgedAt
 from rmwbench.results.suite_document import _resolution
 
@@ -22,20 +24,20 @@ JUDGED = JudgedAt(blocks=10, alpha=LAST, look=len(LOOKS), looks=LOOKS)
 def arms(*blocks):
     rng = np.random.default_rng(3)
     return [
-        best.JudgedArm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count)))))
+        JudgedArm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count)))))
         for n, count in enumerate(blocks)
     ]
 
 
 def resolved(found, alike=NONE):
-    return _resolution(found, JUDGED, best.Rules(alpha=LAST), len(found), NOTHING, alike)
+    return _resolution(found, JUDGED, Rules(alpha=LAST), len(found), NOTHING, alike)
 
 
 def promise(found, blocks, **more):
     return resolvable_ratio(
         blocks,
         comparisons(len(found), len(found)),
-        best.spread(found),
+        spread(found),
         Threshold(margin=0.05, **more),
     )
 

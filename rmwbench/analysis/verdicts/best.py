@@ -15,32 +15,14 @@ fast. An infinite quantile has no ratio: it is compared by sign.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from rmwbench.analysis.verdicts.failed_arms import counted, works_never
-from rmwbench.analysis.verdicts.likeness import Likeness
-from rmwbench.analysis.verdicts.pairs import Pairs, pairs
-from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence
-from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
+from rmwbench.analysis.verdicts.pairs import Group, GroupPriors, Pairs, group_priors, pairs
 from rmwbench.analysis.verdicts.statements import holm
-from rmwbench.analysis.verdicts.variances import Prior
-from rmwbench.analysis.verdicts.verdict import (
-    BlockRatio,
-    By,
-    Family,
-    JudgedArm,
-    NoRatio,
-    Rules,
-    Verdict,
-)
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdict, Verdicts
 from rmwbench.analysis.verdicts.wording import TestedArm, never, word
-
-Verdicts = Mapping[str, Mapping[str, Verdict]]
-"""Workload -> arm -> verdict."""
-Group = tuple[str, Family]
-"""A workload and a family: the arms that are compared with each other."""
 
 
 def groups(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
@@ -65,8 +47,7 @@ def judge(
     """
     decided = decided or {}
     contenders = _contenders(workloads)
-    found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
-    judged = _judged(contenders, found, rules)
+    judged = _judged(contenders, pairs(contenders, rules), rules)
     told: dict[str, dict[str, Verdict]] = {w: {} for w in workloads}
     for group, tests in judged.items():
         told[group[0]] |= word(tests, rules, decided.get(group[0], {}))
@@ -101,25 +82,9 @@ def _verdict(
     return Verdict("no data", None, None, why)
 
 
-@dataclass(frozen=True)
-class GroupPriors:
-    """What moderates the variances of each group, and how much neighbouring blocks resemble each
-    other: in each group, and over all of them."""
-
-    priors: Mapping[Group, Prior]
-    likenesses: Mapping[Group, Likeness]
-    pooled: Likeness
-
-
 def evidence(workloads: Mapping[str, Sequence[JudgedArm]]) -> GroupPriors:
     """As the verdicts use it."""
-    contenders = _contenders(workloads)
-    found = pairs_evidence(list(contenders.values()))
-    return GroupPriors(
-        dict(zip(contenders, found.priors, strict=True)),
-        dict(zip(contenders, found.likenesses, strict=True)),
-        found.pooled,
-    )
+    return group_priors(_contenders(workloads))
 
 
 def _contenders(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
@@ -225,19 +190,3 @@ def _judge_families(everything: list[TestedArm], alpha: float) -> None:
         by[key].worse, by[key].multiplier = slower.rejected, slower.multiplier
     for key, equal in holm({k: j.p_equivalent for k, j in by.items()}, alpha).items():
         by[key].equivalent, by[key].multiplier_equivalent = equal.rejected, equal.multiplier
-
-
-__all__ = [
-    "BlockRatio",
-    "By",
-    "Family",
-    "JudgedArm",
-    "NoRatio",
-    "Rules",
-    "Verdict",
-    "judge",
-    "ratio",
-    "sign_flip",
-    "spread",
-    "unpaired",
-]

@@ -36,9 +36,9 @@ from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
 from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, words
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdicts
 from rmwbench.codes import FLAG, Code
 from rmwbench.errors import UserError
 
@@ -113,7 +113,7 @@ class Looks:
                 out[cell] = max(rising, key=lambda one: one.end_ns / one.begin_ns)
         return out
 
-    def arms(self) -> dict[str, list[best.JudgedArm]]:
+    def arms(self) -> dict[str, list[JudgedArm]]:
         """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
         order of their cells, from all trials that the journal has by now: what a look sees of
         them is `sequential.arms_after`."""
@@ -199,7 +199,7 @@ class InterimCell:
 
     def arm(
         self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()
-    ) -> best.JudgedArm:
+    ) -> JudgedArm:
         """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every
         topic."""
         made = arm(
@@ -232,7 +232,7 @@ def topics_of(found: Iterable[InterimCell], primary: str) -> list[str | None]:
 
 
 def leaving(
-    verdicts: best.Verdicts,
+    verdicts: Verdicts,
     cells: Mapping[tuple[str, str], int],
     comparison_of: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, ...]:
@@ -299,12 +299,12 @@ def arm(
     *,
     reliable: bool,
     failed: frozenset[int] = frozenset(),
-) -> best.JudgedArm:
+) -> JudgedArm:
     """A cell as `compare.judge` takes it, from the `facts` of its done trials and its
     `failed_blocks`. What an untimed cell measured is judged by nothing."""
     untimed = is_untimed(cell)
     blocks = [] if untimed else list(blocks)
-    return best.JudgedArm(
+    return JudgedArm(
         name,
         {block: value for block, value, *_ in blocks if value is not None and value >= 0},
         {block: fraction for block, _, fraction, *_ in blocks if fraction[1]},
@@ -317,10 +317,10 @@ def arm(
     )
 
 
-def family_of(cell: Row) -> best.Family:
+def family_of(cell: Row) -> Family:
     """By loan where its publishers were asked to write into memory that the middleware lends."""
     arm = loads(cell["definition"]).get("arm") or {}
-    return best.Family.LOAN if arm.get("loan") else best.Family.COPY
+    return Family.LOAN if arm.get("loan") else Family.COPY
 
 
 def is_untimed(cell: Row) -> bool:
@@ -349,11 +349,11 @@ def aa_noise(found: float | None) -> float | None:
     return float(found)
 
 
-def rules(aa_floor: float | None, minutes_per_block: float | None) -> best.Rules:
+def rules(aa_floor: float | None, minutes_per_block: float | None) -> Rules:
     """What a claim needs: a difference beyond 5 %. The A/A noise of the machine
     only warns: blocks are randomised, so a verdict's own scatter holds what the machine did
     meanwhile (docs/formulas.md).
     """
-    return best.Rules(
+    return Rules(
         margin=MARGIN, noise=aa_noise(aa_floor) or 0.0, minutes_per_block=minutes_per_block
     )

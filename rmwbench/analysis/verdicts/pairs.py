@@ -21,7 +21,10 @@ from rmwbench.analysis.verdicts.ratio import (
     rounding_variance,
     without_ratio,
 )
-from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, NoRatio, Rules
+
+Group = tuple[str, Family]
+"""A workload and a family: the arms that are compared with each other."""
 
 
 @dataclass(frozen=True)
@@ -83,41 +86,43 @@ class _RawPairs:
     variance: np.ndarray  # of one block log-ratio; infinite below two blocks
 
 
-def pairs(workloads: Sequence[Sequence[JudgedArm]], rules: Rules) -> list[Pairs]:
-    """Every test of every ordered pair of the arms of each workload of one report."""
-    seen = [_seen(arms) for arms in workloads]
-    found = _evidence(seen)
-    return [
-        _tested(arms, s, prior, alike, rules)
-        for arms, s, prior, alike in zip(
-            workloads, seen, found.priors, found.likenesses, strict=True
-        )
-    ]
+def pairs(groups: Mapping[Group, Sequence[JudgedArm]], rules: Rules) -> dict[Group, Pairs]:
+    """Every test of every ordered pair of the arms of each group of one report."""
+    raw = {group: _raw(arms) for group, arms in groups.items()}
+    shared = _priors(raw)
+    return {
+        group: _tested(arms, raw[group], shared.priors[group], shared.likenesses[group], rules)
+        for group, arms in groups.items()
+    }
 
 
 @dataclass(frozen=True)
-class ReportPriors:
-    """What the comparisons of a report tell each other: a prior per workload, and the likeness of
-    blocks, per workload and `pooled` over all."""
+class GroupPriors:
+    """What the comparisons of a report tell each other: what moderates the variances of each group,
+    and how much neighbouring blocks resemble each other, in each group and `pooled` over all."""
 
-    priors: list[variances.Prior]
-    likenesses: list[Likeness]
+    priors: Mapping[Group, variances.Prior]
+    likenesses: Mapping[Group, Likeness]
     pooled: Likeness
 
 
-def evidence(workloads: Sequence[Sequence[JudgedArm]]) -> ReportPriors:
+def group_priors(groups: Mapping[Group, Sequence[JudgedArm]]) -> GroupPriors:
     """As `pairs` uses it."""
-    return _evidence([_seen(arms) for arms in workloads])
+    return _priors({group: _raw(arms) for group, arms in groups.items()})
 
 
-def _evidence(seen: Sequence[_RawPairs]) -> ReportPriors:
-    logs = [s.logs for s in seen]
-    priors = variances.priors([_variances(s) for s in seen])
+def _priors(raw: Mapping[Group, _RawPairs]) -> GroupPriors:
+    logs = [of_group.logs for of_group in raw.values()]
+    priors = variances.priors([_variances(of_group) for of_group in raw.values()])
     pooled = likeness(logs)
-    return ReportPriors(priors, likenesses(logs, pooled), pooled)
+    return GroupPriors(
+        dict(zip(raw, priors, strict=True)),
+        dict(zip(raw, likenesses(logs, pooled), strict=True)),
+        pooled,
+    )
 
 
-def _seen(arms: Sequence[JudgedArm]) -> _RawPairs:
+def _raw(arms: Sequence[JudgedArm]) -> _RawPairs:
     values = _table([a.primary for a in arms])
     with np.errstate(divide="ignore"):
         logs = np.log(values)
@@ -133,25 +138,25 @@ def _seen(arms: Sequence[JudgedArm]) -> _RawPairs:
     return _RawPairs(values, logs, n, infinite, mean, variance)
 
 
-def _variances(seen: _RawPairs) -> variances.Variances:
-    upper = np.triu_indices(len(seen.logs), 1)
-    freedom = np.maximum((seen.blocks - seen.infinite)[upper] - 1, 0)
-    return variances.Variances(seen.variance[upper], freedom, len(seen.logs))
+def _variances(raw: _RawPairs) -> variances.Variances:
+    upper = np.triu_indices(len(raw.logs), 1)
+    freedom = np.maximum((raw.blocks - raw.infinite)[upper] - 1, 0)
+    return variances.Variances(raw.variance[upper], freedom, len(raw.logs))
 
 
 def _tested(
     arms: Sequence[JudgedArm],
-    seen: _RawPairs,
+    raw: _RawPairs,
     prior: variances.Prior,
     alike: Likeness,
     rules: Rules,
 ) -> Pairs:
-    logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
+    logs, n, infinite, mean = raw.logs, raw.blocks, raw.infinite, raw.mean
     finite_blocks = n - infinite
     with np.errstate(invalid="ignore", divide="ignore"):
-        error, freedom = _error(seen, finite_blocks, prior, alike)
+        error, freedom = _error(raw, finite_blocks, prior, alike)
         bound = _bounds(arms)
-        spare, extra = _shifts(seen.values, bound, finite_blocks)
+        spare, extra = _shifts(raw.values, bound, finite_blocks)
         enough = finite_blocks >= max(rules.min_blocks, 2)
         only_first = _only_first_infinite(logs)
         apart = (infinite == 0) | (only_first & (mean > math.log1p(rules.least())))
@@ -160,7 +165,7 @@ def _tested(
         beyond = 1 - _p_above(mean + extra, error, freedom, math.log1p(rules.margin))
         beyond = np.where(enough & (infinite == 0), beyond, 1.0)
     for i, j in np.argwhere((n >= rules.min_blocks) & (infinite > 0)).tolist():
-        p = p_of_signs(seen.values[i], seen.values[j], rules.least(), (bound[i], bound[j]))
+        p = p_of_signs(raw.values[i], raw.values[j], rules.least(), (bound[i], bound[j]))
         # Where the ratio of the finite blocks is tested too, a sign counts twice and the ratio
         # once: that i has all infinite blocks is by chance no more probable than a half.
         slower[i, j] = min(slower[i, j], 2 * p if enough[i, j] and only_first[i, j] else p)
@@ -186,19 +191,19 @@ def _tested(
 
 
 def _error(
-    seen: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
+    raw: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
 ) -> tuple[np.ndarray, np.ndarray]:
     """The standard error of the mean over finite blocks, and its degrees of freedom: with a variance
     that is shared between arms, larger where blocks resemble each other, and not below what the
     clock's steps give."""
-    variance, freedom = prior.moderated(seen.variance, np.maximum(finite_blocks - 1, 0))
+    variance, freedom = prior.moderated(raw.variance, np.maximum(finite_blocks - 1, 0))
     inflated = (
         np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
         if alike.inflates
         else 1.0
     )
     error = np.where(finite_blocks > 1, np.sqrt(variance * inflated / finite_blocks), np.inf)
-    return np.maximum(error, _rounding(seen.values)), np.maximum(
+    return np.maximum(error, _rounding(raw.values)), np.maximum(
         freedom * alike.freedom_factor(), 1.0
     )
 

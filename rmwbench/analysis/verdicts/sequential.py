@@ -27,11 +27,11 @@ How a campaign uses it:
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts.disturbed import unbound
-from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict, Verdicts
 
 SPENDING_EXPONENT = 2
 GROWTH = 1.5
@@ -40,9 +40,6 @@ and cost as much."""
 LEAST_GROWTH = 1.25
 RESERVE = 0.2
 """Of what is left when time ends a campaign, the part that stays for the same campaign resumed."""
-
-Verdicts = Mapping[str, Mapping[str, Verdict]]
-"""Workload -> arm -> verdict, as `compare.judge` gives them."""
 
 
 def planned_looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
@@ -164,13 +161,10 @@ def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
     )
 
 
-def needs_more(verdicts: Verdicts, which_matter: Callable[[str, str], bool] | None = None) -> bool:
-    """Whether a comparison that matters is still undecided. `which_matter(workload, arm)`: default
-    all. Arms without data and floors need nothing."""
+def needs_more(verdicts: Verdicts) -> bool:
+    """Whether a comparison is still undecided. Arms without data and floors need nothing."""
     return any(
-        verdict.verdict == "undecided" and (which_matter is None or which_matter(workload, arm))
-        for workload, arms in verdicts.items()
-        for arm, verdict in arms.items()
+        verdict.verdict == "undecided" for arms in verdicts.values() for verdict in arms.values()
     )
 
 

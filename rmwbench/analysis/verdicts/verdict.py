@@ -133,6 +133,10 @@ class Verdict:
     fates: Fates | None = None
 
 
+Verdicts = Mapping[str, Mapping[str, Verdict]]
+"""Workload -> arm -> verdict."""
+
+
 NOISE_BLOCKS = 5
 """The number of blocks for which a calibration states the A/A floor."""
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rmwbench.analysis.metrics import topic_metrics as measured
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.interim import failed_blocks
+from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.workload_arm import (
@@ -19,7 +19,7 @@ from rmwbench.results.workload.workload_arm import (
 )
 from rmwbench.words import numbers as fmt
 
-Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
+Verdicts = Mapping[str | None, Mapping[str, Verdict]]
 """Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
 not one of messages, such as a time to recover: then its topics are shown and not judged."""
 
@@ -42,10 +42,10 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
     )
 
 
-def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
+def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> Verdict:
     """No data where the workload is not judged by its topics."""
     found = verdicts.get(topic, {}).get(arm.name)
-    return found or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+    return found or Verdict("no data", None, None, "the workload is not judged by its topics")
 
 
 def _topic(
@@ -97,7 +97,7 @@ def _arm(
     topic: str,
     trials: Sequence[MeasuredTrial],
     floor: ArmReport | None,
-    verdict: best.Verdict,
+    verdict: Verdict,
 ) -> TopicArm:
     return TopicArm(
         **vars(arm.common(topic, floor)),

@@ -31,11 +31,12 @@ from rmwbench.analysis.metrics.topic_metrics import (
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
-from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
+from rmwbench.analysis.verdicts import disturbed, interim, ratio, sequential
 from rmwbench.analysis.verdicts.failed_arms import with_lost
 from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.unlike import ArmFacts
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
@@ -130,7 +131,7 @@ class ArmReport:
         }
         """Topic, or None for the whole workload -> the names under which it may have limits."""
         self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
-        self.judged: dict[str | None, best.JudgedArm] = {}
+        self.judged: dict[str | None, JudgedArm] = {}
         """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
         its workload: whoever knows these sets it."""
         self.found = interim.InterimCell()
@@ -243,7 +244,7 @@ class ArmReport:
             ),
         )
 
-    def ran_in(self, topic: str | None) -> best.JudgedArm:
+    def ran_in(self, topic: str | None) -> JudgedArm:
         """All that ran, in that topic alone, or in the whole workload."""
         return self.found.arm(self.name, self.cell, topic, self.lines)
 
@@ -394,7 +395,7 @@ class ArmReport:
 
     def shown(
         self,
-        verdict: best.Verdict,
+        verdict: Verdict,
         topic: str | None,
         unlike: list[str],
         outdated: bool,
@@ -402,7 +403,7 @@ class ArmReport:
     ) -> WorkloadArm:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
-            verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
+            verdict, topic = Verdict("no data", None, None, UNTIMED), None
         return WorkloadArm(
             **vars(self.common(None, floor)),
             outdated=outdated,
@@ -467,13 +468,11 @@ class ArmReport:
             return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
-        found = best.ratio(mine.primary, its.primary, bounds=bounds)
-        return (
-            found.inverse() if mine.order.higher and isinstance(found, best.BlockRatio) else found
-        )
+        found = ratio.ratio(mine.primary, its.primary, bounds=bounds)
+        return found.inverse() if mine.order.higher and isinstance(found, BlockRatio) else found
 
 
-def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
+def floors(arms: Sequence[ArmReport]) -> dict[Family, ArmReport]:
     """The first floor of each family."""
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 

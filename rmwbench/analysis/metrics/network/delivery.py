@@ -76,8 +76,8 @@ def edges_ns(window: SteadyWindow, bin_ns: int) -> np.ndarray:
 def per_bin(times_ns: Iterable[np.ndarray], edges: np.ndarray) -> np.ndarray:
     """How many of all these times are in each bin: int64 of shape (bins,)."""
     out = np.zeros(len(edges) - 1, np.int64)
-    for times in times_ns:
-        places = np.searchsorted(edges, times, side="right") - 1
+    for of_one in times_ns:
+        places = np.searchsorted(edges, of_one, side="right") - 1
         inside = (places >= 0) & (places < len(out))
         out += np.bincount(places[inside], minlength=len(out))
     return out
