@@ -201,7 +201,7 @@ def _environment(topic: TopicLikeness) -> Iterator[Block]:
     yield Text(word, tone, lead=f"{topic.question[0].upper()}{topic.question[1:]}")
     plain = [one for one in topic.differences if not one.lines]
     if plain:
-        yield Table([("", False), ("A", False), ("B", False)], [*map(_sides, plain)], most=MOST)
+        yield Table(["", "A", "B"], [*map(_sides, plain)], most=MOST)
     for one in topic.differences:
         if one.lines:
             blocks: list[Block] = [Verbatim("\n".join(one.lines), on=On.DOCUMENT)]

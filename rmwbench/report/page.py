@@ -76,13 +76,10 @@ def _kept() -> Path | None:
         return None
 
 
-NO_FILTERS: Mapping[str, Callable[..., Any]] = {}
-
-
 def render_page(
     template: str,
     specs: list[dict[str, Any]],
-    filters: Mapping[str, Callable[..., Any]] = NO_FILTERS,
+    filters: Mapping[str, Callable[..., Any]],
     **context: Any,
 ) -> str:
     """A template of this package with everything that any page needs inside: styles, scripts, Vega,

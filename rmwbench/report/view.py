@@ -5,10 +5,10 @@ A view says what a text is (a warning, what is decided, what is open), never how
 renderer has no place for is left out there: a terminal has no pictures, and only a page unfolds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Flag
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from rmwbench.report.chart.style import LineStyle
 from rmwbench.results.model import GlossaryEntry
@@ -107,6 +107,10 @@ class TableRow:
 @dataclass(frozen=True, kw_only=True)
 class Block:
     on: On = On.EVERYWHERE
+
+    def only(self, on: On) -> Self:
+        """The block without the places that are not in `on`."""
+        return replace(self, on=self.on & on)
 
 
 @dataclass(frozen=True)
@@ -242,6 +246,11 @@ def column(value: Head) -> TableColumn:
     if isinstance(value, str):
         return TableColumn(value)
     return value if isinstance(value, TableColumn) else TableColumn(*value)
+
+
+def with_data(pictures: Iterable[Picture]) -> list[Picture]:
+    """The pictures with a chart, and that of the loss, whose sentence says that there is none."""
+    return [one for one in pictures if one.spec is not None or one.key == "loss"]
 
 
 def panel(

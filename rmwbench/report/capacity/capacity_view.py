@@ -20,6 +20,7 @@ from rmwbench.report.view import (
     Text,
     Tone,
     View,
+    with_data,
 )
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import (
@@ -35,26 +36,26 @@ from rmwbench.words import numbers as fmt
 FEWEST_TRIALS = 3
 TONES: dict[str, Tone] = {"holds": "good", "mixed": "open", "fails": "bad", "says nothing": "odd"}
 METHOD = (
-    (
-        "Open loop.",
+    Text(
         "Messages are due by a schedule, whether or not the middleware keeps up; latency counts "
         "from that time. What did not arrive, lost or never sent, counts as infinitely late.",
+        lead="Open loop.",
     ),
-    (
-        "Unstable is not slow.",
+    Text(
         "A queue that grows over the window fails any limit, and its latency is not quoted: it "
         "depends on when one stops.",
+        lead="Unstable is not slow.",
     ),
-    (
-        "Search.",
+    Text(
         "The level doubles or halves until one trial held and one failed; then each next level is "
         "the one that tells most. The interval holds the level at which half of the trials hold "
         "the limit, in 95 % of searches.",
+        lead="Search.",
     ),
-    (
-        "Knee.",
+    Text(
         "The load at which the median passes twice its smallest value and stays above it, or at "
         "which the queue begins to grow.",
+        lead="Knee.",
     ),
 )
 
@@ -65,7 +66,7 @@ def view(found: Searched, *, draw: bool = False) -> View:
     if draw:
         from rmwbench.report.capacity.capacity_charts import figures
 
-        pictures = [one for one in figures(found) if one.spec is not None or one.key == "loss"]
+        pictures = with_data(figures(found))
     search, campaign = found.search, found.campaign
     said = [_said(found, "conclude"), _said(found, "caution")]
     answer: list[Block] = [
@@ -84,16 +85,15 @@ def view(found: Searched, *, draw: bool = False) -> View:
             nav="levels",
         ),
     ]
-    probes = (
-        "Probes.",
+    probes = Text(
         "Each probe is a trial with fresh processes. Arms take turns in rounds of random order, so "
         "that the machine's changes of state hit all alike. A window has at least "
         f"{fmt.significant_count(search.messages)} messages, because the limit needs them.",
+        lead="Probes.",
     )
-    points = [Text(text, lead=lead) for lead, text in (METHOD[0], probes, *METHOD[1:])]
     sections += [
         machine_view.section(found.machine, _facts(found)),
-        machine_view.method(points, found.glossary),
+        machine_view.method([METHOD[0], probes, *METHOD[1:]], found.glossary),
     ]
     return View(
         title=capacity_words.question(search),

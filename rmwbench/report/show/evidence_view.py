@@ -20,6 +20,7 @@ from rmwbench.report.view import (
     TableRow,
     Tone,
     Verbatim,
+    with_data,
 )
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
@@ -39,7 +40,8 @@ MOST_READERS = 20
 """Told one by one of an arm whose readers turned out unlike."""
 COMPARISON = "comparison"
 """The key of the picture that compares the arms by the primary metric."""
-_STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
+STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
+"""The tone of a number, by its state."""
 SETTINGS = (
     *("path", "publish_mode", "take", "when_full", "schedule"),
     *("qos", "touch", "conditions"),
@@ -53,8 +55,7 @@ def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
 
     return [
         _carded(doc, workload, one, On.EVERYWHERE if one.key == COMPARISON else On.DOCUMENT)
-        for one in figures(workload)
-        if one.spec is not None or one.key == "loss"
+        for one in with_data(figures(workload))
     ]
 
 
@@ -88,22 +89,14 @@ def figures(
 def topic_figures(doc: SuiteAnswer, workload: WorkloadAnswer, topic: TopicAnswer) -> Section:
     from rmwbench.report.chart.workload_charts import of_topic
 
-    drawn = [
-        _carded(doc, workload, one, topic=topic.topic)
-        for one in of_topic(topic)
-        if one.spec is not None or one.key == "loss"
-    ]
-    figures = Section("", drawn, look="figures")
+    carded = [_carded(doc, workload, one, topic=topic.topic) for one in with_data(of_topic(topic))]
+    figures = Section("", carded, look="figures")
     return Section(f"Charts of {topic.topic}", [figures], folded=True, on=On.PAGE)
-
-
-def text(found: str) -> Verbatim:
-    return Verbatim(found)
 
 
 def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Section]:
     looks = style.looks(workload.arms)
-    found = [
+    sections = [
         Section(
             arm.arm,
             [
@@ -121,7 +114,7 @@ def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Se
         )
         for place, arm in enumerate(workload.arms)
     ]
-    yield Section("The evidence, arm by arm", found, on=On.PAGE)
+    yield Section("The evidence, arm by arm", sections, on=On.PAGE)
 
 
 def _facts(
@@ -170,7 +163,7 @@ def _metrics(doc: SuiteAnswer, arm: WorkloadArm, key: str) -> Table:
     for name, entry in arm.metrics.items():
         shown = fmt.metric(entry)
         title = doc.glossary[name].title if name in doc.glossary else name
-        tone = _STATES.get(shown.state, "")
+        tone = STATES.get(shown.state, "")
         bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
         rows.append(
             TableRow(

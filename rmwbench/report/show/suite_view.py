@@ -6,7 +6,6 @@ stands in `rmwbench explain` and on the page.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import inf
 
 from markupsafe import Markup
@@ -54,34 +53,34 @@ MOST_CAUTIONS = 6
 MOST_FIRST = 3
 """Factors with which a page begins; with more it begins with what to take."""
 METHOD = (
-    (
-        "Trials.",
+    Text(
         "Each trial starts fresh processes in their own namespaces, waits until they have found "
         "each other, warms up, then measures. Nothing is kept between trials.",
+        lead="Trials.",
     ),
-    (
-        "Blocks.",
+    Text(
         "A block runs every arm once, in random order, back to back. What the machine does to one "
         "arm in a block it does to all; comparisons are made within blocks.",
+        lead="Blocks.",
     ),
-    (
-        "Messages.",
+    Text(
         "A schedule says when each message is due, whether or not the middleware keeps up. Latency "
         "counts from that time until the reader has the message. What did not arrive stays in the "
         "count: lost (sent, and never arrived), late (still under way at the end) or never sent "
         "(due, and not sent).",
+        lead="Messages.",
     ),
-    (
-        "Intervals.",
+    Text(
         "Percentiles come from messages; intervals come from trials, because messages of one trial "
         "are alike. A percentile with too few messages behind it is printed as a bound (≥) or not "
         "at all.",
+        lead="Intervals.",
     ),
-    (
-        "Verdicts.",
+    Text(
         "Loss is judged first, then latency. An arm is worse only when the interval of its ratio "
         "is clear of 1, corrected for the number of comparisons. What is not decided is called "
         "undecided.",
+        lead="Verdicts.",
     ),
 )
 
@@ -97,7 +96,7 @@ def view(
     redrawn figures of a published evaluation, if there is one."""
     campaign = doc.campaign
     whole = [*condition_table(doc), *ros.sections(doc)]
-    tables = [_on(section, On.TERMINAL) for section in whole]
+    tables = [section.only(On.TERMINAL) for section in whole]
     along = [*level_view.sections(doc, draw)]
     pictures = [evidence_view.drawn(doc, workload) if draw else None for workload in doc.workloads]
     workloads = [
@@ -108,8 +107,8 @@ def view(
         title=campaign.title or campaign.suite or "campaign",
         about=[*_about(doc, redrawn)],
         answer=[
-            *(_on(section, On.DOCUMENT) for section in whole),
-            *(_on(section, On.DOCUMENT) for section in along if len(along) <= MOST_FIRST),
+            *(section.only(On.DOCUMENT) for section in whole),
+            *(section.only(On.DOCUMENT) for section in along if len(along) <= MOST_FIRST),
             *_cards(doc, pictures),
             *_last(doc),
         ],
@@ -120,7 +119,7 @@ def view(
             *workloads,
             *tables,
             *(
-                _on(section, On.TERMINAL if len(along) <= MOST_FIRST else On.EVERYWHERE)
+                section.only(On.TERMINAL if len(along) <= MOST_FIRST else On.EVERYWHERE)
                 for section in along
             ),
             *_growth(doc),
@@ -134,10 +133,6 @@ def view(
         glossary=doc.glossary,
         tool_version=campaign.tool_version or "",
     )
-
-
-def _on(section: Section, on: On) -> Section:
-    return replace(section, on=section.on & on)
 
 
 def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
@@ -189,7 +184,7 @@ def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterat
         says.append(Text(answer.lead or answer.answer, "strong"))
         says += [Text(text) for text in (answer.rest, answer.detail) if text]
         says.append(Facts(_groups(workload), "groups"))
-        title = Section(workload.title, says, look="says", link=f"#w-{number}", swatch=None)
+        title = Section(workload.title, says, look="says", link=f"#w-{number}")
         beside: list[Block] = [*comparison(workload, number, pictures[number])]
         look = "answer by-topic" if workload.topics else "answer"
         yield Section("", [title, *beside], look=look, on=On.PAGE)
@@ -319,5 +314,4 @@ def _campaign(doc: SuiteAnswer) -> dict[str, object]:
 
 
 def _method(doc: SuiteAnswer) -> Section:
-    points = [Text(text, lead=lead) for lead, text in METHOD]
-    return machine_view.method(points, doc.glossary, Facts([*VERDICTS.items()], "groups"))
+    return machine_view.method(METHOD, doc.glossary, Facts([*VERDICTS.items()], "groups"))

@@ -23,6 +23,7 @@ from rmwbench.report.view import (
     TableRow,
     Text,
     Tone,
+    Verbatim,
 )
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import conditions, headline
@@ -48,7 +49,6 @@ VERDICTS: dict[str, Tone] = {
     "reference": "muted",
     "no data": "odd",
 }
-_STATES: dict[str, Tone] = {"absent": "muted", "never": "bad"}
 MARKS = {"best": "★", "equivalent": "=", "worse": "✗", "undecided": "?", "no data": "·"}
 KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
@@ -63,7 +63,7 @@ def workload_section(
         *_said(doc, workload),
         *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
         *pairs(workload),
-        *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
+        *(one.only(On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
         *_topics(doc, workload, number, pictures is not None),
@@ -82,10 +82,6 @@ def workload_section(
         look="workload",
         head=[] if title == name else [TableCell(name, "muted")],
     )
-
-
-def _on(block: Block, on: On) -> Block:
-    return replace(block, on=block.on & on)
 
 
 def _said(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
@@ -180,7 +176,7 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
     shown = fmt.metric(value)
     return TableCell(
         shown.text,
-        _STATES.get(shown.state, ""),
+        evidence_view.STATES.get(shown.state, ""),
         shown.interval,
         shown.basis,
         f"#m-{key}-{metric}" if key and value is not None else "",
@@ -422,8 +418,7 @@ def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
             reason = failure.reason or "no reason recorded"
             line = f"{arm.arm}, trial {failure.trial} {failure.status}: {reason.splitlines()[0]}"
             lines.append(line)
-            yield from [
-                Section(line, [evidence_view.text(reason)], look="failure", folded=True, on=On.PAGE)
-            ]
+            blocks = [Verbatim(reason)]
+            yield Section(line, blocks, look="failure", folded=True, on=On.PAGE)
     if lines:
         yield Items(lines, on=On.MARKDOWN)
