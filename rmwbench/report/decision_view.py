@@ -39,7 +39,8 @@ def view(found: Decided) -> View:
     asked += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
     meaning = (
         f"Limits {limits.name}: {'; '.join(asked)}. P(all) is the probability that a candidate "
-        f"meets every limit. All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
+        "meets every limit; behind that of an open one that looks decided stands what is asked. "
+        f"All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
         f"fewer than {rules.min_blocks} blocks decide nothing."
     )
     left_out = [
@@ -66,7 +67,7 @@ def _machine(machine: MachineDecision) -> Section:
         [
             one.arm,
             _outcome(one),
-            decide_words.probability(one.probability),
+            decide_words.probability(one),
             str(one.blocks),
             decide_words.reason(one),
         ]
@@ -102,7 +103,7 @@ def _met(met: Met, several: bool) -> str:
     case = f"{met.case}: " if several else ""
     why = f": {met.no_data}" if met.no_data else ""
     return (
-        f"{case}{decide_words.measured(met)} ({met.outcome}, P {decide_words.probability(met.probability)}, "
+        f"{case}{decide_words.measured(met)} ({met.outcome}, P {decide_words.probability(met)}, "
         f"{decide_words.observed(met)}{why})"
     )
 
@@ -120,7 +121,7 @@ def _cases(machine: MachineDecision) -> Table:
 def _short(one: DecisionAnswer | None) -> TableCell:
     if one is None:
         return TableCell("–", "muted")
-    chance = "" if one.probability is None else f" {decide_words.probability(one.probability)}"
+    chance = "" if one.probability is None else f" {decide_words.probability(one)}"
     return TableCell(f"{one.outcome}{chance}", TONES[one.outcome])
 
 

@@ -17,6 +17,7 @@ from rmwbench.analysis.decide.chances import (
 from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.results.decide import decide_words
 
 LATENCY = UserLimit("w", None, "response_latency_p99", 10e6)
 LOSS = UserLimit("w", "front", "undelivered", 0.01)
@@ -90,6 +91,54 @@ def test_blocks_that_straddle_the_limit_leave_it_open():
     answer = one({**GOOD, LATENCY: about(10e6)})
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.INTERVAL)
     assert of(answer.binding) == LATENCY and 0.05 < answer.probability < 0.95
+
+
+FEW = UserLimit("w", None, "undelivered", 0.05)
+
+
+def among(limits, found, others):
+    """The answer of a candidate beside so many others, who share the error."""
+    rivals = [DecideCandidate(f"rival {n}", {}) for n in range(others)]
+    return decide([DecideCandidate("x", found), *rivals], list(limits), RULES)[0]
+
+
+def test_an_open_answer_that_looks_decided_says_what_is_asked():
+    """0 % [0–4.2] of a limit of 5 % was open beside P `> 0.99`."""
+    answer = among((FEW,), {FEW: lost([0] * 8, wanted=87)}, others=9)
+    assert (answer.outcome, answer.why, answer.error) == (Outcome.OPEN, Why.INTERVAL, 0.005)
+    assert answer.binding.measured.high < 0.05
+    assert decide_words.probability(answer) == "0.993 < 0.995"
+    text = "P that it is within is 0.993, and 0.995 is asked"
+    assert decide_words.reason(answer).endswith(f"[0–0.843]; {text}")
+    few = among((FEW, LATENCY), {FEW: lost([0] * 8, wanted=87), LATENCY: about(5e6)}, others=9)
+    assert decide_words.reason(few).endswith(
+        "; P of all limits together is 0.993, and 0.995 is asked"
+    )
+    (limit,) = (one for one in few.limits if one.metric == "undelivered")
+    assert decide_words.probability(limit) == "0.993 < 0.998"  # 1 − 0.05 ÷ 10 ÷ 2
+    met = among((FEW,), {FEW: lost([0] * 8, wanted=400)}, others=9)
+    assert met.outcome is Outcome.MEETS and decide_words.probability(met) == "> 0.99"
+
+
+def test_an_open_answer_that_looks_missed_says_what_is_asked():
+    answer = among((LATENCY,), {LATENCY: about(10.24e6)}, others=9)
+    assert answer.outcome is Outcome.OPEN and answer.binding.measured.low > 10e6
+    assert decide_words.probability(answer.binding) == "0.006 > 0.005"
+    assert decide_words.reason(answer).endswith(
+        "; P that it is within is 0.006, and a miss asks for 0.005 at most"
+    )
+    straddles = among((LATENCY,), {LATENCY: about(10e6)}, others=9)
+    assert "asked" not in decide_words.reason(straddles)
+
+
+def test_what_is_asked_is_told_apart_from_what_was_found():
+    """With so many digits as that takes."""
+    found = among((FEW,), {FEW: lost([0] * 8, wanted=87)}, others=9)
+    for chance, error, text in (
+        (0.99166, 1 - 0.99167, "0.99166 < 0.99167"),
+        (0.9951, 0.0001, "0.9951 < 0.9999"),
+    ):
+        assert decide_words.probability(replace(found, probability=chance, error=error)) == text
 
 
 def test_a_candidate_whose_trials_fail_is_not_said_to_meet():

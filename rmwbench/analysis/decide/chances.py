@@ -74,15 +74,17 @@ class ValueInterval:
 class Met:
     """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
     many observations it rests on, campaigns where these differ. `probability`: that it is met, None
-    where too few blocks have it. `measured`: of one block its value alone, without an interval;
-    None without data, for the reason `no_data`. `campaigns_differ`: by more than chance. `excused`:
-    it would be missed, but the machine had no time left in its case."""
+    where too few blocks have it; `error`: up to which it is missed. `measured`: of one block its
+    value alone, without an interval; None without data, for the reason `no_data`.
+    `campaigns_differ`: by more than chance. `excused`: it would be missed, but the machine had no
+    time left in its case."""
 
     case: str
     topic: str | None
     metric: str
     unit: str
     at_most: float
+    error: float
     outcome: Outcome
     probability: float | None = None
     blocks: int = 0
@@ -94,14 +96,15 @@ class Met:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionAnswer:
-    """`probability` of meeting all limits; None where it cannot be said. `blocks`: the fewest of
-    any limit. `binding`: the limit that is missed, or likeliest to be, or unknown; None where all
-    are met."""
+    """`probability` of meeting all limits, None where it cannot be said; they are met from
+    1 − `error` on. `blocks`: the fewest of any limit. `binding`: the limit that
+    is missed, or likeliest to be, or unknown; None where all are met."""
 
     arm: str
     outcome: Outcome
     why: Why
     probability: float | None
+    error: float
     blocks: int
     failed: Failed
     binding: Met | None
@@ -113,31 +116,29 @@ def decide(
 ) -> list[DecisionAnswer]:
     """Of the candidates of one machine, in their order."""
     able = max(sum(candidate.not_supported is None for candidate in candidates), 1)
-    return [_answer(candidate, limits, rules, able) for candidate in candidates]
+    return [_answer(candidate, limits, rules, rules.alpha / able) for candidate in candidates]
 
 
 def _answer(
-    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, of: int
+    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, level: float
 ) -> DecisionAnswer:
+    least = level / max(len(limits), 1)
     if candidate.not_supported is not None:
         return DecisionAnswer(
             arm=candidate.name,
             outcome=Outcome.MISSES,
             why=Why.NOT_SUPPORTED,
             probability=0.0,
+            error=level,
             blocks=0,
             failed=Failed(trials=0, of=0),
             binding=None,
-            limits=tuple(_unknown(limit, candidate.not_supported) for limit in limits),
+            limits=tuple(_unknown(limit, least, candidate.not_supported) for limit in limits),
         )
     beliefs = {
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
-    level = rules.alpha / of
-    met = tuple(
-        _met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules)
-        for limit in limits
-    )
+    met = tuple(_met(limit, candidate, beliefs.get(limit), least, rules) for limit in limits)
     known = [one for one in met if one.outcome is not Outcome.UNKNOWN]
     probability = None
     if limits and len(known) == len(met) and all(one.blocks >= rules.min_blocks for one in met):
@@ -150,6 +151,7 @@ def _answer(
         outcome=outcome,
         why=why,
         probability=probability,
+        error=level,
         blocks=min((one.blocks for one in known), default=0),
         failed=candidate.failed,
         binding=binding,
@@ -182,12 +184,12 @@ def _worst(met: Sequence[Met]) -> Met:
     return min(met, key=lambda one: one.probability or 0.0)
 
 
-def _asked(limit: UserLimit) -> dict[str, Any]:
-    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit}
+def _asked(limit: UserLimit, least: float) -> dict[str, Any]:
+    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit, "error": least}
 
 
-def _unknown(limit: UserLimit, why: str) -> Met:
-    return Met(**_asked(limit), outcome=Outcome.UNKNOWN, no_data=why)
+def _unknown(limit: UserLimit, least: float, why: str) -> Met:
+    return Met(**_asked(limit, least), outcome=Outcome.UNKNOWN, no_data=why)
 
 
 def _met(
@@ -200,11 +202,13 @@ def _met(
     """`least`: the probability below which the limit is missed for certain."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
-        return _unknown(limit, candidate.absent.get(limit, "not measured"))
+        return _unknown(limit, least, candidate.absent.get(limit, "not measured"))
     if belief is None:
         only = float(blocks.each()[0])
         measured = ValueInterval(value=only, low=only, high=only)
-        return Met(**_asked(limit), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured)
+        return Met(
+            **_asked(limit, least), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured
+        )
     # of too few blocks no answer is so sure
     level = least if belief.count >= rules.min_blocks else -1.0
     found = judge(
@@ -213,7 +217,7 @@ def _met(
     excused = found.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
     value, low, high = belief.interval()
     return Met(
-        **_asked(limit),
+        **_asked(limit, least),
         outcome=Outcome.OPEN if excused else found.outcome,
         probability=found.probability,
         blocks=belief.count,

@@ -263,7 +263,7 @@ def limits_table(needs: Iterable[NeedAnswer]) -> Table:
                         title,
                         one.candidate,
                         str(one.outcome),
-                        decide_words.probability(one.answer.probability),
+                        decide_words.probability(one.answer),
                         decide_words.reason(one.answer),
                     ]
                 )

@@ -501,7 +501,7 @@ def _appendix(report: Report) -> Iterator[str]:
     yield (
         "*P* is the probability that a candidate meets all limits (`rmwbench decide`, "
         "docs/limits.md). All answers of a case share an error of 5 %, so one whose own interval of "
-        "95 % lies just beyond a limit stays open."
+        "95 % lies just beyond a limit stays open; what is asked stands behind its *P*."
     )
     standings = _standings(report.standings, least=min(LEAST_SECTIONS, len(report.measured)))
     costs = Section(f"Appendix: {annex.COSTS_TITLE}", list(annex.costs(report)))

@@ -88,6 +88,8 @@ def reason(candidate: DecisionAnswer) -> str:
     text = measured(binding)
     if why == Why.MACHINE_BOUND:
         return f"{text}, but the machine had no time left, which may be the cause"
+    if candidate.outcome == Outcome.OPEN:
+        text += _why_open(candidate)
     if candidate.outcome == Outcome.OPEN and failed.trials:
         text += f"; {failed.trials} of {failed.of} trials failed"
     if binding.campaigns_differ:
@@ -150,13 +152,45 @@ def limit_name(limit: Met | LimitedValue) -> str:
     return f"{where}{GLOSSARY[limit.metric].title}"
 
 
-def probability(chance: float | None) -> str:
-    """Two digits, and never 0 or 1: nothing measured is certain."""
+def probability(found: DecisionAnswer | Met) -> str:
+    """Two digits, and never 0 or 1: nothing measured is certain. Of what is open and looks decided
+    also what it would have to reach: `0.992 < 0.995`, `0.004 > 0.0005`."""
+    chance = found.probability
     if chance is None:
         return "unknown"
-    if chance < 0.01:
-        return "< 0.01"
-    return "> 0.99" if chance > 0.99 else f"{chance:.2f}"
+    if 0.01 <= chance <= 0.99:
+        return f"{chance:.2f}"
+    if found.outcome == Outcome.OPEN:
+        if found.error < chance < 0.01 and isinstance(found, Met):
+            return " > ".join(_apart(chance, found.error))
+        if 0.99 < chance < 1 - found.error:
+            return " < ".join(_apart(chance, 1 - found.error))
+    return "< 0.01" if chance < 0.01 else "> 0.99"
+
+
+def _apart(chance: float, asked: float) -> tuple[str, str]:
+    """Both with as few digits as tell them from each other, and from 0 and 1."""
+    for digits in range(2, 10):
+        texts = f"{chance:.{digits}f}", f"{asked:.{digits}f}"
+        if len({*map(float, texts), 0.0, 1.0}) == 4:
+            break
+    return texts
+
+
+def _why_open(candidate: DecisionAnswer) -> str:
+    """What leaves it open where the interval of its binding limit does not have the limit within
+    it."""
+    met, chance = candidate.binding, candidate.probability
+    if met is None or met.measured is None or met.probability is None or chance is None:
+        return ""
+    if met.measured.high <= met.at_most and chance < 1 - candidate.error:
+        of = "that it is within" if len(candidate.limits) < 2 else "of all limits together"
+        found, asked = _apart(chance, 1 - candidate.error)
+        return f"; P {of} is {found}, and {asked} is asked"
+    if met.measured.low > met.at_most and met.probability > met.error:
+        found, asked = _apart(met.probability, met.error)
+        return f"; P that it is within is {found}, and a miss asks for {asked} at most"
+    return ""
 
 
 def flip(found: Flip, along: Along) -> str:
