@@ -1,6 +1,7 @@
 """Claims by the difference of two fractions: known cases, coverage, what two sides without any loss
 decide, and what a campaign under way makes of it."""
 
+import numpy as np
 import pytest
 
 from rmwbench.analysis.stats.intervals import clopper_pearson
@@ -16,7 +17,7 @@ NONE = (0.0, 0.0, 0.03)
 
 
 def by_block(*values):
-    return dict(enumerate(values))
+    return np.array(values, float)
 
 
 def test_three_blocks_by_students_t():
@@ -36,10 +37,13 @@ def test_three_blocks_by_students_t():
 
 
 def test_only_common_blocks_are_compared():
-    found = difference(
-        {0: 0.1, 1: 0.2, 5: 0.9}, {0: 0.1, 1: 0.1, 7: 0.0}, (0.4, 0.1, 0.9), (0.1, 0.0, 0.2)
-    )
-    assert found[0] == pytest.approx(0.05)
+    def lossy(name, trials, value):
+        metric = {"value": value, "low": 0, "high": 1, "count": 100, "trials": len(trials)}
+        return renamed(arm(name, trials, metric={"unit": "fraction", **metric}), "loss")
+
+    sides = lossy("rclcpp/a", [0.1, 0.2, 0.9], 0.4), lossy("rclcpp/b", [0.1, 0.1], 0.1)
+    (cell,) = one(five_points(), campaign(("w", *sides))).cells
+    assert (cell.value, cell.blocks) == (pytest.approx(0.05), 2)
 
 
 def test_two_sides_that_lost_nothing_differ_by_no_more_than_either_bound():
@@ -60,18 +64,12 @@ def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
     )
 
 
-def test_without_two_common_blocks_the_two_intervals_are_combined():
-    assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx(
-        (-0.1, -0.35, 0.1)
-    )
-
-
 def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_none():
     nothing, unseen = by_block(0, 0, 0), 0.4
     assert difference(nothing, nothing, NONE, NONE, unseen=unseen) == (0.0, -unseen, unseen)
     # One lost message says no more about trials than none.
     one = by_block(0.001, 0, 0)
-    value, low, high = difference(one, nothing, (value_of(one), 0.0, 0.002), NONE, unseen=unseen)
+    value, low, high = difference(one, nothing, (one.mean(), 0.0, 0.002), NONE, unseen=unseen)
     assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(
         value - unseen
     )
@@ -83,10 +81,6 @@ def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_
     seen, plain = by_block(1.0, 0, 0), (1 / 3, 0.0, 0.9)
     with_it, without = (difference(seen, nothing, plain, NONE, unseen=u) for u in (unseen, 0.0))
     assert with_it[2] == without[2]
-
-
-def value_of(side):
-    return sum(side.values()) / len(side)
 
 
 def test_a_difference_of_fractions_stays_between_minus_one_and_one():

@@ -83,6 +83,14 @@ class ClaimValue:
     """In some block the value is above 0."""
 
 
+def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
+    return ClaimValue(None, 0.0, math.inf, blocks, refused=refused)
+
+
+def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
+    return ClaimValue(None, 0.0, math.inf, blocks, refused=refused)
+
+
 def whatever_load(test: ClaimTest) -> bool:
     """Whether what a busy machine does leaves the answer as it is: what is held in memory, and that
     something is seen at all."""
@@ -208,16 +216,9 @@ def _exponent(test: ClaimTest, found: ClaimValue) -> ClaimValue:
     def of(x: float) -> float:
         return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
 
-    ends = sorted((of(found.low), of(found.high)))
-    return ClaimValue(
-        None if found.value is None else of(found.value),
-        ends[0],
-        ends[1],
-        found.blocks,
-        found.infinite,
-        found.enough,
-        found.refused,
-    )
+    low, high = sorted((of(found.low), of(found.high)))
+    value = None if found.value is None else of(found.value)
+    return replace(found, value=value, low=low, high=high)
 
 
 def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
@@ -235,11 +236,11 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     if not common or widened:
         return _of_intervals(test, cell, share)
     if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
-        return ClaimValue(None, 0.0, math.inf, len(common), refused="lost")
+        return _no_value(len(common), "lost")
     found = {block: _quotient(left[block], right[block]) for block in common}
     told = [block for block in common if not math.isnan(found[block])]
     if 2 * len(told) < len(common):
-        return ClaimValue(None, 0.0, math.inf, len(common))
+        return _no_value(len(common))
     level = level_of(blocks_by_campaign(told), share)
     ratios = np.array([found[block] for block in told])
     if np.isinf(ratios).any() or (ratios <= 0).any():
@@ -268,11 +269,10 @@ def _of_nothing_seen(
     if not np.isfinite(values).all() or all(side.any() for side in values):
         return None
     names = (test.metric, test.right_metric or test.metric)
-    arms = [[one.left for one in cell], [one.right for one in cell if one.right is not None]]
     campaigns = [campaign for campaign, _ in common]
     ends = []
-    for name, there, side in zip(names, arms, values, strict=True):
-        metrics = [arm.metrics[name] for arm in there]
+    for name, arms, side in zip(names, _arms_by_side(cell), values, strict=True):
+        metrics = [arm.metrics[name] for arm in arms]
         own = _over_trials(name, metrics, side, level, logs=bool((side > 0).all()))
         if own is None:
             return None
@@ -308,6 +308,11 @@ def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
     return out
 
 
+def _arms_by_side(cell: Sequence[Sides]) -> tuple[list[CampaignArm], list[CampaignArm]]:
+    """The left arms of the campaigns, and the right ones."""
+    return [one.left for one in cell], [one.right for one in cell if one.right is not None]
+
+
 def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     """Whether one arm in two cells is both sides, and a value of either is infinite: of two arms
     the one that loses is the slower one, but what an arm's own messages cost or how they grow is
@@ -319,10 +324,9 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     return itself and any(map(math.isinf, values))
 
 
-def _has_gone(of: tuple[CampaignArm, str]) -> bool:
+def _has_gone(arm: CampaignArm, metric: str) -> bool:
     """Whether an arm lost blocks, or has some without a value of the metric, or all, since nothing
     came: no pooled percentile has that in it."""
-    arm, metric = of
     entry = GLOSSARY.get(metric)
     short = entry is not None and _never_came(arm, entry)
     return bool(arm.lost_blocks or arm.metrics[metric].no_data or short)
@@ -379,23 +383,22 @@ def _widened(
 
 def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """The left's interval against the right's, which is the more careful."""
-    left = [one.left for one in cell]
-    right = [one.right for one in cell if one.right is not None]
+    left, right = _arms_by_side(cell)
     if test.times_metric or test.base_at:
-        return ClaimValue(None, 0.0, math.inf, 0)
+        return _no_value(0)
     right_metric = test.right_metric or test.metric
     both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
-    if any(map(_has_gone, both)):
-        return ClaimValue(None, 0.0, math.inf, 0, refused="lost")
+    if any(_has_gone(arm, metric) for arm, metric in both):
+        return _no_value(0, "lost")
     if _spoilt(test, (*left, *right)):
-        return ClaimValue(None, 0.0, math.inf, 0, refused="machine_bound")
+        return _no_value(0, "machine_bound")
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
     y, y_low, y_high = _combined([one.metrics[right_metric] for one in right], level)
     blocks = min(sum(trials), sum(_trials(one, right_metric) for one in right))
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
-        return ClaimValue(None, 0.0, math.inf, blocks, refused="lost")
+        return _no_value(blocks, "lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
@@ -489,10 +492,10 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     metrics = [one.left.metrics[test.metric] for one in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
-        if any(_has_gone((one.left, test.metric)) for one in cell):
-            return ClaimValue(None, 0.0, math.inf, sum(trials), refused="lost")
+        if any(_has_gone(one.left, test.metric) for one in cell):
+            return _no_value(sum(trials), "lost")
         if _spoilt(test, [one.left for one in cell]):
-            return ClaimValue(None, 0.0, math.inf, sum(trials), refused="machine_bound")
+            return _no_value(sum(trials), "machine_bound")
         level = level_of(trials, share)
         value, low, high = _combined(metrics, level)
         found = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
@@ -575,27 +578,15 @@ def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> Cl
     if len(common) < 2 or level.error <= 0:
         value = float(np.mean([left[b] - right[b] for b in common])) if common else None
         return ClaimValue(value, -1.0, 1.0, len(common))
-    own = []
-    for side, values in (("left", left), ("right", right)):
-        metrics = [
-            getattr(one, side).metrics[test.metric]
-            for one in cell
-            if getattr(one, side) is not None
-        ]
-        own.append(_fraction(metrics, np.array([values[b] for b in common]), level))
-    numbers = range(len(common))
-    i, j = (
-        dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right)
-    )
-    value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
-    half = between_half(
-        np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common], level
-    )
+    a, b = (np.array([values[block] for block in common]) for values in (left, right))
+    own = [
+        _fraction([arm.metrics[test.metric] for arm in arms], values, level)
+        for arms, values in zip(_arms_by_side(cell), (a, b), strict=True)
+    ]
+    value, low, high = difference(a, b, *own, level=level.error, unseen=unseen(len(common), level))
+    half = between_half(a - b, [campaign for campaign, _ in common], level)
     return ClaimValue(
-        value,
-        max(-1.0, min(low, value - half)),
-        min(1.0, max(high, value + half)),
-        len(common),
+        *_possible(value, min(low, value - half), max(high, value + half)), len(common)
     )
 
 
@@ -604,26 +595,25 @@ WHOLE = 0.5
 
 
 def difference(
-    i: Mapping[int, float],
-    j: Mapping[int, float],
-    own_i: Interval,
-    own_j: Interval,
+    a: np.ndarray,
+    b: np.ndarray,
+    own_a: Interval,
+    own_b: Interval,
     *,
     level: float = 0.025,
     unseen: float = 0.0,
 ) -> Interval:
-    """i − j of two fractions with its interval, within [−1, 1]. `i` and `j`: block -> the trial's
-    fraction; `own_i` and `own_j`: value, low and high of either over all of its trials
-    (`intervals.clustered_fraction`).
+    """a − b of two fractions with its interval, within [−1, 1]. `a` and `b`: the trials' fractions
+    in the common blocks, two at least, shape (blocks,); `own_a` and `own_b`: value, low and high of
+    either over all of its trials (`intervals.clustered_fraction`).
 
-    With two common blocks or more: mean and Student's t interval of the differences within blocks;
-    each bound errs with probability `level`. A side that was the same in every block, 0 above all,
-    shows no spread, and the differences have only the other side's: each bound is moved by as far
-    as that side's own interval reaches from its value. Where neither has any spread this is [low_i
-    − high_j, high_i − low_j], for two sides that lost nothing the two rules of three. Without two
-    common blocks it is this as well: Bonferroni's simultaneous intervals (Miller, Simultaneous
-    Statistical Inference, 2nd ed. 1981, §1.4), the most careful combination. Coverage by simulation
-    with 3 to 6 blocks: 92 % where a few single messages are lost on one side alone, otherwise 93 to
+    Mean and Student's t interval of the differences within blocks; each bound errs with probability
+    `level`. A side that was the same in every block, 0 above all, shows no spread, and the
+    differences have only the other side's: each bound is moved by as far as that side's own
+    interval reaches from its value. Where neither has any spread this is [low_a − high_b, high_a −
+    low_b], Bonferroni's simultaneous intervals (Miller, Simultaneous Statistical Inference, 2nd ed.
+    1981, §1.4), for two sides that lost nothing the two rules of three. Coverage by simulation with
+    3 to 6 blocks: 92 % where a few single messages are lost on one side alone, otherwise 93 to
     100 %.
 
     `unseen` is the share of trials that may go wrong as a whole although none of so many did. A
@@ -631,13 +621,9 @@ def difference(
     likewise the other way round. Each bound is the wider of the two, because no number of messages
     speaks of trials.
     """
-    (x, x_low, x_high), (y, y_low, y_high) = own_i, own_j
-    blocks = sorted(i.keys() & j.keys())
-    if len(blocks) < 2:
-        return _possible(x - y, x_low - y_high, x_high - y_low)
-    a, b = (np.array([side[block] for block in blocks], float) for side in (i, j))
+    (x, x_low, x_high), (y, y_low, y_high) = own_a, own_b
     mean = float((a - b).mean())
-    half = -float(special.stdtrit(len(blocks) - 1, level)) * standard_error(a - b)
+    half = -float(special.stdtrit(len(a) - 1, level)) * standard_error(a - b)
     low, high = mean - half, mean + half
     if np.ptp(a) == 0:
         low, high = low - (x - x_low), high + (x_high - x)
