@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.claims_file import Claims, levels_of
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
 from rmwbench.published.claims.judging.proxies import AS_LONG
 from rmwbench.suite.cells import Cell, cells, comparisons
@@ -108,10 +108,7 @@ def _of_the_original(file: Claims, name: str, whole: Mapping[str, Sequence[Cell]
     that is not named there. Raises UserError for a workload or a level that the suite has not."""
     if name not in file.original:
         return set()
-    wanted = {
-        axis: level if isinstance(level, list) else [level]
-        for axis, level in file.original[name].items()
-    }
+    wanted = {axis: levels_of(level) for axis, level in file.original[name].items()}
     places: dict[str, Levels] = {
         key: {"workload": one.workload.name, **one.factors} for key, (one, *_) in whole.items()
     }

@@ -225,14 +225,18 @@ def _row(cell: CellAnswer, place: Place, y: float) -> dict[str, Any]:
     low, value, high = _ends(cell)
     return {
         "y": y,
-        "low": max(EDGE / 2, min(WIDTH - EDGE / 2, place(low))),
-        "high": max(EDGE / 2, min(WIDTH - EDGE / 2, place(high))),
-        "value": None if math.isnan(value) else max(EDGE / 2, min(WIDTH - EDGE / 2, place(value))),
+        "low": _within_edge(place(low)),
+        "high": _within_edge(place(high)),
+        "value": None if math.isnan(value) else _within_edge(place(value)),
         "open_left": place(low) < EDGE / 2,
         "open_right": place(high) > WIDTH - EDGE / 2,
         "answer": cell.answer,
         "title": cell.workload,
     }
+
+
+def _within_edge(x: float) -> float:
+    return max(EDGE / 2, min(WIDTH - EDGE / 2, x))
 
 
 def _text(at: float, test: ClaimTest) -> str:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -335,6 +335,11 @@ class Claims(Strict):
         `galactic-2020/wifi`."""
         whole = (name.replace("/", "-") for name in self.untested())
         return any(is_suite(name, str(suite)) for name in self.tested) or str(suite) in whole
+
+
+def levels_of(level: Any) -> Sequence[Any]:
+    """What is meant by a level, or by several of them (`predicate.Levels`)."""
+    return level if isinstance(level, list) else [level]
 
 
 def load(source: str | Path) -> Claims:

@@ -14,6 +14,7 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
+from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 
@@ -32,11 +33,9 @@ STATES = {
     "opinion": "listed, not judged",
 }
 """Every claim is in one of them."""
-DECIDED = ("holds", "does not hold")
-SIDE_BY_SIDE = (*DECIDED, "undecided", "undecidable", "no data", "machines differ")
-"""States of claims that something was measured of."""
-ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
-"""Those, with what they mean."""
+MEASURED = (*DECIDED, "undecided", "undecidable", "no data", "machines differ")
+ANSWERS = {name: words for name, words in STATES.items() if name in MEASURED}
+"""States of claims that something was measured of, with what they mean."""
 OF_THE_DATA = (
     "supported",
     "contradicted",

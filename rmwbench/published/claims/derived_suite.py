@@ -21,11 +21,10 @@ from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.topic_names import steady_messages
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.decidable import messages_needed
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.file.short_version import KEY as SHORT
 
-LEAST_BLOCKS = 5
-"""With fewer nothing is decided (`verdict.Rules`)."""
+LEAST_BLOCKS = DECIDABLE_BLOCKS
 MOST_BLOCKS = 12
 LONGEST_S = 60.0
 """No steady state is lengthened beyond this: the claim stays undecided instead."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, levels_of
 from rmwbench.suite.file.short_version import KEY as SHORT
 from rmwbench.suite.predicate import Levels
 
@@ -121,7 +121,7 @@ def _places(
     factors: Mapping[str, Sequence[Any]] = tree.get("factors") or {}
     fewer = {name: short.get("factors", {}).get(name, levels) for name, levels in factors.items()}
     chosen = [
-        [level for level in levels if level in _meant(at[name])] if name in at else fewer[name]
+        [level for level in levels if level in levels_of(at[name])] if name in at else fewer[name]
         for name, levels in factors.items()
     ]
     named = [str(one["name"]) for one in tree["workloads"]]
@@ -138,10 +138,6 @@ def _places(
                 here = dict(zip(factors, levels, strict=True))
                 if not _excluded(tree, {"workload": name, "arm": arm, **here}):
                     yield CellPlace(name, tuple(here.items()), arm)
-
-
-def _meant(level: Any) -> Sequence[Any]:
-    return level if isinstance(level, list) else [level]
 
 
 def _excluded(tree: Mapping[str, Any], here: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ Pure; the ledger's view and the section of a campaign's report are made of it.""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, interval, title_of, unit_of
+from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
@@ -92,12 +92,12 @@ def _details(today: Today) -> Iterator[str]:
 
 
 def _cell(cell: CellAnswer) -> str:
-    if cell.low is None or cell.high is None:
+    interval = cell.interval()
+    if not interval:
         return f"{cell.workload}: {cell.answer}, {cell.reason}"
     between = f"{cell.left} ÷ {cell.right}" if cell.right else cell.left
     reason = f" ({cell.reason})" if cell.reason else ""
-    found = interval(cell.value, cell.low, cell.high, cell.unit)
-    return f"{cell.workload}: {cell.answer}, {between} {found}{reason}"
+    return f"{cell.workload}: {cell.answer}, {between} {interval}{reason}"
 
 
 def result_and_experiment(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:

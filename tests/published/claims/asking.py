@@ -1,6 +1,7 @@
 """A claims file of one claim, as tests ask it."""
 
 from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.ledger_view import view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
@@ -17,6 +18,11 @@ def one_claim(about, test):
         "test": test,
     }
     return Claims.model_validate({**about, "items": [claim]})
+
+
+def today(claims, claim, campaign, **share):
+    """The answers of one campaign."""
+    return answers(claims, claim, [campaign], **share)
 
 
 def page(ledger, **about):

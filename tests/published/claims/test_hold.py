@@ -12,10 +12,10 @@ from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import LOOKS
-from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.needed_cells import CellPlace, Need
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
+from tests.published.claims.asking import today
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 
 EACH_S = {1: 2.0, 2: 2.0, 3: 2.0}

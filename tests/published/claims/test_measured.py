@@ -7,12 +7,11 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.summary import file_name, measured, text
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
-from tests.published.claims.asking import page
+from tests.published.claims.asking import page, today
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 

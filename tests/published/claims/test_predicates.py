@@ -10,10 +10,9 @@ from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.judging.decision_rules import ErrorLevel
-from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.judging.values import Sides, _combined, left_values
 from rmwbench.results.model import Estimate, document
-from tests.published.claims.asking import one_claim
+from tests.published.claims.asking import one_claim, today
 
 BASE = {
     "claims": "s",

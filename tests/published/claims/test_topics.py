@@ -12,14 +12,13 @@ from rmwbench.published.claims.amounts import interval, title_of
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
-from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
 from rmwbench.results.suite_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
-from tests.published.claims.asking import one_claim
+from tests.published.claims.asking import one_claim, today
 from tests.published.claims.test_hold import EACH_S, hold
 from tests.published.claims.test_predicates import BASE, FAST, arm, campaign, one, renamed
 from tests.support import topics_bundle

@@ -28,6 +28,7 @@ from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.offers import AskedClaim, Gathered, Offer
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import place_of
+from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.needed_cells import Need, needed
 from rmwbench.suite.file.load import plain
@@ -61,14 +62,12 @@ def settled_by(
     sources: Sequence[Claims], campaigns: Sequence[Measured], where: str
 ) -> dict[str, str]:
     """Claims that these campaigns decide: id -> `where` they were."""
-    found = {}
-    for file in sources:
-        for claim in file.items:
-            if any(
-                one.answer in ("holds", "does not hold") for one in answers(file, claim, campaigns)
-            ):
-                found[claim.id] = where
-    return found
+    return {
+        claim.id: where
+        for file in sources
+        for claim in file.items
+        if any(today.answer in DECIDED for today in answers(file, claim, campaigns))
+    }
 
 
 def settled_in(sources: Sequence[Claims], session: ClaimsSession) -> dict[str, str]:
@@ -100,15 +99,9 @@ class ClaimCampaigns:
             picks = chosen(self._waiting, self.left_s, self._slower)
             if not picks:
                 break
-            blocks_s = {
-                one.suite: one.block_s(picks[one.suite])
-                for one in self._waiting
-                if one.suite in picks
-            }
-            offer = min(
-                (one for one in self._waiting if one.suite in picks),
-                key=lambda one: blocks_s[one.suite],
-            )
+            offers = [offer for offer in self._waiting if offer.suite in picks]
+            blocks_s = {offer.suite: offer.block_s(picks[offer.suite]) for offer in offers}
+            offer = min(offers, key=lambda offer: blocks_s[offer.suite])
             share_s = shares_s(blocks_s, self.left_s, self._slower)[offer.suite]
             self._waiting.remove(offer)
             self._guarded(offer.name, partial(self._new, offer, picks[offer.suite], share_s))
@@ -196,10 +189,8 @@ class ClaimCampaigns:
             f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(plan.cells)} cells, "
             f"up to {duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
         )
-        begun_s, before = (
-            time.monotonic(),
-            Bundle(self._session.directory / name).journal.trials.keys(),
-        )
+        begun_s = time.monotonic()
+        before = Bundle(self._session.directory / name).journal.trials.keys()
         with campaign.writer, campaign.lab:
             if not campaign.source.finished:
                 ending = campaign.run(self._console)

@@ -81,11 +81,14 @@ def _price_s(
 
 def shares_s(blocks_s: Mapping[str, float], left_s: float, slower: float = 1.0) -> dict[str, float]:
     """Suite -> the time that it may take: its least, and what is over in proportion."""
-    least = {
-        suite: OVERHEAD_S + LEAST_BLOCKS * slower * block_s for suite, block_s in blocks_s.items()
-    }
+    least = {suite: _least_s(block_s, slower) for suite, block_s in blocks_s.items()}
     over = max(0.0, left_s - sum(least.values())) / sum(least.values())
     return {suite: seconds * (1 + over) for suite, seconds in least.items()}
+
+
+def _least_s(block_s: float, slower: float = 1.0) -> float:
+    """What the least number of blocks takes, as a campaign of its own."""
+    return OVERHEAD_S + LEAST_BLOCKS * slower * block_s
 
 
 SCHEMA, VERSION = "rmwbench/claims-plan", 1
@@ -147,7 +150,7 @@ class ClaimsPlan:
                     layers=dict(Counter(offer.needs[name].layer for name in names)),
                     cells=len(offer.places(names)),
                     block_s=round(block_s, 1),
-                    least_s=round(OVERHEAD_S + LEAST_BLOCKS * block_s, 1),
+                    least_s=round(_least_s(block_s), 1),
                     share_s=round(shares[suite], 1),
                 )
             )
@@ -161,7 +164,11 @@ class ClaimsPlan:
             "budget_s": self.budget_s,
             "suites": [asdict(suite) for suite in self.suites()],
             "left_out": [
-                {"claim": name, "suite": suite, "needs_s": round(self._alone_s(suite, name), 1)}
+                {
+                    "claim": name,
+                    "suite": suite,
+                    "needs_s": round(_least_s(self.offer(suite).block_s([name])), 1),
+                }
                 for name, suite in self.left_out.items()
             ],
             "refused": [
@@ -170,20 +177,14 @@ class ClaimsPlan:
             "settled": [{"claim": name, "by": by} for name, by in self.settled.items()],
         }
 
-    def _alone_s(self, suite: str, name: str) -> float:
-        return OVERHEAD_S + LEAST_BLOCKS * self.offer(suite).block_s([name])
-
 
 def make_claims_plan(gathered: Gathered, settled: Mapping[str, str], budget_s: float) -> ClaimsPlan:
     picked = chosen(gathered.offers, budget_s)
-    cost = {
-        offer.suite: offer.block_s(picked[offer.suite])
-        for offer in gathered.offers
-        if offer.suite in picked
-    }
-    ordered = {
-        suite: picked[suite] for suite in sorted(picked, key=lambda suite: (cost[suite], suite))
-    }
+    offers = sorted(
+        (offer for offer in gathered.offers if offer.suite in picked),
+        key=lambda offer: (offer.block_s(picked[offer.suite]), offer.suite),
+    )
+    ordered = {offer.suite: picked[offer.suite] for offer in offers}
     return ClaimsPlan(gathered, settled, budget_s, ordered)
 
 

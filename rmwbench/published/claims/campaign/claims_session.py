@@ -50,12 +50,9 @@ class ClaimsSession:
     def unfinished(self) -> list[str]:
         """Names of this round's campaigns that were stopped. What was noted and never begun is
         forgotten."""
-        for name in [
-            name
-            for name in self.of_round()
-            if not (self.directory / name / "campaign.json").is_file()
-        ]:
-            del self.campaigns[name]
+        for name in self.of_round():
+            if not (self.directory / name / "campaign.json").is_file():
+                del self.campaigns[name]
         return [
             name for name in self.of_round() if not Bundle(self.directory / name).journal.finished
         ]

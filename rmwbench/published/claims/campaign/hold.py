@@ -15,17 +15,18 @@ from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import (
+    DECIDED,
     LOOKS,
     ErrorShare,
     decided,
     level_of,
     unseen,
 )
-from rmwbench.published.claims.judging.judge import today
+from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 
-DECIDED, TIME = "decided", "time"
+NOT_NEEDED, TIME = "decided", "time"
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class ClaimsHold:
             self._judge(blocks)
         still = [one for one in self._wanted if one.claim.id not in self.decided | self.given_up]
         needed = frozenset().union(*(one.cells for one in still))
-        drop = {cell: DECIDED for cell in next_s if cell not in needed}
+        drop = {cell: NOT_NEEDED for cell in next_s if cell not in needed}
         kept = next_s.keys() - drop.keys()
         text = f"claims after block {blocks}: {len(self.decided)} of {len(self._wanted)} decided"
         if self.given_up:
@@ -74,24 +75,22 @@ class ClaimsHold:
         for one in self._wanted:
             if one.claim.id in self.decided or one.claim.id in self.given_up:
                 continue
-            found = today(one.claims, one.claim, campaign, earlier=one.earlier)
-            answers = [answer.answer for answer in found]
-            if any(answer in ("holds", "does not hold") for answer in answers):
-                self.decided[one.claim.id] = next(
-                    a for a in answers if a in ("holds", "does not hold")
-                )
-            elif found and all(answer == "no data" for answer in answers):
+            by_layer = answers(one.claims, one.claim, [campaign], earlier=one.earlier)
+            decided_so = [today.answer for today in by_layer if today.answer in DECIDED]
+            if decided_so:
+                self.decided[one.claim.id] = decided_so[0]
+            elif by_layer and all(today.answer == "no data" for today in by_layer):
                 self.given_up[one.claim.id] = "no data"
-            elif why := _hopeless(one.claim, found, campaign, blocks):
+            elif why := _hopeless(one.claim, by_layer, campaign, blocks):
                 self.given_up[one.claim.id] = why
 
 
 def _hopeless(
-    claim: Claim, found: Sequence[Today], campaign: MeasuredCampaign, blocks: int
+    claim: Claim, by_layer: Sequence[Today], campaign: MeasuredCampaign, blocks: int
 ) -> str | None:
     """Why no further blocks would decide one of its tests."""
     for part, test in enumerate(claim.tests):
-        cells = [cell for answer in found for cell in answer.cells if cell.part == part]
+        cells = [cell for today in by_layer for cell in today.cells if cell.part == part]
         if why := _never(test, cells, campaign, blocks):
             return why
     return None

@@ -26,12 +26,13 @@ from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
-from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
+from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, LONGEST_S, MOST_BLOCKS
 from rmwbench.results.model import Estimate
 from rmwbench.suite.predicate import RANGES
 from rmwbench.words.numbers import significant_count
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
+DECIDED = ("holds", "does not hold")
 Code = Literal[
     "few_blocks",
     "few_for_infinite",
@@ -48,7 +49,6 @@ Code = Literal[
 ]
 """Why a cell says no more than it does."""
 RULES = Rules()
-LEAST_BLOCKS = RULES.min_blocks
 LOOKS = sequential.planned_looks(LEAST_BLOCKS, MOST_BLOCKS)
 
 

@@ -23,8 +23,9 @@ from rmwbench.published.claims.amounts import (
     unit_of,
 )
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
+from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
 from rmwbench.published.claims.judging.decision_rules import (
-    LEAST_BLOCKS,
+    DECIDED,
     Answer,
     Code,
     ErrorFamily,
@@ -58,14 +59,6 @@ from rmwbench.published.claims.judging.values import (
 from rmwbench.words import numbers as fmt
 
 
-def today(
-    claims: Claims, claim: Claim, campaign: MeasuredCampaign, *, earlier: int | None = None
-) -> list[Today]:
-    """The answers of one campaign, one per layer that has both sides, the claim's own layer first.
-    `earlier`: as in `rules.ErrorShare`, of a campaign that is under way."""
-    return answers(claims, claim, [campaign], earlier=earlier)
-
-
 def answers(
     claims: Claims,
     claim: Claim,
@@ -76,7 +69,7 @@ def answers(
     """What these campaigns say, one answer per machine, layer and touch: the claim's own layer
     first, then the payload treated as there, then the answer that lacks the fewest of the cells
     that the claim speaks of, then the one with the most blocks, then the newest, whatever it says.
-    Empty where they have none of the claim's cells."""
+    Empty where they have none of the claim's cells. `earlier` as in `ErrorShare`."""
     found = []
     of_suites = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
@@ -110,7 +103,7 @@ def compared(
                 for sides in sides_of(test, claims.sides, campaign, layer):
                     for side, topic in zip(sides, 2 * test.topics, strict=True):
                         if side is not None:
-                            yield side[0], topic, side[1].arm, test.metrics
+                            yield side.workload, topic, side.arm.arm, test.metrics
 
 
 def _by_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
@@ -157,10 +150,8 @@ def _cells(
                 continue
             for left, right, left_base, right_base in sides_of(test, claims.sides, campaign, layer):
                 key = part, _key(left, right)
-                bases = [side and side[1] for side in (left_base, right_base)]
-                pooled.setdefault(key, []).append(
-                    Sides(number, left[1], right and right[1], *bases)
-                )
+                others = (side and side.arm for side in (right, left_base, right_base))
+                pooled.setdefault(key, []).append(Sides(number, left.arm, *others))
                 places.setdefault(key, (left, right))
                 for _, arm in filter(None, (left, right)):
                     used[f"{arm.arm} {arm.version}"] = arm, campaign
@@ -174,7 +165,7 @@ def _cells(
             places[part, key],
             sides,
             campaigns,
-            Judging(earlier, families[part], long.get(places[part, key][0][0])),
+            Judging(earlier, families[part], long.get(places[part, key][0].workload)),
         )
         for (part, key), sides in pooled.items()
     ]
@@ -212,13 +203,12 @@ def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
     """What must be the same for two campaigns to have measured the same cell."""
     return tuple(
         (
-            side[0],
-            side[1].arm,
-            side[1].version,
-            tuple(sorted((k, str(v)) for k, v in side[1].factors.items())),
+            workload,
+            arm.arm,
+            arm.version,
+            tuple(sorted((k, str(v)) for k, v in arm.factors.items())),
         )
-        for side in (left, right)
-        if side is not None
+        for workload, arm in filter(None, (left, right))
     )
 
 
@@ -241,7 +231,7 @@ def _today(
         ]
     )
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
-    if proxy and answer in ("holds", "does not hold"):
+    if proxy and answer in DECIDED:
         verdict = "proxy"
     last = theirs[-1]
     return Today(
@@ -309,21 +299,14 @@ def _cell(
         left_topic=of_left,
         right_topic=of_right if right else None,
     )
-    for one in sides:
-        refused = _refused(conditions, test, one, campaigns[one.campaign])
-        if refused is not None and (len(sides) == 1 or refused[0] == "other_machine"):
-            return replace(cell, code=refused[0], reason=refused[1])
-    good = [
-        one for one in sides if _refused(conditions, test, one, campaigns[one.campaign]) is None
-    ]
-    if not good:
-        code, why = next(
-            filter(
-                None, (_refused(conditions, test, one, campaigns[one.campaign]) for one in sides)
-            )
-        )
+    refusals = [_refused(conditions, test, one, campaigns[one.campaign]) for one in sides]
+    reasons = list(filter(None, refusals))
+    usable = [one for one, refusal in zip(sides, refusals, strict=True) if refusal is None]
+    other_machine = [reason for reason in reasons if reason[0] == "other_machine"]
+    if other_machine or not usable:
+        code, why = (other_machine or reasons)[0]
         return replace(cell, code=code, reason=why)
-    return _judged(test, cell, good, how)
+    return _judged(test, cell, usable, how)
 
 
 def _refused(
@@ -430,13 +413,13 @@ def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judg
         )
     answer, code = _answer(test, found)
     among = how.family.among(answer, test)
-    if among > 1 and answer in ("holds", "does not hold"):
+    if among > 1 and answer in DECIDED:
         strict = found_of(test, sides, ErrorShare(how.earlier, among))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
-    more = None if answer in ("holds", "does not hold") else cell.takes
     reason = _why(code, found.blocks, among)
-    return replace(cell, answer=answer, code=code, reason=reason, takes=more)
+    cell_takes = None if answer in DECIDED else cell.takes
+    return replace(cell, answer=answer, code=code, reason=reason, takes=cell_takes)
 
 
 def _answer(test: ClaimTest, found: ClaimValue) -> tuple[Answer, Code | None]:

@@ -3,13 +3,17 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.published.campaign import NOTHING, CampaignArm, CampaignWorkload, MeasuredCampaign
-from rmwbench.published.claims.claims_file import ClaimTest
+from rmwbench.published.claims.claims_file import ClaimTest, levels_of
 
-Side = tuple[str, CampaignArm]
-"""The workload that an arm stands in, and the arm."""
+
+class Side(NamedTuple):
+    """An arm in a workload."""
+
+    workload: str
+    arm: CampaignArm
 
 
 def sides_of(
@@ -18,34 +22,25 @@ def sides_of(
     """Left and right of every cell that the test speaks of, and the cells that either is divided
     by."""
     of_left, of_right = test.topics
-    lefts = list(
-        _arms(
-            campaign, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left
-        )
-    )
+    left_at, right_at = {**test.at, **test.left_at}, {**test.at, **test.right_at}
+    lefts = _sides(campaign, layer, sides[test.left], test.workload, left_at, of_left)
     if test.right is None:
         yield from ((left, None, None, None) for left in lefts)
         return
     name = test.right_workload or test.workload
     other_layer = None if test.across_layers else layer
-    rights = list(
-        _arms(
-            campaign, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right
-        )
-    )
+    rights = list(_sides(campaign, other_layer, sides[test.right], name, right_at, of_right))
     free = {*test.left_at, *test.right_at}
-    for label, left in lefts:
-        for other, right in rights:
-            same = _rest(left, free) == _rest(right, free)
+    for left in lefts:
+        for right in rights:
+            same = _rest(left.arm, free) == _rest(right.arm, free)
             # Without factors that differ, left and right stand in the same cell; otherwise in two.
-            if not (same and (free or test.right_workload or label == other)):
+            if not (same and (free or test.right_workload or left.workload == right.workload)):
                 continue
-            bases = [
-                _base(test, campaign, (label, left), of_left),
-                _base(test, campaign, (other, right), of_right),
-            ]
-            if not test.base_at or all(bases):
-                yield (label, left), (other, right), bases[0], bases[1]
+            left_base = _base(test, campaign, left, of_left)
+            right_base = _base(test, campaign, right, of_right)
+            if not test.base_at or (left_base and right_base):
+                yield left, right, left_base, right_base
 
 
 def arms_of(workload: CampaignWorkload, topic: str | None) -> list[CampaignArm]:
@@ -53,12 +48,12 @@ def arms_of(workload: CampaignWorkload, topic: str | None) -> list[CampaignArm]:
     not have it."""
     if topic is None:
         return list(workload.arms)
-    return [in_topic(arm, topic) for arm in workload.arms]
+    return [_in_topic(arm, topic) for arm in workload.arms]
 
 
-def in_topic(arm: CampaignArm, topic: str) -> CampaignArm:
-    found = arm.topics.get(topic, NOTHING)
-    return replace(arm, topic=topic, metrics=found.metrics, per_trial=found.per_trial)
+def _in_topic(arm: CampaignArm, topic: str) -> CampaignArm:
+    values = arm.topics.get(topic, NOTHING)
+    return replace(arm, topic=topic, metrics=values.metrics, per_trial=values.per_trial)
 
 
 def _base(
@@ -67,13 +62,13 @@ def _base(
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
-    label, arm = side
+    workload, arm = side
     at = {**arm.factors, **test.base_at}
-    name = next(one.name for one in campaign.workloads if one.workload == label)
-    return next(iter(_arms(campaign, arm.layer, [arm.arm], name, at, topic)), None)
+    name = next(item.name for item in campaign.workloads if item.workload == workload)
+    return next(_sides(campaign, arm.layer, [arm.arm], name, at, topic), None)
 
 
-def _arms(
+def _sides(
     campaign: MeasuredCampaign,
     layer: str | None,
     names: Sequence[str],
@@ -84,25 +79,20 @@ def _arms(
     for item in campaign.workloads:
         if workload is not None and item.name != workload:
             continue
-        here = [
+        arms = [
             arm
-            for arm in item.arms
+            for arm in arms_of(item, topic)
             if arm.arm in names and layer in (None, arm.layer) and _stands(arm.factors, at)
         ]
-        if here:
-            first = min(here, key=lambda arm: list(names).index(arm.arm))
-            yield item.workload, first if topic is None else in_topic(first, topic)
+        if arms:
+            yield Side(item.workload, min(arms, key=lambda arm: list(names).index(arm.arm)))
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
-    return all(name in factors and _is_meant(factors[name], level) for name, level in at.items())
-
-
-def _is_meant(level: Any, asked: Any) -> bool:
-    """`asked` is a level, or several of which any is meant."""
-    if isinstance(asked, list):
-        return any(_same(level, one) for one in asked)
-    return _same(level, asked)
+    return all(
+        name in factors and any(_same(factors[name], level) for level in levels_of(at[name]))
+        for name in at
+    )
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -5,16 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.topic_metrics import unit
-from rmwbench.published.claims.amounts import (
-    RATIO,
-    amount,
-    interval,
-)
-from rmwbench.published.claims.judging.decision_rules import (
-    Answer,
-    Code,
-    Takes,
-)
+from rmwbench.published.claims.amounts import RATIO, amount, interval
+from rmwbench.published.claims.judging.decision_rules import Answer, Code, Takes
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,12 @@ class CellAnswer:
     right_trials: tuple[tuple[int, float], ...] = ()
     takes: Takes | None = None
     """What would decide it if nothing were lost, where it is undecided and nothing was."""
+
+    def interval(self) -> str:
+        """`0.52 [0.5–0.55]×`; empty where the cell has no interval."""
+        if self.low is None or self.high is None:
+            return ""
+        return interval(self.value, self.low, self.high, self.unit)
 
     @property
     def sides(self) -> list["CellSide"]:
@@ -159,24 +157,16 @@ class Today:
     def seen(self) -> str:
         """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell
         has a value."""
-        told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
-        if (
-            len(told) == 1
-            and len(self.cells) == 1
-            and told[0].low is not None
-            and told[0].high is not None
-        ):
-            return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
-        if not any(cell.value is not None for cell in told):
+        if len(self.cells) == 1:
+            return self.cells[0].interval()
+        ranges = list(_ranges(self.cells))
+        if not ranges:
             return ""
+        text = "; ".join([f"{len(self.cells)} cells", *ranges])
         counts = Counter(cell.answer for cell in self.cells)
-        answers = (
-            ", ".join(f"{answer} {count}" for answer, count in counts.items())
-            if len(counts) > 1
-            else ""
-        )
-        text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
-        return f"{text} ({answers})" if answers else text
+        if len(counts) == 1:
+            return text
+        return f"{text} ({', '.join(f'{answer} {count}' for answer, count in counts.items())})"
 
 
 def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
@@ -186,9 +176,5 @@ def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
             cell.value for cell in cells if cell.value is not None and cell.unit == name
         )
         if values:
-            same = values[0] == values[-1]
-            yield (
-                amount(values[0], name)
-                if same
-                else f"{amount(values[0], name)} to {amount(values[-1], name)}"
-            )
+            ends = dict.fromkeys((values[0], values[-1]))
+            yield " to ".join(amount(value, name) for value in ends)

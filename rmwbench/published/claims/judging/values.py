@@ -87,10 +87,6 @@ def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
     return ClaimValue(None, 0.0, math.inf, blocks, refused=refused)
 
 
-def _no_value(blocks: int, refused: Code | None = None) -> ClaimValue:
-    return ClaimValue(None, 0.0, math.inf, blocks, refused=refused)
-
-
 def whatever_load(test: ClaimTest) -> bool:
     """Whether what a busy machine does leaves the answer as it is: what is held in memory, and that
     something is seen at all."""
