@@ -9,7 +9,7 @@ confidence).
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -315,14 +315,10 @@ def _metric(what: str, part: str) -> str:
         raise UserError(
             f"`{part}`: p{q * 100:g} is not measured",
             where=WHERE,
-            expected="one of " + _percentiles(list(names)),
+            expected="one of " + ", ".join(f"p{known_q * 100:g}" for known_q in sorted(names)),
             actual=percentiles[0],
         )
     return found
-
-
-def _percentiles(qs: Sequence[float]) -> str:
-    return ", ".join(f"p{q * 100:g}" for q in sorted(qs))
 
 
 def _factor(metric: str, unit: str, part: str) -> float:

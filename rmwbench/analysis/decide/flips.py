@@ -8,10 +8,11 @@ that are open only widen the gap. Nothing is said of levels that were not measur
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from pydantic import Field
 
+from rmwbench.analysis.verdicts.ladders import in_order
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 
 Level = bool | int | float | str
@@ -73,7 +74,7 @@ def along(cases: Sequence[At]) -> list[Along]:
                 groups.setdefault((case.workload, *rest), []).append(case)
         for group in groups.values():
             if len({repr(case.levels[factor]) for case in group}) > 1:
-                out.append(_along(factor, _ordered(group, factor)))
+                out.append(_along(factor, in_order(group, factor)))
     return out
 
 
@@ -112,10 +113,3 @@ def _flips(name: str, factor: str, cases: Sequence[At]) -> list[Flip]:
 
 def _those(case: At, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     return tuple(name for name, outcome in case.outcomes.items() if outcome in outcomes)
-
-
-def _ordered(cases: Sequence[At], factor: str) -> list[At]:
-    levels = [case.levels[factor] for case in cases]
-    if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
-        return sorted(cases, key=lambda case: cast(float, case.levels[factor]))
-    return list(cases)

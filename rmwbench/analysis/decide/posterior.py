@@ -24,9 +24,9 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.stats import intervals
+from rmwbench.analysis.stats.intervals import Interval
 
 Kind = Literal["positive", "amount", "fraction"]
-Interval = tuple[float, float, float]
 LEAST_BLOCKS = 2
 """Below this there is no scatter, so nothing can be believed; what decides is
 `rules.min_blocks`, asked of a belief's `count`."""
@@ -159,9 +159,8 @@ class MedianOfBlocks:
         return cls(tuple(sorted(float(value) for value in values)))
 
     def within(self, most: float) -> float:
-        found = sum(value <= most for value in self.ordered)
-        a, b = found + 0.5, len(self.ordered) - found + 0.5
-        return float(_more_than_half(np.array(a), np.array(b)))
+        below = sum(value <= most for value in self.ordered)
+        return float(1 - special.betainc(below + 0.5, self.count - below + 0.5, 0.5))
 
     def interval(self) -> Interval:
         return intervals.median_range(np.array(self.ordered))[0]
@@ -192,7 +191,11 @@ class Fraction:
         return cls(events, effective, len(counts), shown, apart)
 
     def within(self, most: float) -> float:
-        return float(_beta_within(np.array(self.events), np.array(self.of), most))
+        if most <= 0:
+            return 0.0
+        return float(
+            special.betainc(self.events + 0.5, self.of - self.events + 0.5, min(most, 1.0))
+        )
 
     def interval(self) -> Interval:
         return self.shown
@@ -212,12 +215,11 @@ def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
         return total / min(intervals.BURST, total / groups)
     if groups < 2:
         return total
-    z = counts - totals * p
-    variance = groups / (groups - 1) * float(z @ z) / total**2
+    variance = intervals.clustered_variance(counts, totals)
     if variance <= 0:
         return total
     # A variance of few blocks is itself uncertain: t instead of z, as the printed interval has it.
-    uncertain = (special.ndtri(0.975) / special.stdtrit(max(groups - 2, 1), 0.975)) ** 2
+    uncertain = intervals.shrink(math.inf, groups, 0.95)
     return float(min(max(p * (1 - p) / variance * uncertain, 1.0), total))
 
 
@@ -239,15 +241,3 @@ def differ(groups: Sequence[np.ndarray]) -> bool:
     if within == 0:
         return between > 0
     return bool(special.fdtrc(k - 1, total - k, between / within) < DIFFER)
-
-
-def _more_than_half(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    found: np.ndarray = 1 - special.betainc(a, b, 0.5)
-    return found
-
-
-def _beta_within(events: np.ndarray, of: np.ndarray, most: float) -> np.ndarray:
-    if most <= 0:
-        return np.zeros(np.shape(events))
-    found: np.ndarray = special.betainc(events + 0.5, of - events + 0.5, min(most, 1.0))
-    return found

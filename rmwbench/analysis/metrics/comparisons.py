@@ -118,6 +118,16 @@ def loads(text: str | None) -> Any:
         return {}
 
 
+def arrival_of(endpoint: Row) -> Any:
+    """By what an endpoint (a row of `endpoints`) was asked to send; empty where nothing says it."""
+    return loads(endpoint.get("asked")).get("arrival") or {}
+
+
+def relays(endpoint: Row) -> bool:
+    """Whether an endpoint sends what its node gets."""
+    return bool(arrival_of(endpoint).get("kind") == "relay")
+
+
 def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The topics, services and readers that a cell's latencies and losses are of; empty for all."""
     workload = definition.get("workload")

@@ -12,7 +12,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics.comparisons import focus_of, in_focus, is_reliable, kept, loads
+from rmwbench.analysis.metrics.comparisons import (
+    focus_of,
+    in_focus,
+    is_reliable,
+    kept,
+    loads,
+    relays,
+)
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.frames import FrameCounts, Frames, counts_of, frames_of
@@ -170,9 +177,7 @@ def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
 def _may_share_its_thread(endpoint: Row) -> bool:
     """Whether the thread that sends for it may send for others of its process: not of a relay,
     which sends what it gets, and not where each was granted a thread of its own."""
-    arrival = loads(endpoint["asked"]).get("arrival")
-    relays = isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
-    return not relays and loads(endpoint["granted"]).get("schedule") != "own"
+    return not relays(endpoint) and loads(endpoint["granted"]).get("schedule") != "own"
 
 
 def _is_within(event: Row, row: Row) -> bool:

@@ -116,18 +116,18 @@ def recorded(
     }
     placed = tuple(_placed(of_topic[topic], by_topic[topic], counted) for topic in by_topic)
     begin, end = (counted.get(("cpu", None, at)) for at in ("steady_begin", "steady_end"))
-    whole = {name: counted.get((name, None, "end")) for name in _WHOLE}
+    transport, bag_bytes, stop_ns, peak_rss_bytes = (
+        counted.get((name, None, "end"))
+        for name in ("rosbag2.lost_in_transport", "bag.size", "rosbag2.stop", "peak_rss")
+    )
     return Recorded(
         topics=placed,
-        transport=_count(whole["rosbag2.lost_in_transport"]),
-        bag_bytes=_count(whole["bag.size"]),
-        stop_ns=whole["rosbag2.stop"],
+        transport=_count(transport),
+        bag_bytes=_count(bag_bytes),
+        stop_ns=stop_ns,
         cpu_ns=None if begin is None or end is None else end - begin,
-        peak_rss_bytes=whole["peak_rss"],
+        peak_rss_bytes=peak_rss_bytes,
     )
-
-
-_WHOLE = ("rosbag2.lost_in_transport", "bag.size", "rosbag2.stop", "peak_rss")
 
 
 def _count(value: float | None) -> int | None:

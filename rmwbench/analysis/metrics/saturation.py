@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import arrival_of, loads
 from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.records.columns import SteadyWindow
 
@@ -50,5 +50,5 @@ def without_rates(trial: MeasuredTrial, reason: str) -> None:
 
 
 def _limit(endpoint: Row) -> int | None:
-    arrival = loads(endpoint["asked"]).get("arrival") or {}
+    arrival = arrival_of(endpoint)
     return arrival.get("limit") if arrival.get("kind") == "saturation" else None

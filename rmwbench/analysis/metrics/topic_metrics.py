@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rmwbench.analysis.metrics.comparisons import in_focus, is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import arrival_of, in_focus, is_reliable, loads, relays
 from rmwbench.analysis.metrics.glossary import METRICS, TopicScope
 from rmwbench.analysis.records import readers
 from rmwbench.analysis.records.readers import AlikeReaders
@@ -218,12 +218,6 @@ def _stem(topic: str) -> str:
     return found.group(1) if found else topic
 
 
-def relays(row: Row) -> bool:
-    """Whether an endpoint sends what its node gets."""
-    arrival = loads(row.get("asked")).get("arrival") or {}
-    return bool(arrival.get("kind") == "relay")
-
-
 def _promise(row: Row) -> tuple[Any, Any, Any]:
     """(reliability, history, depth) as asked for: what is granted may differ between arms."""
     qos = loads(row.get("asked")).get("qos") or {}
@@ -235,7 +229,7 @@ def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
     asked: dict[str, list[Mapping[str, Any]]] = {}
     for row in endpoints:
         if row["kind"] in _SENDS:
-            asked.setdefault(row["topic"], []).append(loads(row.get("asked")).get("arrival") or {})
+            asked.setdefault(row["topic"], []).append(arrival_of(row))
     reads = {row["endpoint"]: row["topic"] for row in endpoints}
 
     def rate(topic: str, seen: frozenset[str] = frozenset()) -> float | None:

@@ -74,11 +74,9 @@ class TrialClocks:
     def slack_ns(self, window: SteadyWindow | None) -> int:
         """How far a host may have begun its steady state from the reference's begin, by a clock
         that was known less well then than now."""
-        return (
-            0
-            if self.one
-            else int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
-        )
+        if self.one:
+            return 0
+        return int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
 
     def events(self, rows: Iterable[Row]) -> list[Row]:
         return [
@@ -131,7 +129,7 @@ class OneClock:
         self._evidence = evidence
         self._clocks = known
         self.events = known.events(evidence.events)
-        self.records = Told(evidence.records, known)
+        self.records = RecordsOnReference(evidence.records, known)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._evidence, name)
@@ -151,7 +149,7 @@ class OneClock:
         ]
 
 
-class Told:
+class RecordsOnReference:
     """Records with their stamps on the reference. A reader's rows are on its clock, but for the
     time that the writer intended, which came with the message."""
 
@@ -159,23 +157,20 @@ class Told:
         self._columns, self._clocks = columns, known
 
     def sent(self, column: str) -> np.ndarray:
-        found = self._columns.sent(column)
-        return self._told(found, self._columns.sent("endpoint")) if column in SENT_STAMPS else found
+        values = self._columns.sent(column)
+        if column not in SENT_STAMPS:
+            return values
+        return self.on_reference(values, self._columns.sent("endpoint"))
 
     def received(self, column: str) -> np.ndarray:
-        found = self._columns.received(column)
+        values = self._columns.received(column)
         if column in RECEIVED_STAMPS:
-            return self._told(found, self._columns.received("endpoint"))
-        return (
-            self._told(found, self._columns.received("writer"))
-            if column == "intended_ns"
-            else found
-        )
+            return self.on_reference(values, self._columns.received("endpoint"))
+        if column == "intended_ns":
+            return self.on_reference(values, self._columns.received("writer"))
+        return values
 
     def on_reference(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
-        return self._told(stamps, endpoints)
-
-    def _told(self, stamps: np.ndarray, endpoints: np.ndarray) -> np.ndarray:
         out = np.array(stamps, np.int64)
         for endpoint in np.unique(endpoints):
             clock = self._clocks.of_endpoint(int(endpoint))

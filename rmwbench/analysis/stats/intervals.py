@@ -187,44 +187,41 @@ def clustered_fraction(
     if count in (0, total):
         burst = min(BURST, total / groups)
         method = f"{percent} one-sided bound for bursts of up to {burst:g} messages (rule of three)"
-        method += f"; {_whole(groups)}" if not count else ""
+        if not count:
+            method += (
+                f"; a fault of whole trials, seen in none of {groups}, may be in up to "
+                f"{100 * wrong_trials(groups):.0f} % of them"
+            )
         return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
         return (
             p,
             *clopper_pearson(count, total, confidence),
         ), f"{percent} Clopper–Pearson, as if messages were independent"
-    z = counts - totals * p
-    variance = groups / (groups - 1) * float(z @ z) / total**2
-    effective = (
-        min(total, p * (1 - p) / variance * _shrink(total, groups, confidence))
-        if variance > 0
-        else total
-    )
+    variance, effective = clustered_variance(counts, totals), total
+    if variance > 0:
+        effective = min(total, p * (1 - p) / variance * shrink(total, groups, confidence))
     effective = max(effective, 1.0)
     low, high = clopper_pearson(p * effective, effective, confidence)
-    return (
-        (
-            p,
-            min(low, p),
-            max(high, p),
-        ),
+    method = (
         f"{percent} Clopper–Pearson with the effective sample size of {groups} trials "
-        "(Korn–Graubard)",
+        "(Korn–Graubard)"
     )
+    return (p, min(low, p), max(high, p)), method
+
+
+def clustered_variance(counts: np.ndarray, totals: np.ndarray) -> float:
+    """The cluster-robust variance of a fraction over G ≥ 2 trials, G/(G−1)·Σ z_g²/N² with z_g =
+    count − total·p."""
+    total, groups = float(totals.sum()), len(counts)
+    z = counts - totals * (float(counts.sum()) / total)
+    return groups / (groups - 1) * float(z @ z) / total**2
 
 
 def wrong_trials(trials: int, confidence: float = 0.95) -> float:
     """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 −
     confidence)^(1/trials). Not a matter of messages: 45 % after five trials."""
     return float(1 - (1 - confidence) ** (1 / trials))
-
-
-def _whole(trials: int) -> str:
-    share = 100 * wrong_trials(trials)
-    return (
-        f"a fault of whole trials, seen in none of {trials}, may be in up to {share:.0f} % of them"
-    )
 
 
 def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:
@@ -240,7 +237,7 @@ def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Inter
         return (0.0, 0.0, -math.log(1 - confidence) * BURST / groups), method
     mean = count / groups
     v = float(counts.var(ddof=1)) / groups / mean**2
-    events = min(count, _shrink(math.inf, groups, confidence) / v) if v > 0 else count
+    events = min(count, shrink(math.inf, groups, confidence) / v) if v > 0 else count
     tail = (1 - confidence) / 2
     low, high = (
         float(special.gammaincinv(k, q)) * mean / events
@@ -253,7 +250,7 @@ def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Inter
     ), f"{percent} Poisson interval with the effective events of {groups} trials"
 
 
-def _shrink(total: float, groups: int, confidence: float) -> float:
+def shrink(total: float, groups: int, confidence: float) -> float:
     """(t(total−1)/t(groups−2))²: what estimating a variance from so few trials costs."""
     tail = (1 + confidence) / 2
     if total <= 1:

@@ -9,7 +9,7 @@ first; nothing else is asked, so that a factor of five levels costs seven compar
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 BETWEEN_WORKLOADS = "workload"
 """The factor of a ladder whose levels are workloads."""
@@ -73,7 +73,7 @@ def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
     out = []
     for (factor, workload, arm, _), same in found.items():
         by_level = {_key(rung.levels[factor]): rung for rung in reversed(same)}
-        chosen = _in_order(list(reversed(by_level.values())), factor)
+        chosen = in_order(list(reversed(by_level.values())), factor)
         if len(chosen) < 2:
             continue
         others = {name: level for name, level in chosen[0].levels.items() if name != factor}
@@ -82,12 +82,20 @@ def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
     return out
 
 
-def _in_order(rungs: list[Rung], factor: str) -> list[Rung]:
+class HasLevels(Protocol):
+    @property
+    def levels(self) -> Mapping[str, Any]: ...
+
+
+Case = TypeVar("Case", bound=HasLevels)
+
+
+def in_order(cases: Sequence[Case], factor: str) -> list[Case]:
     """Numbers by their size, whatever else as the suite has it."""
-    levels = [rung.levels[factor] for rung in rungs]
+    levels = [case.levels[factor] for case in cases]
     if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
-        return sorted(rungs, key=lambda rung: float(rung.levels[factor]))
-    return rungs
+        return sorted(cases, key=lambda case: float(case.levels[factor]))
+    return list(cases)
 
 
 def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
@@ -99,7 +107,7 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
     taken: set[str] = set()
     out = []
     for one, other in combinations(shapes, 2):
-        if other in taken or (found := _difference(shapes[one], shapes[other])) is None:
+        if other in taken or (node := _difference(shapes[one], shapes[other])) is None:
             continue
         taken.add(other)
         here = {(r.arm, _key(r.levels)): r for r in rungs if r.workload == other}
@@ -112,7 +120,7 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
                     Ladder(
                         *(BETWEEN_WORKLOADS, one, rung.arm, levels, _cells(both)),
                         others=rung.levels,
-                        changed=found.node,
+                        changed=node or None,
                     )
                 )
     return out
@@ -122,11 +130,6 @@ def _asks(rung: Rung) -> bool:
     """Whether its workload names the one that it is put beside."""
     workload = rung.definition.get("workload")
     return isinstance(workload, Mapping) and bool(workload.get("against"))
-
-
-@dataclass(frozen=True)
-class _Difference:
-    node: str | None
 
 
 _Shape = dict[tuple[str, ...], Any]
@@ -158,8 +161,9 @@ def _shape(rung: Rung) -> _Shape:
     return out
 
 
-def _difference(one: _Shape, other: _Shape) -> _Difference | None:
-    """In what they differ; None where it is nothing, or more than one thing."""
+def _difference(one: _Shape, other: _Shape) -> str | None:
+    """The node in which alone they differ, empty where they differ in another thing; None where it is
+    nothing, or more than one thing."""
     absent = object()
     apart = [k for k in one.keys() | other.keys() if one.get(k, absent) != other.get(k, absent)]
     if not apart:
@@ -168,9 +172,9 @@ def _difference(one: _Shape, other: _Shape) -> _Difference | None:
     if len(of_nodes) == 1 and all(len(key) == 3 for key in apart):
         (node,) = of_nodes
         same_places = {k[:2] for k in one if k[0] == node} == {k[:2] for k in other if k[0] == node}
-        return _Difference(node if same_places else None)
+        return node if same_places else ""
     keys = {key[-1] for key in apart}
-    return _Difference(None) if len(keys) == 1 else None
+    return "" if len(keys) == 1 else None
 
 
 def _cells(rungs: Iterable[Rung]) -> tuple[int, ...]:

@@ -18,8 +18,8 @@ from statistics import median
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.analysis.metrics.comparisons import relays
 from rmwbench.analysis.metrics.latency import Heard
-from rmwbench.analysis.metrics.topic_metrics import relays
 
 LEAST_BLOCKS = 5
 RATIO = 2.0

@@ -255,10 +255,10 @@ def _total(found: Iterable[np.ndarray]) -> int:
 
 
 def _chain(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
-    typical = _typical(found)
-    count = sum(int(np.count_nonzero(chosen)) for chosen in typical)
+    around_median = typical(found)
+    count = sum(int(np.count_nonzero(chosen)) for chosen in around_median)
     positions: dict[tuple[int, str], list[tuple[_Stretch, np.ndarray]]] = {}
-    for parts, chosen in zip(stretches, typical, strict=True):
+    for parts, chosen in zip(stretches, around_median, strict=True):
         for place, part in enumerate(parts):
             positions.setdefault((place, part.kind), []).append((part, chosen))
     made = []
@@ -301,11 +301,11 @@ def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, 
     )
 
 
-def _typical(found: Sequence[PathTrace]) -> list[np.ndarray]:
+def typical(paths: Sequence[PathTrace]) -> list[np.ndarray]:
     """Which messages of each path took about the median, of those that arrived on any: at least one
     where one did."""
-    latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
-    arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies]))
+    latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in paths]
+    arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
     if not len(arrived):
         return [np.zeros(len(x), bool) for x in latencies]
     low, high = (arrived[rank(len(arrived), q)] for q in TYPICAL)

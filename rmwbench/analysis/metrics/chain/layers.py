@@ -16,10 +16,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.chain import TYPICAL
+from rmwbench.analysis.metrics.chain.chain import typical
 from rmwbench.analysis.metrics.chain.trace import Hop, PathTrace, elapsed, grouped
 from rmwbench.analysis.records.ledger import ABSENT
-from rmwbench.analysis.stats.quantile import rank
 
 WAITING, RELAY, REMAINDER = "waiting at the source", "relays", "remainder"
 STAMPED = ("publish to notify", "take", "hand over")
@@ -101,18 +100,15 @@ class Layers:
         }
 
 
-def layers(found: Sequence[PathTrace], spans: Spans | None) -> Layers | None:
+def layers(paths: Sequence[PathTrace], spans: Spans | None) -> Layers | None:
     """The layers of all paths of a trial together; None where nothing arrived."""
-    latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
-    arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
-    if not len(arrived):
+    around_median = typical(paths)
+    if not any(chosen.any() for chosen in around_median):
         return None
-    low, high = (arrived[rank(len(arrived), q)] for q in TYPICAL)
     noted = _Noted(spans) if spans is not None and len(spans["seq"]) else None
     spent: dict[str, float] = {}
     whole = count = 0.0
-    for trace, latency in zip(found, latencies, strict=True):
-        chosen = (latency >= low) & (latency <= high)
+    for trace, chosen in zip(paths, around_median, strict=True):
         # The last callback ends the way here, which the harness stamps a little after the take.
         end = np.where(
             trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns

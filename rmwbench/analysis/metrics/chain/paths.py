@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import arrival_of, relays
 
 Row = Mapping[str, Any]
 
@@ -83,5 +83,4 @@ class _Graph:
 
 def _relayed(row: Row) -> int | None:
     """The subscription that a publisher relays."""
-    arrival = loads(row["asked"]).get("arrival") or {}
-    return arrival.get("from") if arrival.get("kind") == "relay" else None
+    return arrival_of(row).get("from") if relays(row) else None
