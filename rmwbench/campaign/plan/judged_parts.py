@@ -10,7 +10,6 @@ from typing import Any
 from rmwbench.analysis.metrics.comparisons import has_verdicts
 from rmwbench.analysis.metrics.topic_metrics import (
     POOLED,
-    Topic,
     judged_topics,
     planned_endpoints,
     same_readers,
@@ -51,11 +50,7 @@ def topics(cell: Cell, definition: Definition) -> tuple[str, ...]:
     where that is judged as one."""
     if cell.workload.primary_metric not in POOLED:
         return ()
-    return tuple(one.name for one in _apart(definition))
-
-
-def _apart(definition: Definition) -> Sequence[Topic]:
-    return judged_topics(planned_endpoints(definition), definition)
+    return tuple(one.name for one in judged_topics(planned_endpoints(definition), definition))
 
 
 def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
@@ -70,14 +65,17 @@ def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
     found = [one for one in ladders(rungs) if len({primary[cell] for cell in one.cells}) == 1]
     if not found:
         return ()
-    apart = {number: _apart(definition) for number, definition in definitions.items()}
+    endpoints = {number: planned_endpoints(one) for number, one in definitions.items()}
+    apart = {number: judged_topics(endpoints[number], one) for number, one in definitions.items()}
     readers = {one.name: one for own in apart.values() for one in own if one.readers}
 
     def has(cell: int, name: str) -> bool:
         """Where all of its topics are alike, the whole stands for each."""
         if not apart[cell] or any(one.name == name for one in apart[cell]):
             return True
-        return name in readers and _are_alike(readers[name], definitions[cell])
+        if name not in readers:
+            return False
+        return bool(same_readers(readers[name], endpoints[cell], definitions[cell]))
 
     def topics_of(ladder: Ladder) -> tuple[str | None, ...]:
         of_levels = [apart[cell] for cell in ladder.cells]
@@ -87,8 +85,3 @@ def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
         return (*([] if is_apart else [None]), *shared)
 
     return tuple(JudgedLevels(ladder, topics_of(ladder)) for ladder in found)
-
-
-def _are_alike(readers: Topic, definition: Definition) -> bool:
-    """Whether those of that topic are there, without any that differ from them."""
-    return bool(same_readers(readers, planned_endpoints(definition), definition))

@@ -13,7 +13,7 @@ happened have no ratio, and yet it is known how far apart they can be at most.""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,11 +93,6 @@ def whatever_load(test: ClaimTest) -> bool:
     if test.existence and test.relation == "greater":
         return True
     return all(name in GLOSSARY and GLOSSARY[name].whatever_load for name in test.metrics)
-
-
-def _spoilt(test: ClaimTest, arms: Iterable[CampaignArm]) -> bool:
-    """Whether what all trials of these arms give together has blocks in it that are left out."""
-    return not whatever_load(test) and any(arm.left_out for arm in arms)
 
 
 def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
@@ -328,6 +323,18 @@ def _has_gone(arm: CampaignArm, metric: str) -> bool:
     return bool(arm.lost_blocks or arm.metrics[metric].no_data or short)
 
 
+def _refused_pool(
+    test: ClaimTest, sides: Sequence[tuple[CampaignArm, str]], blocks: int
+) -> ClaimValue | None:
+    """Why nothing is said of what all trials of these arms give together: blocks that were lost, or
+    that are left out."""
+    if any(_has_gone(arm, metric) for arm, metric in sides):
+        return _no_value(blocks, "lost")
+    if not whatever_load(test) and any(arm.left_out for arm, _ in sides):
+        return _no_value(blocks, "machine_bound")
+    return None
+
+
 def _is_of_two_clocks(metric: Estimate | None) -> bool:
     """Then its interval was widened, and the values of single trials were not: no ratio may be
     taken of those."""
@@ -383,16 +390,14 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     if test.times_metric or test.base_at:
         return _no_value(0)
     right_metric = test.right_metric or test.metric
-    both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
-    if any(_has_gone(arm, metric) for arm, metric in both):
-        return _no_value(0, "lost")
-    if _spoilt(test, (*left, *right)):
-        return _no_value(0, "machine_bound")
     trials = [_trials(one, test.metric) for one in left]
+    blocks = min(sum(trials), sum(_trials(one, right_metric) for one in right))
+    both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
+    if (refused := _refused_pool(test, both, blocks)) is not None:
+        return refused
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
     y, y_low, y_high = _combined([one.metrics[right_metric] for one in right], level)
-    blocks = min(sum(trials), sum(_trials(one, right_metric) for one in right))
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
         return _no_value(blocks, "lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
@@ -488,10 +493,9 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     metrics = [one.left.metrics[test.metric] for one in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
-        if any(_has_gone(one.left, test.metric) for one in cell):
-            return _no_value(sum(trials), "lost")
-        if _spoilt(test, [one.left for one in cell]):
-            return _no_value(sum(trials), "machine_bound")
+        pooled = [(one.left, test.metric) for one in cell]
+        if (refused := _refused_pool(test, pooled, sum(trials))) is not None:
+            return refused
         level = level_of(trials, share)
         value, low, high = _combined(metrics, level)
         found = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
