@@ -43,4 +43,4 @@ def test_an_arm_that_left_early_takes_no_block_from_those_that_stayed():
     lossy[1, ::2] = np.inf  # its messages did not arrive
     assert likeness([lossy]) == likeness([lossy[[0, 2]]])
     lossy[1:, 4:] = np.nan
-    assert likeness([lossy]).found is None, "no two arms have five blocks"
+    assert likeness([lossy]).lag_one is None, "no two arms have five blocks"

@@ -58,7 +58,7 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
-    found, alike = arms(10, 10, 10), Likeness(error=0.1, told=True, inflates=True, used=0.48)
+    found, alike = arms(10, 10, 10), Likeness(error=0.1, usable=True, inflates=True, used=0.48)
     said, plain = resolved(found, alike).resolvable_ratio, resolved(found).resolvable_ratio
     assert (
         math.log(said)

@@ -105,5 +105,5 @@ class ArmSearch:
         below = min(max(math.floor(boundary), 0), len(self.levels) - 1)
         above = min(below + 1, len(self.levels) - 1)
         step = self.levels[above] / self.levels[below]
-        found = float(self.levels[below] * step ** (boundary - below))
-        return float(math.floor(found + 1e-9)) if self.whole else found
+        level = float(self.levels[below] * step ** (boundary - below))
+        return float(math.floor(level + 1e-9)) if self.whole else level

@@ -78,8 +78,8 @@ class Search:
     @property
     def trials(self) -> np.ndarray:
         """Trials so far, shape (campaigns,)."""
-        found: np.ndarray = (self.held + self.failed).sum(axis=1)
-        return found
+        trials: np.ndarray = (self.held + self.failed).sum(axis=1)
+        return trials
 
     @property
     def bounds(self) -> Bounds:
@@ -103,8 +103,8 @@ class Search:
         enough = ((held >= FEWEST) | (bounds.low < 0)) & (
             (failed >= FEWEST) | (bounds.high >= self.levels)
         )
-        found: np.ndarray = (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
-        return found
+        resolved: np.ndarray = (bounds.high - bounds.low <= 1) & enough & (held + failed >= FEWEST)
+        return resolved
 
     def next(self) -> np.ndarray:
         """The level to try next, shape (campaigns,); also given where the search is resolved
@@ -155,8 +155,8 @@ class Search:
         rows = np.arange(self.campaigns)
         before = cumulative[rows, t] - mass[rows, t]
         between = np.clip((q - before) / np.maximum(mass[rows, t], 1e-300), 0, 1)
-        found: np.ndarray = t - 1 + between
-        return found
+        quantile: np.ndarray = t - 1 + between
+        return quantile
 
     def _stepped(self, level: np.ndarray, *, up: bool) -> np.ndarray:
         """The level a factor of two away, or the end of the range."""

@@ -77,8 +77,8 @@ class Condition:
             sample = trial.messages.samples.get(entry.source)
             if sample is None or not allowed(sample.count, entry.q):
                 return None
-        found = trial_value(entry, trial)
-        return None if found is None else found + clock_bound(entry, trial)
+        value = trial_value(entry, trial)
+        return None if value is None else value + clock_bound(entry, trial)
 
     def judged(self, value: float, trial: MeasuredTrial) -> Outcome:
         """Open where messages that were still under way when the trial ended decide it."""
@@ -88,8 +88,8 @@ class Condition:
         return limit_outcomes.judge(one, self.below, level=0.0, under_way=share).outcome
 
     def document(self) -> dict[str, Any]:
-        found = {"metric": self.metric, "name": self.name, "below": self.below}
-        return found | ({"inclusive": True} if self.inclusive else {})
+        condition = {"metric": self.metric, "name": self.name, "below": self.below}
+        return condition | ({"inclusive": True} if self.inclusive else {})
 
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""
@@ -206,8 +206,8 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
             actual=f"limits of {', '.join(document['topics'])}",
             fix="leave `topics` out, or run the suite and ask `rmwbench decide`",
         )
-    found = {limit["metric"]: float(limit["at_most"]) for limit in document["acceptable"]}
-    unknown = [metric for metric in found if metric not in SEARCHED]
+    limits = {limit["metric"]: float(limit["at_most"]) for limit in document["acceptable"]}
+    unknown = [metric for metric in limits if metric not in SEARCHED]
     if unknown:
         raise UserError(
             f"a search does not judge `{unknown[0]}`",
@@ -217,7 +217,7 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
             actual=", ".join(unknown),
         )
     return Limit(
-        tuple(Condition(metric, at_most, inclusive=True) for metric, at_most in found.items())
+        tuple(Condition(metric, at_most, inclusive=True) for metric, at_most in limits.items())
     )
 
 
@@ -244,14 +244,14 @@ def parse_limit(text: str) -> Limit:
 
 
 def _condition(part: str) -> Condition:
-    found = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
-    if not found:
+    match = re.fullmatch(r"(.+?)\s*(<=|≤|<|>=|≥|>|=)\s*([0-9.eE+-]+)\s*(\S*)", part)
+    if not match:
         raise UserError(
             f"`{part}` is not a limit",
             where=WHERE,
             expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`",
         )
-    what, sign, number, unit = found.groups()
+    what, sign, number, unit = match.groups()
     if not sign.startswith(("<", "≤")):
         raise UserError(
             f"`{part}`: a limit is an upper one",
@@ -310,15 +310,15 @@ def _metric(what: str, part: str) -> str:
         )
     q = 0.5 if percentiles[0] == "median" else float(percentiles[0][1:]) / 100
     names = {e.q: e.name for e in GLOSSARY.values() if e.kind == "quantile" and e.source == stem}
-    found = next((name for known_q, name in names.items() if abs(known_q - q) < 1e-9), None)
-    if found is None:
+    name = next((name for known_q, name in names.items() if abs(known_q - q) < 1e-9), None)
+    if name is None:
         raise UserError(
             f"`{part}`: p{q * 100:g} is not measured",
             where=WHERE,
             expected="one of " + ", ".join(f"p{known_q * 100:g}" for known_q in sorted(names)),
             actual=percentiles[0],
         )
-    return found
+    return name
 
 
 def _factor(metric: str, unit: str, part: str) -> float:

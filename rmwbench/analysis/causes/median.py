@@ -41,13 +41,13 @@ class TypicalMessage:
     phases_ns: Mapping[Phase, float]
 
 
-def typical_message(found: Sequence[PairMessages]) -> TypicalMessage | None:
+def typical_message(pairs: Sequence[PairMessages]) -> TypicalMessage | None:
     """Of several writers and readers together. The median is that of all messages that should have
     come, of which those that did not are infinite: None where it is, or where no message near it
     has all stamps."""
-    if not found:
+    if not pairs:
         return None
-    stamps = np.concatenate([_stamps(pair) for pair in found], axis=1)
+    stamps = np.concatenate([_stamps(pair) for pair in pairs], axis=1)
     arrived = stamps[_TAKEN] != ABSENT
     response = np.where(arrived, stamps[_TAKEN] - stamps[0], np.inf)
     if not arrived.any():

@@ -159,25 +159,25 @@ def pairs(
 ) -> Iterator[tuple[int, int, int, PairMessages]]:
     """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as
     `latency.measure`: the history of a late reader is no tail. ValueError as there."""
-    for found in paired(columns, endpoints, window, lives):
+    for pair in paired(columns, endpoints, window, lives):
         begun_ns, return_ns = (
-            found.writer.placed(columns.sent(name)) for name in ("begun_ns", "return_ns")
+            pair.writer.placed(columns.sent(name)) for name in ("begun_ns", "return_ns")
         )
         notified_ns, consumed_ns = (
-            found.placed(columns.received(name)) for name in ("notified_ns", "consumed_ns")
+            pair.placed(columns.received(name)) for name in ("notified_ns", "consumed_ns")
         )
-        pair = PairMessages(
-            found.writer.intended_ns,
+        messages = PairMessages(
+            pair.writer.intended_ns,
             begun_ns=begun_ns,
-            call_ns=found.writer.call_ns,
+            call_ns=pair.writer.call_ns,
             return_ns=return_ns,
             notified_ns=notified_ns,
-            taken_ns=found.taken_ns,
-            steady=found.places.steady,
-            reliable=found.writer.reliable and found.reader.reliable,
+            taken_ns=pair.taken_ns,
+            steady=pair.places.steady,
+            reliable=pair.writer.reliable and pair.reader.reliable,
             consumed_ns=consumed_ns,
         )
-        yield found.writer.endpoint, found.reader.endpoint, found.writer.places.first_seq, pair
+        yield pair.writer.endpoint, pair.reader.endpoint, pair.writer.places.first_seq, messages
 
 
 def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | None:
@@ -213,13 +213,13 @@ def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | No
 def _largest(values: np.ndarray, most: int, above: float) -> np.ndarray:
     """The places of the values `above`, in order; of more than `most` the largest, the first ones
     of equal values. Only these are sorted: of ten million messages a thousand are wanted."""
-    found = np.flatnonzero(values > above)
-    if len(found) > most:
-        of_these = values[found]
-        bar = np.partition(of_these, len(found) - most)[len(found) - most]
-        found = found[of_these >= bar]
-        found = np.sort(found[np.argsort(-values[found], kind="stable")[:most]])
-    return found
+    places = np.flatnonzero(values > above)
+    if len(places) > most:
+        of_these = values[places]
+        bar = np.partition(of_these, len(places) - most)[len(places) - most]
+        places = places[of_these >= bar]
+        places = np.sort(places[np.argsort(-values[places], kind="stable")[:most]])
+    return places
 
 
 @dataclass(frozen=True)

@@ -88,15 +88,15 @@ def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
     """Process → stretches in which one of its threads wanted to run and did not: from `woken` or
     `out_runnable` to `in`."""
     since: dict[tuple[str, int], int] = {}
-    found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    waits_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for row in sorted(schedule, key=lambda row: row["time_ns"]):
         thread, time_ns = (row["process"], row["thread"]), row["time_ns"]
-        found[row["process"]]  # it was watched, whether it waited or not
+        waits_of[row["process"]]  # it was watched, whether it waited or not
         if row["event"] in ("woken", "out_runnable"):
             since.setdefault(thread, time_ns)
         elif (begun := since.pop(thread, None)) is not None and row["event"] == "in":
-            found[row["process"]].append((begun, time_ns))
-    return {process: _stretches(waits) for process, waits in found.items()}
+            waits_of[row["process"]].append((begun, time_ns))
+    return {process: _stretches(waits) for process, waits in waits_of.items()}
 
 
 def _of_host(samples: Sequence[Row], host: str, machine: Bins | None) -> Bins | None:

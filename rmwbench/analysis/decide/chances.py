@@ -211,15 +211,15 @@ def _met(
         )
     # of too few blocks no answer is so sure
     level = least if belief.count >= rules.min_blocks else -1.0
-    found = judge(
+    judgement = judge(
         belief, limit.at_most, level=level, clocks=blocks.bound, under_way=blocks.under_way
     )
-    excused = found.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
+    excused = judgement.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
     value, low, high = belief.interval()
     return Met(
         **_asked(limit, least),
-        outcome=Outcome.OPEN if excused else found.outcome,
-        probability=found.probability,
+        outcome=Outcome.OPEN if excused else judgement.outcome,
+        probability=judgement.probability,
         blocks=belief.count,
         measured=ValueInterval(value=value, low=low, high=high),
         campaigns_differ=belief.differ,
@@ -265,7 +265,7 @@ def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
     """The Cholesky factor of the rank correlation of metrics over the blocks that both have, drawn
     towards none as few blocks leave it open (n/(n+4))."""
     n = len(blocks)
-    found = np.eye(n)
+    correlation = np.eye(n)
     columns = [dict(zip(b.places, b.each(), strict=True)) if b.places else {} for b in blocks]
     for i in range(n):
         for j in range(i):
@@ -274,8 +274,8 @@ def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
                 a, b = (_ranks([columns[k][place] for place in common]) for k in (i, j))
                 spread = a.std() * b.std()
                 r = float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
-                found[i, j] = found[j, i] = r * len(common) / (len(common) + 4)
-    values, vectors = np.linalg.eigh(found)
+                correlation[i, j] = correlation[j, i] = r * len(common) / (len(common) + 4)
+    values, vectors = np.linalg.eigh(correlation)
     whole = vectors * np.maximum(values, 1e-6) @ vectors.T
     scale = np.sqrt(np.diag(whole))
     return np.linalg.cholesky(whole / np.outer(scale, scale))

@@ -99,14 +99,14 @@ def _along(factor: str, cases: Sequence[At]) -> Along:
 
 
 def _flips(name: str, factor: str, cases: Sequence[At]) -> list[Flip]:
-    found = [
+    decided = [
         (case.levels[factor], case.outcomes[name])
         for case in cases
         if case.outcomes.get(name) in (Outcome.MEETS, Outcome.MISSES)
     ]
     return [
         Flip(arm=name, before=a, after=b, from_=low, to=high)
-        for (low, a), (high, b) in pairwise(found)
+        for (low, a), (high, b) in pairwise(decided)
         if a is not b
     ]
 

@@ -225,8 +225,8 @@ def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
 
 def by_campaign(values: np.ndarray, campaigns: Sequence[int]) -> list[np.ndarray]:
     """The values of each campaign."""
-    found = np.asarray(campaigns)
-    return [values[found == one] for one in dict.fromkeys(campaigns)]
+    numbers = np.asarray(campaigns)
+    return [values[numbers == one] for one in dict.fromkeys(campaigns)]
 
 
 def differ(groups: Sequence[np.ndarray]) -> bool:

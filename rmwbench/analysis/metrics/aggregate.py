@@ -59,9 +59,9 @@ class MeasuredTrial:
     """Readers that another cell judges by themselves, since they differ there, and that are alike
     here -> the same trial measured of them alone."""
 
-    def take(self, found: Measures) -> None:
+    def take(self, measures: Measures) -> None:
         """What was measured of it."""
-        for name, one in found.items():
+        for name, one in measures.items():
             if isinstance(one, str):
                 self.reasons[name] = one
             elif isinstance(one, tuple):
@@ -182,37 +182,37 @@ def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
 
 def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     """The metric of an arm over its done trials."""
-    found = _aggregate(entry, trials)
+    estimate = _aggregate(entry, trials)
     two_clocks = [trial for trial in trials if trial.clock_bounds]
     bound = max((clock_bound(entry, trial) for trial in two_clocks), default=0.0)
-    return widened(found, bound) if bound else found
+    return widened(estimate, bound) if bound else estimate
 
 
-def widened(found: Estimate, bound_ns: float) -> Estimate:
+def widened(estimate: Estimate, bound_ns: float) -> Estimate:
     """A time between two clocks that are known to ± `bound_ns`; refused where it is not larger than
     that."""
     clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
-    if isinstance(found, AtLeast):
+    if isinstance(estimate, AtLeast):
         return replace(
-            found,
-            at_least=max(0.0, found.at_least - bound_ns),
-            interval=f"{found.interval}; {clocks}",
+            estimate,
+            at_least=max(0.0, estimate.at_least - bound_ns),
+            interval=f"{estimate.interval}; {clocks}",
             clock_bound_ns=bound_ns,
         )
-    if not isinstance(found, Measured):
-        return found
-    if found.value <= bound_ns:
-        value = f"{found.value / 1e3:.3g} µs"
+    if not isinstance(estimate, Measured):
+        return estimate
+    if estimate.value <= bound_ns:
+        value = f"{estimate.value / 1e3:.3g} µs"
         return NoData(
-            found.unit,
+            estimate.unit,
             no_data=f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only",
         )
-    low, high = max(0.0, found.low - bound_ns), found.high + bound_ns
+    low, high = max(0.0, estimate.low - bound_ns), estimate.high + bound_ns
     return replace(
-        found,
+        estimate,
         low=low,
         high=high,
-        interval=f"{found.interval}; {clocks}",
+        interval=f"{estimate.interval}; {clocks}",
         clock_bound_ns=bound_ns,
     )
 

@@ -131,19 +131,19 @@ def _after(step: str) -> str:
 
 
 def metrics(
-    found: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
+    trial: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
 ) -> Measures:
     """Of one trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` where they were
     read; they are of all processes, the manager's and daemons included."""
-    if found is None:
+    if trial is None:
         return dict.fromkeys(names_of(MetricScope.NODES), NONE)
-    longest_ns, pss, cores = found.longest_change_ns, costs.get("pss"), costs.get("cpu_cores")
+    longest_ns, pss, cores = trial.longest_change_ns, costs.get("pss"), costs.get("cpu_cores")
     return {
-        "bring_up_time": found.until_ns(1.0),
-        "half_up_time": found.until_ns(0.5),
+        "bring_up_time": trial.until_ns(1.0),
+        "half_up_time": trial.until_ns(0.5),
         "longest_change": NO_CHANGE if longest_ns is None else longest_ns,
-        "pss_per_node": NO_PSS if pss is None else pss / found.nodes,
+        "pss_per_node": NO_PSS if pss is None else pss / trial.nodes,
         "cpu_per_node": NO_CPU
         if cores is None or not window_ns
-        else cores * window_ns / found.nodes,
-    } | {name: (found.stopped_at(steps), found.nodes) for name, steps in FRACTIONS.items()}
+        else cores * window_ns / trial.nodes,
+    } | {name: (trial.stopped_at(steps), trial.nodes) for name, steps in FRACTIONS.items()}

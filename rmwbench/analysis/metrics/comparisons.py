@@ -58,14 +58,14 @@ def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Com
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[AnyComparison | None, list[Row]]] = {}
     for planned in plan:
-        found = [by_number.pop(n) for n in planned.cells if n in by_number]
-        if found:
-            groups[planned.comparison] = (planned, found)
+        own = [by_number.pop(n) for n in planned.cells if n in by_number]
+        if own:
+            groups[planned.comparison] = (planned, own)
     for cell in by_number.values():
         factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
         groups.setdefault(name, (None, []))[1].append(cell)
-    return [_comparison(name, one, found) for name, (one, found) in groups.items()]
+    return [_comparison(name, one, own) for name, (one, own) in groups.items()]
 
 
 def is_compared(cell: Row) -> bool:
@@ -91,7 +91,7 @@ def is_reliable(endpoints: Iterable[Row]) -> bool:
     asked for it where nothing says what was granted: one best-effort end, of a reliable one too, is
     allowed to lose. False where none says it.
     """
-    said = {found for endpoint in endpoints if (found := _qos(endpoint).get("reliability"))}
+    said = {value for endpoint in endpoints if (value := _qos(endpoint).get("reliability"))}
     return said == {"reliable"}
 
 

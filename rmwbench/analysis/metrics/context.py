@@ -121,8 +121,8 @@ class Context:
     @cached_property
     def definition(self) -> Mapping[str, Any]:
         """Its cell's."""
-        found: Mapping[str, Any] = loads(self.evidence.definition)
-        return found
+        definition: Mapping[str, Any] = loads(self.evidence.definition)
+        return definition
 
     @cached_property
     def focus(self) -> tuple[str, ...]:

@@ -55,7 +55,7 @@ def cost(
     spent.memory()
     spent.wire()
     spent.energy()
-    return spent.found
+    return spent.measures
 
 
 @dataclass(frozen=True)
@@ -144,15 +144,15 @@ class _Spent:
         self.apart = not _share_a_process(readings.table)
         self.sampled = readings.sampler is not None
         self.unsampled, self.missing = readings.unsampled, readings.missing
-        self.found: Measures = {}
+        self.measures: Measures = {}
 
     def put(self, name: str, amount: float | None, per: float | None, reason: str) -> None:
         if amount is None:
-            self.found[name] = reason
+            self.measures[name] = reason
         elif per is None:
-            self.found[name] = "the trial recorded no steady window"
+            self.measures[name] = "the trial recorded no steady window"
         else:
-            self.found[name] = amount / per if per else "no message to divide by"
+            self.measures[name] = amount / per if per else "no message to divide by"
 
     def steady(self, roles: tuple[str, ...], counter: str) -> float | None:
         return _steady(self.table, roles, counter)
@@ -308,13 +308,13 @@ def _unseen_daemons(table: Table) -> list[str]:
 def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
     """What the sampler could not read and why, from the rows of the bundle's `events`; "" for
     everything."""
-    found: Reasons = {}
+    reasons: Reasons = {}
     for row in events:
         if row["event"] == "no_data":
             what, colon, reason = (row.get("text") or "").partition(": ")
             is_name = bool(colon) and " " not in what
-            found[what if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
-    return found
+            reasons[what if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
+    return reasons
 
 
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
@@ -364,19 +364,19 @@ def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
             last[row["event"]] = max(last.get(row["event"], row["time_ns"]), row["time_ns"])
     lack = never_matched(times(rows, "created"), times(rows, "matched"))
     deaf = any(row["event"] == FLAG and row.get("code") == Code.NOT_HEARD for row in rows)
-    found: Measures = {}
+    measures: Measures = {}
     for metric, event in (("match_time", "matched"), ("first_message_time", "first_message")):
         absent = next((name for name in ("created", event) if name not in last), None)
         if metric == "first_message_time" and deaf:
-            found[metric] = inf
+            measures[metric] = inf
         elif absent:
-            found[metric] = f"the trial has no event {absent}"
+            measures[metric] = f"the trial has no event {absent}"
         elif metric == "match_time" and lack:
-            found[metric] = lack
+            measures[metric] = lack
         else:
             # Discovery may finish while the last endpoint's creation is still being answered.
-            found[metric] = float(max(last[event] - last["created"], 0))
-    return found
+            measures[metric] = float(max(last[event] - last["created"], 0))
+    return measures
 
 
 def _steady(
@@ -426,8 +426,8 @@ def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
 
 def _at_end(table: Table, roles: tuple[str, ...], counter: str) -> float | None:
     parts = [v for (r, _), v in table.items() if r in roles]
-    found = [
+    values = [
         next((v[counter, at] for at in ("end", "steady_end") if (counter, at) in v), None)
         for v in parts
     ]
-    return total(found) if found else None
+    return total(values) if values else None

@@ -48,7 +48,7 @@ def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
 def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
     """Endpoint -> when its process was told to let its node join (`joining`), ns; when it was
     created where nothing tells of that."""
-    found: dict[int, float] = {}
+    joined_ns: dict[int, float] = {}
     joining: dict[tuple[str, str], float] = {}
     timed = (row for row in rows if row["time_ns"] is not None)
     for row in sorted(timed, key=lambda row: row["time_ns"]):
@@ -56,8 +56,8 @@ def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
             joining[row["process"], row["text"]] = float(row["time_ns"])
         elif row["event"] == "created" and row["endpoint"] in nodes:
             node = row["process"], nodes[row["endpoint"]]
-            found.setdefault(row["endpoint"], joining.get(node, float(row["time_ns"])))
-    return found
+            joined_ns.setdefault(row["endpoint"], joining.get(node, float(row["time_ns"])))
+    return joined_ns
 
 
 def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
@@ -93,11 +93,11 @@ def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:
 
 def times(events: Iterable[Row], name: str) -> dict[int, float]:
     """Endpoint -> the first time of that event, ns."""
-    found: dict[int, float] = {}
+    first: dict[int, float] = {}
     for row in events:
         if row["event"] == name and row["endpoint"] is not None and row["time_ns"] is not None:
-            found[row["endpoint"]] = min(found.get(row["endpoint"], np.inf), float(row["time_ns"]))
-    return found
+            first[row["endpoint"]] = min(first.get(row["endpoint"], np.inf), float(row["time_ns"]))
+    return first
 
 
 def _grown(counters: Iterable[Row]) -> dict[str, float]:

@@ -44,8 +44,8 @@ class Drift:
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
     """The drift of one trial: of the pair whose latency changes by the largest factor; None where none drifts.
     `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never arrived."""
-    found = [one for of_pair in latencies if (one := _of_pair(of_pair)) is not None]
-    return max(found, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
+    drifts = [one for of_pair in latencies if (one := _of_pair(of_pair)) is not None]
+    return max(drifts, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
 
 
 def _of_pair(latency_ns: np.ndarray) -> Drift | None:

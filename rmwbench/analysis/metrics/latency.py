@@ -242,8 +242,8 @@ def _each(
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
         places = of_life(w.places, w.intended_ns, life)
-        found = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
-        yield _Pair(w, r, rows, places, life, found.first, taken), found
+        arrangement = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
+        yield _Pair(w, r, rows, places, life, arrangement.first, taken), arrangement
 
 
 def _pairs(
@@ -259,15 +259,15 @@ def _pairs(
     heard, size = _heard(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
-    for p, found in _each(columns, heard, lives, out):
+    for p, arrangement in _each(columns, heard, lives, out):
         pairs.append(p)
         if p.reader.kind == "subscription":
-            out.taken += len(found.arrivals.flags)
-            out.lent += int(np.count_nonzero(found.arrivals.flags & LOANED))
-        ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
+            out.taken += len(arrangement.arrivals.flags)
+            out.lent += int(np.count_nonzero(arrangement.arrivals.flags & LOANED))
+        ledger, missing = reconcile(p.places, arrangement), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
             pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window, reliable=True)
-            waiting = late(p.places, found, pace)
+            waiting = late(p.places, arrangement, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
         if ledger.not_attempted:
@@ -277,8 +277,8 @@ def _pairs(
         if window is None:
             continue
         _count_within(window, p, size[p.rows], out)
-        taken_ns = found.arrivals.taken_ns
-        ordered = taken_ns if found.rows is None else taken_ns[found.rows]
+        taken_ns = arrangement.arrivals.taken_ns
+        ordered = taken_ns if arrangement.rows is None else taken_ns[arrangement.rows]
         there = _both_there(p, window, lives)
         begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:stop], there))
@@ -350,8 +350,8 @@ def _periods(
     }
     for stem, of_each in each.items():
         out.samples[stem] = make_sample([own for own, _ in of_each])
-        if (found := longest(of_each)) is not None:
-            out.longest_period_ns[stem] = found
+        if (longest_ns := longest(of_each)) is not None:
+            out.longest_period_ns[stem] = longest_ns
 
 
 def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
@@ -506,13 +506,13 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
     n−1,).
     """
     known = np.isfinite(response_ns)
-    found: np.ndarray
+    distances_ns: np.ndarray
     if known.all():
-        found = np.abs(np.diff(response_ns))
+        distances_ns = np.abs(np.diff(response_ns))
     else:
         both = known[1:] & known[:-1]
-        found = np.abs(response_ns[1:][both] - response_ns[:-1][both])
-    return found
+        distances_ns = np.abs(response_ns[1:][both] - response_ns[:-1][both])
+    return distances_ns
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -598,11 +598,11 @@ def _pair_selector(columns: Columns, out: Messages) -> Callable[[int, int], Rows
         out.ledger += Ledger(foreign=foreign)
     key = reader.astype(np.int64) << 32 | writer.astype(np.int64)
     order = np.argsort(key, kind="stable")
-    found, begins = np.unique(key[order], return_index=True)
+    keys, begins = np.unique(key[order], return_index=True)
     ends = np.append(begins[1:], len(order))
     rows = {
         (int(k) >> 32 & 0xFFFFFFFF, int(k) & 0xFFFFFFFF): order[b:e]
-        for k, b, e in zip(found, begins, ends, strict=True)
+        for k, b, e in zip(keys, begins, ends, strict=True)
     }
     return lambda *wanted: rows.get(wanted, slice(0, 0))
 

@@ -45,7 +45,7 @@ def growth(
     ]
     if not readings or window is None or not window.length_ns:
         return dict.fromkeys(names, NOT_READ)
-    found: Measures = {}
+    measures: Measures = {}
     role_of = {row["process"]: row["role"] for row in counters if row["role"] in MIDDLEWARE}
     series = {
         name: _series(readings, name, window)
@@ -56,20 +56,20 @@ def growth(
         own = [series[name] for name in series if role_of[name] == side]
         growth = total(_slope(*points) for points in own)
         if not own:
-            found[metric] = _why_none(side, role_of.values())
+            measures[metric] = _why_none(side, role_of.values())
         elif growth is None:
-            found[metric] = (
+            measures[metric] = (
                 f"fewer than {FEWEST} readings of memory in the second half of the window"
             )
         else:
-            found[metric] = growth / messages if messages else "no message to divide by"
+            measures[metric] = growth / messages if messages else "no message to divide by"
     for place, begin, end in PLACES:
         parts = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
         if parts and all(map(len, parts)):
-            found[f"pss_at_{place}"] = float(sum(np.median(part) for part in parts))
+            measures[f"pss_at_{place}"] = float(sum(np.median(part) for part in parts))
         else:
-            found[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
-    return found
+            measures[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
+    return measures
 
 
 def _why_none(side: str, roles: Collection[str]) -> str:
@@ -86,12 +86,12 @@ def _series(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The readings of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
     (n,)."""
-    found: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
+    sizes: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
     for time_ns, name, counter, value in readings:
         if name == process:
-            found[counter][time_ns] = value
+            sizes[counter][time_ns] = value
     own = {
-        time_ns: pss - found["file_pss"].get(time_ns, 0.0) for time_ns, pss in found["pss"].items()
+        time_ns: pss - sizes["file_pss"].get(time_ns, 0.0) for time_ns, pss in sizes["pss"].items()
     }
     at = (np.array(list(own), np.int64) - window.begin_ns) / window.length_ns
     return at, np.array(list(own.values()), float)

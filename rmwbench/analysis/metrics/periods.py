@@ -28,9 +28,9 @@ def periods(times_ns: np.ndarray, there: SteadyWindow) -> np.ndarray:
     inside = np.sort(times_ns[(times_ns >= there.begin_ns) & (times_ns < there.end_ns)])
     if len(inside) < 2:
         return np.empty(0)
-    found = np.diff(inside).astype(float)
+    whole_ns = np.diff(inside).astype(float)
     cut = np.array([inside[0] - there.begin_ns, there.end_ns - inside[-1]], float)
-    return np.concatenate([found, cut[cut > found.max()]])
+    return np.concatenate([whole_ns, cut[cut > whole_ns.max()]])
 
 
 def of_endpoint(times_ns: np.ndarray, there: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
@@ -40,11 +40,11 @@ def of_endpoint(times_ns: np.ndarray, there: Iterable[SteadyWindow]) -> tuple[np
     short period."""
     parts = _merged(there)
     each = [periods(times_ns, part) for part in parts]
-    found = np.concatenate(each or [np.empty(0)])
+    periods_ns = np.concatenate(each or [np.empty(0)])
     silent_ns = [part.length_ns for part, own in zip(parts, each, strict=True) if not len(own)]
-    cut = np.array(silent_ns if len(found) else [], float)
-    found = np.concatenate([found, cut[cut > found.max(initial=0)]])
-    return found, float(sum(part.length_ns for part in parts))
+    cut = np.array(silent_ns if len(periods_ns) else [], float)
+    periods_ns = np.concatenate([periods_ns, cut[cut > periods_ns.max(initial=0)]])
+    return periods_ns, float(sum(part.length_ns for part in parts))
 
 
 def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
@@ -58,12 +58,12 @@ def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
 
 def _merged(windows: Iterable[SteadyWindow]) -> list[SteadyWindow]:
     """The times in which any of them lasts, in order, none touching another."""
-    found: list[SteadyWindow] = []
+    merged: list[SteadyWindow] = []
     for window in sorted(windows, key=lambda one: one.begin_ns):
         if window.length_ns <= 0:
             continue
-        if found and window.begin_ns <= found[-1].end_ns:
-            found[-1] = SteadyWindow(found[-1].begin_ns, max(found[-1].end_ns, window.end_ns))
+        if merged and window.begin_ns <= merged[-1].end_ns:
+            merged[-1] = SteadyWindow(merged[-1].begin_ns, max(merged[-1].end_ns, window.end_ns))
         else:
-            found.append(window)
-    return found
+            merged.append(window)
+    return merged

@@ -161,7 +161,7 @@ def _of_topic(
 
 
 def _placed(
-    found: RecordingFates,
+    fates: RecordingFates,
     writers: Sequence[int],
     counted: Mapping[tuple[str, int | None, str], float],
 ) -> RecordingFates:
@@ -178,13 +178,13 @@ def _placed(
         of("rosbag2.lost_in_cache"),
     )
     if handed is None or in_bag is None or cache is None:
-        return replace(found, unplaced=found.lost)
+        return replace(fates, unplaced=fates.lost)
     disk = handed - in_bag
-    before = found.lost - cache - disk
+    before = fates.lost - cache - disk
     if disk < 0 or before < 0:
         text = (
-            f"topic {found.topic}: {found.lost} lost, but {cache} in the cache and {disk} on "
+            f"topic {fates.topic}: {fates.lost} lost, but {cache} in the cache and {disk} on "
             "the disk by its account"
         )
-        return replace(found, unplaced=found.lost, contradiction=text)
-    return replace(found, before=before, cache=cache, disk=disk)
+        return replace(fates, unplaced=fates.lost, contradiction=text)
+    return replace(fates, before=before, cache=cache, disk=disk)

@@ -91,8 +91,8 @@ def _condensed(values: np.ndarray, qs: list[float]) -> Sample:
     bits = values.view(np.int64)
     counts = np.zeros(_INFINITE_KEY + 1, np.int64)
     for part in blocks(n):
-        found = np.bincount(bits[part] >> _SHIFT)
-        counts[: len(found)] += found
+        counted = np.bincount(bits[part] >> _SHIFT)
+        counts[: len(counted)] += counted
     ends = np.cumsum(counts)
     finite = int(ends[_INFINITE_KEY - 1])
     ranks = {q: rank(n, q) for q in qs}

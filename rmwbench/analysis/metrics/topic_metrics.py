@@ -98,14 +98,14 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
         rows.setdefault(row["topic"], []).append(row)
     rates = _rates(endpoints)
     alike: dict[tuple[Any, ...], list[str]] = {}
-    for topic, found in rows.items():
-        first = found[0]
+    for topic, own in rows.items():
+        first = own[0]
         key = (
             _stem(topic or ""),
             first.get("type"),
             first.get("payload_bytes"),
             rates.get(topic),
-            frozenset((r["kind"], *_promise(r)) for r in found),
+            frozenset((r["kind"], *_promise(r)) for r in own),
         )
         alike.setdefault(key, []).append(topic)
     names = _names(alike.values())
@@ -197,11 +197,11 @@ def _names(groups: Iterable[Sequence[str]]) -> list[str]:
     """What each of these is called: its one name, `scan_*`, or all where two would be called the
     same."""
     listed = list(groups)
-    short = [_called(found) for found in listed]
+    short = [_called(group) for group in listed]
     again = Counter(short)
     return [
-        name if again[name] == 1 else ",".join(found)
-        for name, found in zip(short, listed, strict=True)
+        name if again[name] == 1 else ",".join(group)
+        for name, group in zip(short, listed, strict=True)
     ]
 
 
@@ -214,8 +214,8 @@ def _called(names: Sequence[str]) -> str:
 
 def _stem(topic: str) -> str:
     """`scan` of `scan_3`."""
-    found = _NUMBERED.fullmatch(topic)
-    return found.group(1) if found else topic
+    match = _NUMBERED.fullmatch(topic)
+    return match.group(1) if match else topic
 
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:

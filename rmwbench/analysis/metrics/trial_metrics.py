@@ -89,7 +89,7 @@ class _Records:
         def of_each(
             parts: Iterable[tuple[str, frozenset[int]]],
         ) -> dict[str, tuple[list[EndpointRow], Messages]]:
-            each = {n: [e for e in context.judged if e.endpoint in found] for n, found in parts}
+            each = {n: [e for e in context.judged if e.endpoint in own] for n, own in parts}
             return {name: (own, measured(own)) for name, own in each.items() if own}
 
         rows, definition = context.evidence.endpoints, context.definition
@@ -143,12 +143,12 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
         layers=layers,
         clock_bounds=clock_bounds(context.clocks, context.endpoints, window)
         | chain_bounds(context.clocks, chains, window),
-        topics={name: of_part(*found) for name, found in records.topics.items()},
-        readers={name: of_part(*found) for name, found in records.readers.items()},
+        topics={name: of_part(*part) for name, part in records.topics.items()},
+        readers={name: of_part(*part) for name, part in records.readers.items()},
     )
     trial.values |= history(evidence.records, context.endpoints, context.lives)
     trial.values |= chains.values
-    trial.take(records.network.found)
+    trial.take(records.network.measures)
     trial.values |= {} if layers is None else layers.shares
     trial.reasons |= dict.fromkeys(
         set(names_of(MetricScope.LAYERS)) - trial.values.keys(), records.no_shares

@@ -54,8 +54,8 @@ class _Answered:
         return self._columns.sent(column)
 
     def received(self, column: str) -> np.ndarray:
-        found = self._replaced.get(column)
-        return self._columns.received(column) if found is None else found
+        replaced = self._replaced.get(column)
+        return self._columns.received(column) if replaced is None else replaced
 
     def _place(self, clients: Sequence[int], services: Sequence[int]) -> dict[str, np.ndarray]:
         reader, writer, seq, flags = (

@@ -36,8 +36,8 @@ class Names:
     def among(self, *wanted: str) -> np.ndarray:
         """Whether each row has one of these texts: bool of shape (rows,)."""
         known = np.array([name in wanted for name in self.names] + [False])  # code −1 is the last
-        found: np.ndarray = known[self.codes]
-        return found
+        among: np.ndarray = known[self.codes]
+        return among
 
     def where(self, rows: np.ndarray) -> "Names":
         """The rows of a mask."""
@@ -177,8 +177,8 @@ def rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
     `counters`."""
 
     def row(process: str, counter: str, unit: str, value: int) -> dict[str, Any]:
-        found = {"process": process, "role": "machine", "endpoint": None, "counter": counter}
-        return found | {"unit": unit, "at": "window", "value": float(value)}
+        fields = {"process": process, "role": "machine", "endpoint": None, "counter": counter}
+        return fields | {"unit": unit, "at": "window", "value": float(value)}
 
     yield row("machine", UNLOGGED, "count", unlogged)
     for one in periods["entered"]:

@@ -39,8 +39,8 @@ class ReaderLife:
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
         """Whether each message of a writer is the reader's: bool of shape (n,)."""
         mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
-        found: np.ndarray = mine & self.passes(seq)
-        return found
+        expected: np.ndarray = mine & self.passes(seq)
+        return expected
 
     def passes(self, seq: np.ndarray) -> np.ndarray:
         """Whether each passes its content filter: bool of shape (n,)."""
@@ -82,7 +82,7 @@ def lives(
     for row in events:
         if row["endpoint"] is not None and row["time_ns"] is not None:
             at.setdefault((row["event"], row["endpoint"]), row["time_ns"])
-    found = {}
+    lives = {}
     for row in special:
         number, joins, leaves = row["endpoint"], row.get("joins_ns"), row.get("leaves_ns")
         created = at.get(("created", number)) if joins is not None else None
@@ -93,10 +93,10 @@ def lives(
         )
         end = np.inf if leaves is None else window.begin_ns + leaves
         qos = json.loads(row["asked"] or "{}").get("qos", {})
-        found[number] = ReaderLife(
+        lives[number] = ReaderLife(
             begin, end, created, _history(qos) if joins is not None else 0, _percent(qos)
         )
-    return found
+    return lives
 
 
 def _percent(qos: Row) -> int:

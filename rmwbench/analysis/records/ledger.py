@@ -268,9 +268,9 @@ def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
     return Arranged(arrivals, first, rows, places, place, odd, known)
 
 
-def reconcile(writer: Writer, found: Arranged) -> Ledger:
+def reconcile(writer: Writer, arrangement: Arranged) -> Ledger:
     """The ledger of one pair."""
-    n, first, places = len(writer.steady), found.first, found.places
+    n, first, places = len(writer.steady), arrangement.first, arrangement.places
     delivered = first >= 0
     delivered_steady = int(np.count_nonzero(delivered & writer.steady))
     arrived = int(np.count_nonzero(delivered))
@@ -278,13 +278,13 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
         delivered_steady if arrived == len(places) else int(np.count_nonzero(writer.steady[places]))
     )
     after_drain, corrupt = np.zeros((2, n), bool)
-    after_drain[found.late_places] = True
-    bad = found.corrupt_places
+    after_drain[arrangement.late_places] = True
+    bad = arrangement.corrupt_places
     corrupt[bad] = True
     foreign = unrecorded = 0
-    if found.known is not None:
-        foreign = int(np.count_nonzero(found.odd & FOREIGN))
-        unrecorded = int(np.count_nonzero(~found.known)) - foreign
+    if arrangement.known is not None:
+        foreign = int(np.count_nonzero(arrangement.odd & FOREIGN))
+        unrecorded = int(np.count_nonzero(~arrangement.known)) - foreign
     missing = writer.steady & ~delivered
     not_attempted = missing & ~writer.attempted
     failed = missing & writer.failed & ~not_attempted
@@ -305,19 +305,19 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
         not_attempted=int(np.count_nonzero(not_attempted)),
         corrupt_copies=int(np.count_nonzero(writer.steady[bad])),
         duplicates=in_time - delivered_steady,
-        reordered=_reordered(found, writer.steady, unique=arrived == len(places)),
+        reordered=_reordered(arrangement, writer.steady, unique=arrived == len(places)),
         foreign=foreign,
         unrecorded=unrecorded,
     )
 
 
-def late(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
+def late(writer: Writer, arrangement: Arranged, pace: Pace) -> np.ndarray:
     """Which messages were late, shape (n,): what came after the drain, and what is behind the last
     delivery of a reliable stream that had not come to its end. Of a silent one these are no more
     than its writer's history holds: nothing else is sent again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
-    corrupt[found.corrupt_places] = True
-    delivered = np.flatnonzero(writer.steady & (found.first >= 0))
+    corrupt[arrangement.corrupt_places] = True
+    delivered = np.flatnonzero(writer.steady & (arrangement.first >= 0))
     if pace is not Pace.ENDED and len(delivered):
         behind = int(delivered[-1]) + 1
         if pace is Pace.SILENT and writer.kept is not None:
@@ -326,8 +326,8 @@ def late(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
             held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.kept :]
             behind = max(behind, int(held[0])) if len(held) else behind
         which[behind:] = ~corrupt[behind:]
-    which[found.late_places] = True
-    which &= writer.attempted & ~writer.failed & writer.steady & (found.first < 0)
+    which[arrangement.late_places] = True
+    which &= writer.attempted & ~writer.failed & writer.steady & (arrangement.first < 0)
     return which
 
 
@@ -360,8 +360,8 @@ def _first_rows(n: int, places: np.ndarray, rows: np.ndarray | None, index: np.d
     return first
 
 
-def _reordered(found: Arranged, steady: np.ndarray, *, unique: bool) -> int:
-    first, rows, places = found.first, found.rows, found.places
+def _reordered(arrangement: Arranged, steady: np.ndarray, *, unique: bool) -> int:
+    first, rows, places = arrangement.first, arrangement.rows, arrangement.places
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0
     seen = places

@@ -115,7 +115,7 @@ def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
             OffsetReading(row["t_ns"], row["offset_ns"], row["bound_ns"])
         )
     return TrialClocks(
-        {host: fit(found) for host, found in readings.items()},
+        {host: fit(of_host) for host, of_host in readings.items()},
         {e["endpoint"]: e["host"] for e in endpoints},
         {e["process"]: e["host"] for e in endpoints},
     )
@@ -136,10 +136,13 @@ class OneClock:
 
     def spans(self) -> dict[str, np.ndarray] | None:
         """As the evidence's; each endpoint's moments are on its own clock."""
-        found = self._evidence.spans()
-        if found is None:
+        spans = self._evidence.spans()
+        if spans is None:
             return None
-        return {**found, "time_ns": self.records.on_reference(found["time_ns"], found["endpoint"])}
+        return {
+            **spans,
+            "time_ns": self.records.on_reference(spans["time_ns"], spans["endpoint"]),
+        }
 
     def samples(self) -> list[tuple[int, str, str, float]]:
         """As the evidence's: time, process, counter and value."""

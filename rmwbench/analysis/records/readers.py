@@ -66,7 +66,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
     writing: dict[str, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "publisher"):
         writing.setdefault(row["topic"], []).append(row)
-    found: dict[NamedReader, list[Row]] = {}
+    groups: dict[NamedReader, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "subscription"):
         writers = writing.get(row["topic"], [])
         said = json.loads(row.get("asked") or "{}")
@@ -80,11 +80,11 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
             host=host,
             link="" if host == "all" else _link(row["host"], definition.get("network") or {}),
         )
-        found.setdefault(asked, []).append(row)
+        groups.setdefault(asked, []).append(row)
     differ = tuple(
-        name for name in get_args(DiffersIn) if len({getattr(one, name) for one in found}) > 1
+        name for name in get_args(DiffersIn) if len({getattr(one, name) for one in groups}) > 1
     )
-    return [AlikeReaders(tuple(own), asked, differ) for asked, own in found.items()]
+    return [AlikeReaders(tuple(own), asked, differ) for asked, own in groups.items()]
 
 
 def _joins(late: Collection[bool]) -> Joins:

@@ -43,8 +43,8 @@ class Calls:
         """Its calls in order of time, shape (calls, 2); one that never returned lasts for ever."""
         made = self.called_ns != ABSENT
         end = np.where(self.returned_ns == ABSENT, np.iinfo(np.int64).max, self.returned_ns)
-        found = np.stack([self.called_ns[made], end[made]], axis=1)
-        ordered: np.ndarray = found[np.argsort(found[:, 0], kind="stable")]
+        spans = np.stack([self.called_ns[made], end[made]], axis=1)
+        ordered: np.ndarray = spans[np.argsort(spans[:, 0], kind="stable")]
         return ordered
 
 
@@ -55,7 +55,7 @@ def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
     own_ns = _within(spans, since_ns, until_ns)
     sibling_ns = 0
     if _one_thread([spans, *theirs]):
-        sibling_ns = sum(_within(found, since_ns, until_ns) for found in theirs)
+        sibling_ns = sum(_within(of_one, since_ns, until_ns) for of_one in theirs)
     rest_ns = until_ns - since_ns - own_ns - sibling_ns
     spent = ((UnsentBy.CALL, own_ns), (UnsentBy.SIBLING, sibling_ns), (UnsentBy.MACHINE, rest_ns))
     return max(spent, key=lambda one: one[1])[0]
@@ -84,7 +84,7 @@ def _within(spans: np.ndarray, since_ns: int, until_ns: int) -> int:
     return int(np.diff(np.clip(spans, since_ns, until_ns), axis=1).sum())
 
 
-def _one_thread(found: Sequence[np.ndarray]) -> bool:
-    spans = np.concatenate(found)
+def _one_thread(calls: Sequence[np.ndarray]) -> bool:
+    spans = np.concatenate(calls)
     spans = spans[np.argsort(spans[:, 0], kind="stable")]
     return bool((spans[1:, 0] >= spans[:-1, 1]).all())

@@ -34,7 +34,7 @@ class Growth:
 def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
     """`values`: number of nodes -> block -> the trial's value, positive. None for fewer than three
     sizes or blocks that have them all, or where a value is 0 or infinite."""
-    sizes = tuple(sorted(n for n, found in values.items() if found))
+    sizes = tuple(sorted(n for n, blocks_of_size in values.items() if blocks_of_size))
     if len(sizes) < FEWEST_SIZES:
         return None
     blocks = sorted(set.intersection(*(set(values[n]) for n in sizes)))
@@ -71,13 +71,13 @@ def sizes_of(names: Sequence[str], graphs: Mapping[str, tuple[int, int] | None])
     """Workload -> its number of nodes, of those whose graph (nodes, processes) is known: the most
     that have as many processes, or as many nodes in each; the first where two have the same number
     of nodes."""
-    found: dict[tuple[str, float], dict[str, int]] = {}
+    groups: dict[tuple[str, float], dict[str, int]] = {}
     for name in names:
         if (graph := graphs.get(name)) is None:
             continue
         nodes, processes = graph
         for alike in (("processes", processes), ("nodes in each", nodes / processes)):
-            sizes = found.setdefault(alike, {})
+            sizes = groups.setdefault(alike, {})
             if nodes not in sizes.values():
                 sizes[name] = nodes
-    return max(found.values(), key=len, default={})
+    return max(groups.values(), key=len, default={})

@@ -9,9 +9,9 @@ Measures = dict[str, float | tuple[int, int] | str]
 
 def complete(values: Iterable[float | None]) -> list[float] | None:
     """All of them; None where one is missing."""
-    found = list(values)
-    known = [value for value in found if value is not None]
-    return known if len(known) == len(found) else None
+    listed = list(values)
+    known = [value for value in listed if value is not None]
+    return known if len(known) == len(listed) else None
 
 
 def total(values: Iterable[float | None]) -> float | None:

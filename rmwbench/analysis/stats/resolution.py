@@ -86,15 +86,15 @@ def resolvable_ratio(
     if blocks < 2:
         return math.inf
 
-    def found(log: float) -> float:
+    def power(log: float) -> float:
         return power_worse(math.exp(log), blocks, sd, comparisons, threshold)
 
-    if not threshold.alpha > 0 or found(_LARGEST_LOG) < POWER:
+    if not threshold.alpha > 0 or power(_LARGEST_LOG) < POWER:
         return math.inf
     low, high = 0.0, _LARGEST_LOG
     while high - low > 1e-9 + 1e-7 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) >= POWER else (middle, high)
+        low, high = (low, middle) if power(middle) >= POWER else (middle, high)
     return math.exp(high)
 
 
@@ -198,6 +198,6 @@ def _spreads(freedom: float) -> np.ndarray:
 def _above(distance: np.ndarray, error: float) -> float:
     if error == 0:
         return float((distance > 0).mean())
-    found = special.ndtr(distance / error)
+    chances = special.ndtr(distance / error)
     # as `mean` does it, which takes longer to begin than to add
-    return float(np.add.reduce(found)) / len(found)
+    return float(np.add.reduce(chances)) / len(chances)

@@ -28,10 +28,10 @@ from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 def groups(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
     """In the order of the workloads; by copy before by loan. A family without arms is left out."""
     return {
-        (workload, family): found
+        (workload, family): members
         for workload, arms in workloads.items()
         for family in Family
-        if (found := [arm for arm in arms if arm.family is family])
+        if (members := [arm for arm in arms if arm.family is family])
     }
 
 
@@ -107,41 +107,41 @@ def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str |
 
 
 def _judged(
-    contenders: Mapping[Group, Sequence[JudgedArm]], found: Mapping[Group, Pairs], rules: Rules
+    contenders: Mapping[Group, Sequence[JudgedArm]], pairs_of: Mapping[Group, Pairs], rules: Rules
 ) -> dict[Group, dict[str, TestedArm]]:
     """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
     lose more than it; which those are is decided over the whole report, by Bonferroni first and
     then by what Holm's procedure makes of it."""
     count = sum(map(len, contenders.values()))
     lossier = {
-        w: found[w].lossier * _chances(arms) * count <= rules.alpha
+        w: pairs_of[w].lossier * _chances(arms) * count <= rules.alpha
         for w, arms in contenders.items()
     }
-    judged = _with_families(contenders, found, rules, lossier)
-    decided = {w: _decided_lossier(arms, found[w], rules) for w, arms in judged.items()}
+    judged = _with_families(contenders, pairs_of, rules, lossier)
+    decided = {w: _decided_lossier(arms, pairs_of[w], rules) for w, arms in judged.items()}
     if all(np.array_equal(decided[w], lossier[w]) for w in lossier):
         return judged
-    return _with_families(contenders, found, rules, decided)
+    return _with_families(contenders, pairs_of, rules, decided)
 
 
 def _with_families(
     contenders: Mapping[Group, Sequence[JudgedArm]],
-    found: Mapping[Group, Pairs],
+    pairs_of: Mapping[Group, Pairs],
     rules: Rules,
     lossier: Mapping[Group, np.ndarray],
 ) -> dict[Group, dict[str, TestedArm]]:
     """The tests of all arms, with what the two Holm families of the report make of them."""
     judged = {
-        group: _tests(group[0], arms, found[group], rules, lossier[group])
+        group: _tests(group[0], arms, pairs_of[group], rules, lossier[group])
         for group, arms in contenders.items()
     }
     _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
     return judged
 
 
-def _decided_lossier(judged: Mapping[str, TestedArm], found: Pairs, rules: Rules) -> np.ndarray:
+def _decided_lossier(judged: Mapping[str, TestedArm], of_group: Pairs, rules: Rules) -> np.ndarray:
     """[i, j]: i is decided to lose more than j."""
-    rows = [j.worse & (found.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
+    rows = [j.worse & (of_group.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
     return np.array(rows) if rows else np.zeros((0, 0), bool)
 
 
@@ -153,7 +153,7 @@ def _chances(arms: Sequence[JudgedArm]) -> int:
 
 
 def _tests(
-    workload: str, arms: Sequence[JudgedArm], found: Pairs, rules: Rules, lossier: np.ndarray
+    workload: str, arms: Sequence[JudgedArm], of_group: Pairs, rules: Rules, lossier: np.ndarray
 ) -> dict[str, TestedArm]:
     """`lossier`: [i, j]: i is decided to lose more than j."""
     if not arms:
@@ -161,10 +161,10 @@ def _tests(
     chances = _chances(arms)
     fair = ~lossier.T  # [i, j]: i may be held against j
     np.fill_diagonal(fair, False)
-    slowest = np.minimum(np.where(fair, found.slower, 1.0).min(1), found.lossier.min(1))
+    slowest = np.minimum(np.where(fair, of_group.slower, 1.0).min(1), of_group.lossier.min(1))
     allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])
-    beyond = np.where(fair, found.beyond, 0.0).max(1)
-    beyond = np.where((found.loss_difference > allowed[:, None]).any(1), 1.0, beyond)
+    beyond = np.where(fair, of_group.beyond, 0.0).max(1)
+    beyond = np.where((of_group.loss_difference > allowed[:, None]).any(1), 1.0, beyond)
     beyond = np.where(fair.any(1), beyond, 1.0)
     places = {a.name: at for at, a in enumerate(arms)}
     return {
@@ -173,7 +173,7 @@ def _tests(
             a,
             at,
             places,
-            found,
+            of_group,
             fair[at],
             chances,
             min(1.0, chances * float(slowest[at])),

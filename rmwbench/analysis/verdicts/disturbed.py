@@ -97,8 +97,8 @@ def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> Ju
 
 def conditions(definition: Mapping[str, Any]) -> str | None:
     """What else the machine did, as a cell stores it; None for a bundle that does not say."""
-    found = definition.get("conditions")
-    if not found:
+    levels = definition.get("conditions")
+    if not levels:
         return None
-    asked = [f"{name} {level}" for name, level in found.items() if level != USUAL.get(name)]
+    asked = [f"{name} {level}" for name, level in levels.items() if level != USUAL.get(name)]
     return ", ".join(asked) or "nothing else running"

@@ -84,7 +84,7 @@ class Looks:
         self._seen: set[int] = set()
         self._comparisons: list[Comparison] = []
         self._primary: dict[int, str] = {}
-        self._found: dict[int, InterimCell] = {}
+        self._state: dict[int, InterimCell] = {}
         self.comparison_of: dict[str, str] = {}
         """What `arms` calls a unit -> its comparison."""
 
@@ -107,8 +107,8 @@ class Looks:
         """Cell -> how its latency rises within the window, in its worst topic; of what `arms` has
         read."""
         out = {}
-        for cell, found in self._found.items():
-            drifts = [one for topic in found.drifts if (one := found.drift(topic)) is not None]
+        for cell, state in self._state.items():
+            drifts = [one for topic in state.drifts if (one := state.drift(topic)) is not None]
             if rising := [one for one in drifts if one.rises]:
                 out[cell] = max(rising, key=lambda one: one.end_ns / one.begin_ns)
         return out
@@ -133,7 +133,7 @@ class Looks:
         for evidence in self._source.evidence(new):
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
-            known = self._found.setdefault(evidence.cell, InterimCell())
+            known = self._state.setdefault(evidence.cell, InterimCell())
             known.add(
                 trial,
                 self._primary[evidence.cell],
@@ -144,13 +144,13 @@ class Looks:
         self.comparison_of, out = {}, {}
         for x in self._comparisons:
             cells = [
-                (x.labels[c["cell"]], c, self._found.get(c["cell"], InterimCell())) for c in x.cells
+                (x.labels[c["cell"]], c, self._state.get(c["cell"], InterimCell())) for c in x.cells
             ]
-            for topic in topics_of((found for *_, found in cells), x.primary_metric):
+            for topic in topics_of((state for *_, state in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
-                    found.arm(label, c, topic, lines.get(c["cell"], ()))
-                    for label, c, found in cells
+                    state.arm(label, c, topic, lines.get(c["cell"], ()))
+                    for label, c, state in cells
                 ]
         return out
 
@@ -220,14 +220,14 @@ def is_bound(events: Iterable[Row]) -> bool:
     return any(row["event"] == FLAG and row.get("code") == Code.MACHINE_BOUND for row in events)
 
 
-def topics_of(found: Iterable[InterimCell], primary: str) -> list[str | None]:
+def topics_of(cells: Iterable[InterimCell], primary: str) -> list[str | None]:
     """What is judged of a comparison with these cells: its topics one by one where they are unlike
     and the primary metric is one of messages, otherwise the whole ([None]). A metric that is not
     one of messages has no topic."""
     if primary not in POOLED:
         return [None]
     return [
-        name for name in dict.fromkeys(n for one in found for n in one.blocks) if name is not None
+        name for name in dict.fromkeys(n for one in cells for n in one.blocks) if name is not None
     ] or [None]
 
 
@@ -243,11 +243,11 @@ def leaving(
     gone: set[int] = set()
     wanted: set[int] = set()
     for name, arms in verdicts.items():
-        closed = all(found.verdict != "undecided" for found in arms.values())
-        for arm, found in arms.items():
+        closed = all(verdict.verdict != "undecided" for verdict in arms.values())
+        for arm, verdict in arms.items():
             cell = cells.get((comparison_of.get(name, name), arm))
             if cell is not None:
-                done = closed or found.verdict in ("worse", "reference")
+                done = closed or verdict.verdict in ("worse", "reference")
                 (gone if done else wanted).add(cell)
     return tuple(sorted(gone - wanted))
 
@@ -333,20 +333,20 @@ def is_traced(cell: Row) -> bool:
     return bool((loads(cell["definition"]).get("sampling") or {}).get("schedule"))
 
 
-def aa_noise(found: float | None) -> float | None:
+def aa_noise(ratio: float | None) -> float | None:
     """The A/A floor that a campaign took along of its machine, as a ratio minus 1; None where it
     was not measured. Raises UserError for anything that is not such a number."""
-    if found is None:
+    if ratio is None:
         return None
-    if not 0 <= found < math.inf:
+    if not 0 <= ratio < math.inf:
         raise UserError(
             "the machine's A/A floor is not a valid ratio",
             where="campaign.json, machine.aa_floor",
             expected="a number from 0 on",
-            actual=repr(found),
+            actual=repr(ratio),
             fix="remove it: then the report says that it is not known",
         )
-    return float(found)
+    return float(ratio)
 
 
 def rules(aa_floor: float | None, minutes_per_block: float | None) -> Rules:

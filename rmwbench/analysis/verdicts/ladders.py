@@ -47,7 +47,7 @@ class Ladder:
     def only(self, has: Callable[[int], bool]) -> "Ladder":
         """With the levels whose cell has."""
         kept = [at for at, cell in enumerate(self.cells) if has(cell)]
-        levels, cells = ([found[at] for at in kept] for found in (self.levels, self.cells))
+        levels, cells = ([column[at] for at in kept] for column in (self.levels, self.cells))
         return replace(self, levels=tuple(levels), cells=tuple(cells))
 
 
@@ -64,14 +64,14 @@ def ladders(rungs: Iterable[Rung]) -> list[Ladder]:
 
 
 def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
-    found: dict[Any, list[Rung]] = {}
+    groups: dict[Any, list[Rung]] = {}
     for rung in rungs:
         for factor in rung.levels:
             others = {name: level for name, level in rung.levels.items() if name != factor}
             key = (factor, rung.workload, rung.arm, _key(others))
-            found.setdefault(key, []).append(rung)
+            groups.setdefault(key, []).append(rung)
     out = []
-    for (factor, workload, arm, _), same in found.items():
+    for (factor, workload, arm, _), same in groups.items():
         by_level = {_key(rung.levels[factor]): rung for rung in reversed(same)}
         chosen = in_order(list(reversed(by_level.values())), factor)
         if len(chosen) < 2:

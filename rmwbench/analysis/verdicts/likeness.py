@@ -25,14 +25,15 @@ GATE = 1.28
 
 @dataclass(frozen=True)
 class Likeness:
-    """What was `found` of so many `blocks`; `error` of the `correlation` by chance were there none;
-    None where too few blocks tell it. `told`: whether blocks and arms are enough to use it;
-    `inflates`: whether variances are multiplied for it, then with the correlation `used`."""
+    """`lag_one`: the mean correlation of neighbouring blocks over so many `blocks`, None where these
+    are too few; `error`: of the `correlation` by chance were there none. `usable`: whether blocks
+    and arms are enough to use it; `inflates`: whether variances are multiplied for it, then with
+    the correlation `used`."""
 
-    found: float | None = None
+    lag_one: float | None = None
     blocks: int = 0
     error: float | None = None
-    told: bool = False
+    usable: bool = False
     inflates: bool = False
     used: float = 0.0
 
@@ -40,13 +41,13 @@ class Likeness:
     def correlation(self) -> float | None:
         """From block to block of one arm's own deviations, its bias removed. Not a field: its
         simulation takes longer than all tests of a claim, and most claims do not need it."""
-        if self.found is None:
+        if self.lag_one is None:
             return None
         least = -1 / self.blocks  # what is expected without any correlation
-        if self.found <= least:
-            return max(self.found - least, -1.0)
+        if self.lag_one <= least:
+            return max(self.lag_one - least, -1.0)
         rho, expected = _expected(self.blocks)
-        return float(np.interp(self.found, expected, rho))
+        return float(np.interp(self.lag_one, expected, rho))
 
     def variance_factor(self, blocks: int) -> float:
         """By how much the variance of a mean over so many blocks exceeds what their scatter
@@ -77,7 +78,7 @@ def likenesses(workloads: Sequence[np.ndarray], pooled: Likeness) -> list[Likene
 
 
 def _bounded(pooled: Likeness, own: Likeness) -> Likeness:
-    if not own.told or own.correlation is None or own.error is None:
+    if not own.usable or own.correlation is None or own.error is None:
         return pooled
     most = max(own.correlation + GATE * own.error, 0.0)
     return replace(pooled, used=min(pooled.used, most))
@@ -111,11 +112,11 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
             blocks.append(whole.shape[1])
     if not seen:
         return NONE
-    n, found = int(np.median(blocks)), float(np.concatenate(seen).mean())
+    n, lag_one = int(np.median(blocks)), float(np.concatenate(seen).mean())
     error = 1 / math.sqrt(n * contrasts)
-    told = n >= FEW or n * contrasts >= LEAST_WORTH
-    z = (found + 1 / n) / error
-    alike = Likeness(found, n, error, told, inflates=told and z > GATE)
+    usable = n >= FEW or n * contrasts >= LEAST_WORTH
+    z = (lag_one + 1 / n) / error
+    alike = Likeness(lag_one, n, error, usable, inflates=usable and z > GATE)
     if not alike.inflates or alike.correlation is None:
         return alike
     return replace(alike, used=alike.correlation * (1 - z**-2))
@@ -135,8 +136,8 @@ def _whole(logs: np.ndarray) -> np.ndarray | None:
     if not worth.any():
         return None
     kept = np.sort(order[: int(worth.argmax()) + 1])
-    found: np.ndarray = logs[kept][:, there[kept].all(0)]
-    return found
+    complete: np.ndarray = logs[kept][:, there[kept].all(0)]
+    return complete
 
 
 @functools.lru_cache(maxsize=64)
@@ -147,15 +148,15 @@ def _expected(blocks: int) -> tuple[np.ndarray, np.ndarray]:
     rho = np.linspace(0, 0.98, 50)
     # A block of all series is one row: each step walks through memory in order.
     noise = np.random.default_rng(21).standard_normal((_SERIES, blocks)).T.copy()
-    found = []
+    means = []
     for r in rho:
         x = noise.copy()
         x[1:] *= math.sqrt(1 - r * r)
         for block in range(1, blocks):
             x[block] += r * x[block - 1]
         x -= x.mean(0)
-        found.append(float(((x[1:] * x[:-1]).sum(0) / (x**2).sum(0)).mean()))
-    return rho, np.maximum.accumulate(np.array(found) - found[0] - 1 / blocks)
+        means.append(float(((x[1:] * x[:-1]).sum(0) / (x**2).sum(0)).mean()))
+    return rho, np.maximum.accumulate(np.array(means) - means[0] - 1 / blocks)
 
 
 _SERIES = 4000

@@ -250,19 +250,19 @@ def of_arm(
     if not done:
         text = f"{silent} trials, and in none did a message arrive"
         return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
-    found = _by_metrics(acceptable, nothing, arm, error)
+    judgement = _by_metrics(acceptable, nothing, arm, error)
     either: frozenset[ArmOutcome] = frozenset((MEETS, MISSES))
-    if silent and found.outcome == MEETS:
+    if silent and judgement.outcome == MEETS:
         brief = f"{silent} of {done + silent} trials silent"
         return _open(either, Why.SILENT, brief, "nothing arrived in them, and no metric has them")
     broke = sum(map(lost_by_its_arm, arm.failures))
-    if broke and found.outcome == MEETS:
+    if broke and judgement.outcome == MEETS:
         brief = f"{broke} of {done + broke} trials failed"
         return _open(either, Why.FAILED, brief, "by the arm's own fault, and no metric has them")
-    if arm.machine_bound and found.outcome in (MISSES, NONE):
+    if arm.machine_bound and judgement.outcome in (MISSES, NONE):
         more = f"the machine may be the cause; it was so in {arm.machine_bound} of {done} trials"
         return _open(_still(arm), Why.MACHINE_BOUND, "machine-bound", more)
-    return found
+    return judgement
 
 
 def _open(may: frozenset[ArmOutcome], why: Why, brief: str, more: str) -> ArmJudgement:
@@ -287,12 +287,14 @@ def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, 
         return first, None
     possible = [one.may or _ANY for one in judged.values()]
     may: set[ArmOutcome] = set()
-    if all(MEETS in found for found in possible):
+    if all(MEETS in outcomes for outcomes in possible):
         may.add(MEETS)
-    if all(NONE in found for found in possible):
+    if all(NONE in outcomes for outcomes in possible):
         may.add(NONE)
-    mixed = any(MEETS in found for found in possible) and any(NONE in found for found in possible)
-    if any(MISSES in found for found in possible) or (mixed and len(possible) > 1):
+    mixed = any(MEETS in outcomes for outcomes in possible) and any(
+        NONE in outcomes for outcomes in possible
+    )
+    if any(MISSES in outcomes for outcomes in possible) or (mixed and len(possible) > 1):
         may.add(MISSES)
     order: dict[ArmOutcome, int] = {NONE: 0, MISSES: 1, UNKNOWN: 2, OPEN: 3, MEETS: 4}
     outcome: ArmOutcome = next(iter(may)) if len(may) == 1 else OPEN
@@ -313,9 +315,9 @@ def _still(arm: Tried) -> frozenset[ArmOutcome]:
 def _by_metrics(
     acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, error: float
 ) -> ArmJudgement:
-    found = {limit.metric: _of_limit(limit, arm, error) for limit in acceptable}
-    missed = next((name for name, one in found.items() if one is MISSES), None)
-    open_ = next((name for name, one in found.items() if one is not MEETS), None)
+    outcomes = {limit.metric: _of_limit(limit, arm, error) for limit in acceptable}
+    missed = next((name for name, one in outcomes.items() if one is MISSES), None)
+    open_ = next((name for name, one in outcomes.items() if one is not MEETS), None)
     if arm.nothing_arrived:
         undelivered = PrintedInterval.of(arm.metrics.get(nothing.metric), error)
         if undelivered.low >= nothing.at_least:
@@ -354,7 +356,7 @@ def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
     some = [name for name, may in able.items() if may & {MEETS, MISSES}]
     silent = [name for name, may in able.items() if NONE in may]
     may: list[ConditionJudgement] = []
-    if all(MEETS in found for found in able.values()):
+    if all(MEETS in outcomes for outcomes in able.values()):
         may.append(ConditionJudgement(MEETS))
     if _may_miss(able, some):
         may.append(ConditionJudgement(MISSES))

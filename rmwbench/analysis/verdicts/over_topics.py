@@ -27,7 +27,7 @@ Lost = Mapping[str, Mapping[str, float]]
 
 
 def over_topics(
-    found: Mapping[str, Mapping[str, Verdict]],
+    verdicts: Mapping[str, Mapping[str, Verdict]],
     lost: Lost | None = None,
     order: RankingWords = TIME,
     families: Mapping[str, Family] = MappingProxyType({}),
@@ -39,8 +39,8 @@ def over_topics(
     of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
     what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named;
     `what`: how a topic is called."""
-    arms = list(dict.fromkeys(arm for by_arm in found.values() for arm in by_arm))
-    per = {arm: {t: by[arm] for t, by in found.items() if arm in by} for arm in arms}
+    arms = list(dict.fromkeys(arm for by_arm in verdicts.values() for arm in by_arm))
+    per = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
     worse = {a for a in contenders if any(v.verdict == "worse" for v in per[a].values())}
     gone = {arm: {t: by.get(arm, 0.0) for t, by in (lost or {}).items()} for arm in arms}
@@ -77,20 +77,20 @@ def is_carried(undelivered: float, primary: str) -> bool:
 
 
 def decisive(
-    found: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
+    verdicts: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
 ) -> dict[str, dict[str, Verdict]]:
-    """`found` for `over_topics`, without what is open in topics that no contender carries: nobody
+    """`verdicts` for `over_topics`, without what is open in topics that no contender carries: nobody
     can be chosen for them, so they leave nobody open. Whole where no topic is carried."""
     nobody = set()
-    for topic, by in found.items():
+    for topic, by in verdicts.items():
         gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
         if gone and not any(is_carried(one, primary) for one in gone):
             nobody.add(topic)
-    if len(nobody) == len(found):
+    if len(nobody) == len(verdicts):
         nobody.clear()
     return {
         topic: {arm: v for arm, v in by.items() if topic not in nobody or v.verdict == "worse"}
-        for topic, by in found.items()
+        for topic, by in verdicts.items()
     }
 
 

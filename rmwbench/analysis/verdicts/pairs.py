@@ -54,8 +54,8 @@ class Pairs:
     def differences(self, i: int, j: int) -> np.ndarray:
         """The block log-ratios of a pair without infinite values."""
         both = self.logs[i] - self.logs[j]
-        found: np.ndarray = both[np.isfinite(both)]
-        return found
+        differences: np.ndarray = both[np.isfinite(both)]
+        return differences
 
     def ratio(self, i: int, j: int, level: float, min_blocks: int) -> BlockRatio | NoRatio:
         """As `ratio.ratio` of the two arms."""
@@ -213,8 +213,10 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
     those blocks out makes i look faster than it is, so a test of "i is slower" may do it."""
     there, endless, zero = ~np.isnan(logs), np.isposinf(logs), np.isneginf(logs)
     no_zero = _common(zero, there) + _common(there, zero) == 0
-    found: np.ndarray = (_common(endless, there) > 0) & (_common(there, endless) == 0) & no_zero
-    return found
+    only_first: np.ndarray = (
+        (_common(endless, there) > 0) & (_common(there, endless) == 0) & no_zero
+    )
+    return only_first
 
 
 def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
@@ -274,8 +276,8 @@ def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.nda
         # Summed over the blocks that both have: binomial variance of i there, and of j there.
         least = (chance @ there.T + (chance @ there.T).T) / n
         error = np.fmax(error, np.sqrt(least / n))
-        found = _p_above(mean, error, np.maximum(n - 1, 1), allowed)
-        p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), found, 1.0)
+        p_above = _p_above(mean, error, np.maximum(n - 1, 1), allowed)
+        p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), p_above, 1.0)
     np.fill_diagonal(p_lossier, 1.0)
     return p_lossier, np.where(n >= rules.min_blocks, np.nan_to_num(mean), 0.0)
 

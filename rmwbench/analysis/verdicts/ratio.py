@@ -155,7 +155,7 @@ def spread(workload: Sequence[JudgedArm]) -> float | None:
     pairs. None without two arms and two blocks.
     """
     arms = [a for a in workload if not a.floor]
-    found = []
+    spreads = []
     for n, i in enumerate(arms):
         for j in arms[n + 1 :]:
             logs = [
@@ -164,8 +164,8 @@ def spread(workload: Sequence[JudgedArm]) -> float | None:
                 if 0 < i.primary[b] < math.inf and 0 < j.primary[b] < math.inf
             ]
             if len(logs) > 1:
-                found.append(float(np.std(logs, ddof=1)))
-    return float(np.median(found)) if found else None
+                spreads.append(float(np.std(logs, ddof=1)))
+    return float(np.median(spreads)) if spreads else None
 
 
 def standard_error(logs: np.ndarray) -> float:
@@ -236,5 +236,5 @@ def p_of_ranks(
 
 def _larger(x: np.ndarray, y: np.ndarray, least: float, of_x: Bound, of_y: Bound) -> np.ndarray:
     """Whether each is, wherever in the bounds the truth lies."""
-    found: np.ndarray = x - of_x > (y + of_y) * (1 + least)
-    return found
+    larger: np.ndarray = x - of_x > (y + of_y) * (1 + least)
+    return larger

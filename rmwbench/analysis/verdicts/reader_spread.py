@@ -76,10 +76,10 @@ def spread(
     if len(heard) < 2 or (len(topics) > 1 and any(map(relays, endpoints))):
         return None
     bounds = {trial.block: trial.clock_bounds.get(SAMPLE, 0.0) for trial in trials}
-    found = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
-    latencies = {n: one.response_p50_ns for n, one in found.items()}
+    readers = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
+    latencies = {n: one.response_p50_ns for n, one in readers.items()}
     known = sorted((at, n) for n, at in latencies.items() if at is not None)
-    least, *_, most = sorted(found, key=lambda n: found[n].delivered)
+    least, *_, most = sorted(readers, key=lambda n: readers[n].delivered)
     unlike: list[UnlikeBy] = []
     if known and _is_slower(heard[known[0][1]], heard[known[-1][1]], bounds):
         unlike.append("latency")
@@ -87,14 +87,14 @@ def spread(
     if _each(many[b].delivered - few[b].delivered > POINTS for b in few.keys() & many):
         unlike.append("delivery")
     return Spread(
-        readers=len(found),
+        readers=len(readers),
         blocks=len(bounds),
-        quickest=found[known[0][1]] if known else None,
-        slowest=found[known[-1][1]] if known else None,
-        least=found[least],
-        most=found[most],
+        quickest=readers[known[0][1]] if known else None,
+        slowest=readers[known[-1][1]] if known else None,
+        least=readers[least],
+        most=readers[most],
         unlike=tuple(unlike),
-        apart=tuple(found.values()) if unlike else (),
+        apart=tuple(readers.values()) if unlike else (),
     )
 
 

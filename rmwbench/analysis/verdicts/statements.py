@@ -166,12 +166,12 @@ def overall(verdicts: Iterable[StatementVerdict]) -> StatementVerdict:
     """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or
     nothing was compared, else `equivalent`, or `better` where something is.
     """
-    found = set(verdicts)
-    if "worse" in found:
+    distinct = set(verdicts)
+    if "worse" in distinct:
         return "worse"
-    if not found or found & {"undecided", "no data"}:
+    if not distinct or distinct & {"undecided", "no data"}:
         return "undecided"
-    return "better" if "better" in found else "equivalent"
+    return "better" if "better" in distinct else "equivalent"
 
 
 def _is_fraction(q: Statement) -> bool:
@@ -205,16 +205,18 @@ def _priors(
 ) -> dict[tuple[str, bool], Prior]:
     """What the rows of a kind tell about each other's variances: of block log-ratios, or of the
     trials of each side."""
-    found: dict[tuple[str, bool], list[np.ndarray]] = {}
+    samples_of: dict[tuple[str, bool], list[np.ndarray]] = {}
     for q, both in zip(statements, logs, strict=True):
         if both is not None:
             left, right = both
-            found.setdefault(_kind(q), []).extend([left - right] if q.paired else [right, left])
+            samples_of.setdefault(_kind(q), []).extend(
+                [left - right] if q.paired else [right, left]
+            )
     return {
         kind: prior_of(
             np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples])
         )
-        for kind, samples in found.items()
+        for kind, samples in samples_of.items()
     }
 
 
@@ -570,5 +572,5 @@ def _change(e: _Test, level: float) -> FractionChange:
     return FractionChange(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
 
 
-def _times(found: BlockRatio) -> str:
-    return f"{times(found)} {interval(found)}"
+def _times(ratio: BlockRatio) -> str:
+    return f"{times(ratio)} {interval(ratio)}"

@@ -146,7 +146,7 @@ def _word(value: str) -> str:
     if value in ("lent / typed", "lent / raw"):
         return " and ".join(map(_word, value.split(" / ")))
     words = (_PATHS, _TAKES, _WRITTEN, _SCHEDULES)
-    return next((found[value] for found in words if value in found), value)
+    return next((of_kind[value] for of_kind in words if value in of_kind), value)
 
 
 def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:

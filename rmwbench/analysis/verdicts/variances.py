@@ -64,7 +64,7 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
     own; all others have one together. How much variances scatter about their level is estimated
     over all levels of a kind. A level that few arms tell is worth few degrees of freedom
     (`room`)."""
-    found = [NOTHING] * len(workloads)
+    each = [NOTHING] * len(workloads)
     own = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
     rest = [n for n, w in enumerate(workloads) if 2 <= w.arms < OWN_LEVEL]
     for n, prior in zip(
@@ -72,7 +72,7 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
         _fitted([workloads[n] for n in own], [(workloads[n].arms - 1) / 2 for n in own]),
         strict=True,
     ):
-        found[n] = prior
+        each[n] = prior
     contrasts = sum(workloads[n].arms - 1 for n in rest)
     if rest and contrasts > 4:
         together = Variances(
@@ -82,8 +82,8 @@ def priors(workloads: Sequence[Variances]) -> list[Prior]:
         )
         (prior,) = _fitted([together], [(contrasts - 4) / 4])
         for n in rest:
-            found[n] = prior
-    return found
+            each[n] = prior
+    return each
 
 
 def prior_of(variance: np.ndarray, freedom: np.ndarray) -> Prior:

@@ -62,11 +62,15 @@ class JudgedArm:
 
     def fates_together(self) -> Fates | None:
         """Over its blocks, with those that it lost; None where they were not counted."""
-        found = [counts for block, counts in self.fates.items() if block in self.undelivered]
-        if not found:
+        counts_of_blocks = [
+            counts for block, counts in self.fates.items() if block in self.undelivered
+        ]
+        if not counts_of_blocks:
             return None
         failed = len(self.failed - self.fates.keys())
-        return reduce(add, found).fates(failed=failed, trials=len(found) + failed)
+        return reduce(add, counts_of_blocks).fates(
+            failed=failed, trials=len(counts_of_blocks) + failed
+        )
 
 
 @dataclass(frozen=True)

@@ -69,12 +69,12 @@ class TestedArm:
 
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
         """Of the primary metric itself: below 1 where it is worse and a larger value is better."""
-        found = self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
-        return self.cost(found) if isinstance(found, BlockRatio) else found
+        ratio = self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
+        return self.cost(ratio) if isinstance(ratio, BlockRatio) else ratio
 
-    def cost(self, found: BlockRatio) -> BlockRatio:
+    def cost(self, ratio: BlockRatio) -> BlockRatio:
         """A ratio of the primary metric as one of what is better when it is smaller, and back."""
-        return found.inverse() if self.arm.order.higher else found
+        return ratio.inverse() if self.arm.order.higher else ratio
 
 
 def word(
@@ -130,18 +130,18 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
         at = j.places[against]
         if not by_latency[at]:
             continue
-        found = j.ratio(against, rules)
-        if isinstance(found, NoRatio):
+        ratio = j.ratio(against, rules)
+        if isinstance(ratio, NoRatio):
             return Verdict(
                 "worse",
                 against,
-                found,
+                ratio,
                 f"{j.arm.order.behind_of(against)} in sign: {_why_by_sign(j.arm, against)}",
                 by=By.PRIMARY,
             )
-        cost = j.cost(found)
+        cost = j.cost(ratio)
         if cost.value > 1 + rules.least():
-            noise = rules.noise_at(found.blocks)
+            noise = rules.noise_at(ratio.blocks)
             doubt = f"; the calibration saw identical arms differ by up to {percent(noise)}"
             doubt = doubt if cost.value <= 1 + noise else ""
             p = sign_flip(mine.differences(j.at, at))
@@ -150,8 +150,8 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
             return Verdict(
                 "worse",
                 against,
-                found,
-                f"{times(found)} {against}, interval {interval(found)} over {found.blocks} "
+                ratio,
+                f"{times(ratio)} {against}, interval {interval(ratio)} over {ratio.blocks} "
                 f"blocks{doubt}",
                 by=By.PRIMARY,
             )
@@ -176,7 +176,7 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
     """An arm that is not decided worse: equivalent, or undecided with the time that would decide
     it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
-    found = j.ratio(name, rules)
+    ratio = j.ratio(name, rules)
     if j.equivalent:
         return Verdict(
             "equivalent",
@@ -191,14 +191,14 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
         return Verdict(
             "undecided",
             name,
-            found,
+            ratio,
             f"only {blocks} blocks have both this arm and {name}; {rules.min_blocks} are needed",
             minutes,
         )
-    if isinstance(found, NoRatio):
-        return Verdict("undecided", name, found, _too_few_signs(j.arm, leader.arm))
-    if refused := _below_the_clocks(j, leader, found):
-        return Verdict("undecided", name, found, refused)
+    if isinstance(ratio, NoRatio):
+        return Verdict("undecided", name, ratio, _too_few_signs(j.arm, leader.arm))
+    if refused := _below_the_clocks(j, leader, ratio):
+        return Verdict("undecided", name, ratio, refused)
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
@@ -206,7 +206,7 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
-    cost = j.cost(found)
+    cost = j.cost(ratio)
     if cost.low > 1 and cost.value <= 1 + rules.least():
         least = rules.least()
         why = (
@@ -215,11 +215,11 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
             else "what identical arms differ by between campaigns"
         )
         text = (
-            f"{times(found)} {name}, interval {interval(found)}, but within {percent(least)}, {why}"
+            f"{times(ratio)} {name}, interval {interval(ratio)}, but within {percent(least)}, {why}"
         )
     else:
-        text = f"{times(found)} {name}, interval {interval(found)}"
-    return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
+        text = f"{times(ratio)} {name}, interval {interval(ratio)}"
+    return Verdict("undecided", name, ratio, f"{text}{loss}; {how}", minutes)
 
 
 def _any_other(j: TestedArm) -> str:
@@ -229,7 +229,7 @@ def _any_other(j: TestedArm) -> str:
     return j.arm.order.behind_of(f"any other arm{'' if whole else ' that delivers as much'}")
 
 
-def _below_the_clocks(j: TestedArm, leader: TestedArm, found: BlockRatio) -> str | None:
+def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str | None:
     """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
     bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
         leader.arm.bounds.values(), default=0.0
@@ -241,7 +241,7 @@ def _below_the_clocks(j: TestedArm, leader: TestedArm, found: BlockRatio) -> str
     if apart_ns > bound_ns:
         return None
     return (
-        f"{times(found)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
+        f"{times(ratio)} {leader.arm.name}, {apart_ns / 1e3:.3g} µs apart; the hosts' clocks are "
         f"known to ±{bound_ns / 1e3:.3g} µs for the two together, and no difference below that is "
         "claimed"
     )
@@ -255,19 +255,19 @@ def _lead(
     if not others:
         return Verdict("alone", None, None, "the only contender with data")
     second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
-    found: Ratio | None = (
+    ratio: Ratio | None = (
         _inverse(others[second].ratio)
         if others[second].against == j.arm.name
         else j.ratio(second, rules)
     )
     if all(v.verdict == "worse" for v in others.values()):
-        return Verdict("best", second, found, "every other contender is decided to be worse")
+        return Verdict("best", second, ratio, "every other contender is decided to be worse")
     open_ones = [n for n, v in others.items() if v.verdict == "undecided"]
     waits = complete(others[n].minutes_to_decide for n in open_ones)
     minutes = max(waits) if waits else None
     if j.equivalent:
         still = f"; {', '.join(open_ones)} may be as {j.arm.order.good}" if open_ones else ""
-        against, found = (
+        against, ratio = (
             (second, j.ratio_equivalent(second, rules))
             if earlier is None
             else (earlier.against, earlier.ratio)
@@ -275,13 +275,13 @@ def _lead(
         return Verdict(
             "equivalent",
             against,
-            found,
+            ratio,
             f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}{still}",
             minutes,
         )
     names = ", ".join(open_ones or [n for n, v in others.items() if v.verdict == "equivalent"])
     return Verdict(
-        "undecided", second, found, f"leads, but is not decided against {names}", minutes
+        "undecided", second, ratio, f"leads, but is not decided against {names}", minutes
     )
 
 
@@ -407,12 +407,12 @@ def _fraction(arm: JudgedArm) -> float:
     return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
 
 
-def times(found: BlockRatio) -> str:
-    return f"{_digits(found.value)}×"
+def times(ratio: BlockRatio) -> str:
+    return f"{_digits(ratio.value)}×"
 
 
-def interval(found: BlockRatio) -> str:
-    return f"[{_digits(found.low)}, {_digits(found.high)}]"
+def interval(ratio: BlockRatio) -> str:
+    return f"[{_digits(ratio.low)}, {_digits(ratio.high)}]"
 
 
 def _digits(value: float) -> str:

@@ -120,13 +120,13 @@ def measure_chains(
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
     reliable = {row["endpoint"]: kept(row) for row in rows if is_reliable([row])}
-    found = list(traces(columns, ways, window, lives, reliable))
+    path_traces = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
-    stretches = [list(_stretches(trace, nodes)) for trace in found]
-    _samples(found, stretches, out)
-    _counts(found, stretches, out)
-    out.traces = found
-    out.chain = replace(_chain(found, stretches), series=_series(found[0], window))
+    stretches = [list(_stretches(trace, nodes)) for trace in path_traces]
+    _samples(path_traces, stretches, out)
+    _counts(path_traces, stretches, out)
+    out.traces = path_traces
+    out.chain = replace(_chain(path_traces, stretches), series=_series(path_traces[0], window))
     return out
 
 
@@ -177,7 +177,7 @@ def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]
 
 
 def _samples(
-    found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
 ) -> None:
     pooled = {
         kind: [s.took_ns[s.reached] for part in stretches for s in part if s.kind == kind]
@@ -186,14 +186,14 @@ def _samples(
     sums = {
         kind: [
             _sum(trace, [s for s in part if s.kind == kind])
-            for trace, part in zip(found, stretches, strict=True)
+            for trace, part in zip(path_traces, stretches, strict=True)
         ]
         for kind in (TRANSPORT, RELAY)
     }
-    whole = make_sample([trace.end_to_end_ns for trace in found])
+    whole = make_sample([trace.end_to_end_ns for trace in path_traces])
     out.samples = {
         "end_to_end_latency": whole,
-        "end_to_end_service_latency": make_sample([trace.service_ns for trace in found]),
+        "end_to_end_service_latency": make_sample([trace.service_ns for trace in path_traces]),
         "hop_transport": make_sample(pooled[TRANSPORT]),
         "hop_relay": make_sample(pooled[RELAY]),
         "chain_transport": make_sample(sums[TRANSPORT]),
@@ -214,18 +214,18 @@ def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
 
 
 def _counts(
-    found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
 ) -> None:
     wanted, arrived = (
         _total(of)
-        for of in zip(*((t.wanted, t.wanted & t.last.arrived) for t in found), strict=True)
+        for of in zip(*((t.wanted, t.wanted & t.last.arrived) for t in path_traces), strict=True)
     )
     sent = _total(
         # What arrived anywhere in spite of its call's error was sent.
         t.wanted & np.any([t.first.accepted, *(hop.arrived for hop in t.hops)], axis=0)
-        for t in found
+        for t in path_traces
     )
-    under_way, overdue = _late(found, stretches)
+    under_way, overdue = _late(path_traces, stretches)
     late = under_way + overdue
     out.fractions |= {
         "end_to_end_undelivered": (wanted - arrived - under_way, wanted),
@@ -238,11 +238,13 @@ def _counts(
         out.values[name] = float(lost)
 
 
-def _late(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> tuple[int, int]:
+def _late(
+    path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]
+) -> tuple[int, int]:
     """How many messages were late in the part that they did not leave: over a reliable link, and
     over one of best effort."""
     under_way = overdue = 0
-    for trace, parts in zip(found, stretches, strict=True):
+    for trace, parts in zip(path_traces, stretches, strict=True):
         for part in parts:
             late = int(np.count_nonzero(part.stayed & part.late & ~trace.last.arrived))
             under_way += late if part.reliable else 0
@@ -250,12 +252,12 @@ def _late(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -
     return under_way, overdue
 
 
-def _total(found: Iterable[np.ndarray]) -> int:
-    return sum(int(np.count_nonzero(one)) for one in found)
+def _total(masks: Iterable[np.ndarray]) -> int:
+    return sum(int(np.count_nonzero(one)) for one in masks)
 
 
-def _chain(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
-    around_median = typical(found)
+def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
+    around_median = typical(path_traces)
     count = sum(int(np.count_nonzero(chosen)) for chosen in around_median)
     positions: dict[tuple[int, str], list[tuple[_Stretch, np.ndarray]]] = {}
     for parts, chosen in zip(stretches, around_median, strict=True):
@@ -282,13 +284,13 @@ def _chain(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) 
                 spent / count if count else None,
             )
         )
-    lengths = [len(trace.path) + 1 for trace in found]
+    lengths = [len(trace.path) + 1 for trace in path_traces]
     return Chain(
-        len(found),
+        len(path_traces),
         (min(lengths), max(lengths)),
-        _total(t.wanted for t in found),
-        _total(t.wanted & t.last.arrived for t in found),
-        *_late(found, stretches),
+        _total(t.wanted for t in path_traces),
+        _total(t.wanted & t.last.arrived for t in path_traces),
+        *_late(path_traces, stretches),
         tuple(made),
     )
 
@@ -301,10 +303,12 @@ def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, 
     )
 
 
-def typical(paths: Sequence[PathTrace]) -> list[np.ndarray]:
+def typical(path_traces: Sequence[PathTrace]) -> list[np.ndarray]:
     """Which messages of each path took about the median, of those that arrived on any: at least one
     where one did."""
-    latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in paths]
+    latencies = [
+        np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in path_traces
+    ]
     arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
     if not len(arrived):
         return [np.zeros(len(x), bool) for x in latencies]

@@ -100,15 +100,15 @@ class Layers:
         }
 
 
-def layers(paths: Sequence[PathTrace], spans: Spans | None) -> Layers | None:
+def layers(path_traces: Sequence[PathTrace], spans: Spans | None) -> Layers | None:
     """The layers of all paths of a trial together; None where nothing arrived."""
-    around_median = typical(paths)
+    around_median = typical(path_traces)
     if not any(chosen.any() for chosen in around_median):
         return None
     noted = _Noted(spans) if spans is not None and len(spans["seq"]) else None
     spent: dict[str, float] = {}
     whole = count = 0.0
-    for trace, chosen in zip(paths, around_median, strict=True):
+    for trace, chosen in zip(path_traces, around_median, strict=True):
         # The last callback ends the way here, which the harness stamps a little after the take.
         end = np.where(
             trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns

@@ -34,16 +34,16 @@ def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
     """All paths of at least so many links; `rows` are the bundle's `endpoints`. ValueError beyond
     MOST_PATHS."""
     graph = _Graph(rows)
-    found: list[Path] = []
+    complete: list[Path] = []
     for start in graph.starts:
         for path in graph.walk((), start):
             if len(path) >= least:
-                found.append(path)
-            if len(found) > MOST_PATHS:
+                complete.append(path)
+            if len(complete) > MOST_PATHS:
                 raise ValueError(
                     f"relays make more than {MOST_PATHS} ways from a source to a last subscription"
                 )
-    return found
+    return complete
 
 
 class _Graph:

@@ -76,8 +76,8 @@ class Hop:
 
     @property
     def arrived(self) -> np.ndarray:
-        found: np.ndarray = self.taken_ns != ABSENT
-        return found
+        arrived: np.ndarray = self.taken_ns != ABSENT
+        return arrived
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ class PathTrace:
     def end_to_end_ns(self) -> np.ndarray:
         """From the intended time until the last reader has it, of the wanted ones: float64, +inf
         where never."""
-        found: np.ndarray = elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
-        return found
+        latency_ns: np.ndarray = elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
+        return latency_ns
 
     @cached_property
     def service_ns(self) -> np.ndarray:
         """From the source's publish call, of those that the call accepted."""
         accepted = self.wanted & self.first.accepted
-        found: np.ndarray = elapsed(self.last.taken_ns, self.first.call_ns)[accepted]
-        return found
+        latency_ns: np.ndarray = elapsed(self.last.taken_ns, self.first.call_ns)[accepted]
+        return latency_ns
 
 
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
@@ -226,16 +226,16 @@ class Tracer:
                 self._reliable.get(link.writer),
             )
             places = of_life(whole, sent.intended_ns, life)
-            found = ledger.arranged(
+            arrangement = ledger.arranged(
                 places,
                 Arrivals(
                     *(self._columns.received(name)[rows] for name in ("seq", "taken_ns", "flags"))
                 ),
             )
-            there = np.flatnonzero(found.first >= 0)
+            there = np.flatnonzero(arrangement.first >= 0)
             out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
             for name in STAMPS:
-                out[name][there] = self._columns.received(name)[rows[found.first[there]]]
+                out[name][there] = self._columns.received(name)[rows[arrangement.first[there]]]
             out[LATE] = np.zeros(len(sent), bool)
             if len(there) < len(sent):
                 pace = pace_of(
@@ -245,7 +245,7 @@ class Tracer:
                     self._window,
                     reliable=self._is_reliable(link),
                 )
-                out[LATE] = ledger.late(places, found, pace)
+                out[LATE] = ledger.late(places, arrangement, pace)
             self._arrivals[link] = out
         return self._arrivals[link]
 

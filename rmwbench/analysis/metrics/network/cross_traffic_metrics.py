@@ -30,16 +30,16 @@ def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str
     second, and processor time per second. `definition` is the cell's."""
     if not asked(definition):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
-    found: dict[str, Counted] = {}
+    processes: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
-            found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
-    receivers = [one for one in found.values() if (RECEIVED, BEGIN) in one]
+            processes.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
+    receivers = [one for one in processes.values() if (RECEIVED, BEGIN) in one]
     if not receivers or any((RECEIVED, END) not in one for one in receivers):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
     seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
-    used_ns = sum(one[USED, END] - one[USED, BEGIN] for one in found.values())
+    used_ns = sum(one[USED, END] - one[USED, BEGIN] for one in processes.values())
     return {
         "cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers),
         "cross_goodput_least": min(seconds) if seconds else TOO_SHORT,

@@ -59,8 +59,8 @@ def split(pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]) -> M
             unmatched = missing & (pair.due_ns < matched.get(pair.reader.endpoint, np.inf))
             of[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
             of[UNMATCHED][1] += total
-    found: Measures = {name: (lost, total) for name, (lost, total) in of.items()}
-    return found if any(map(_is_asked, late)) else found | {UNMATCHED: NO_MATCH_SEEN}
+    measures: Measures = {name: (lost, total) for name, (lost, total) in of.items()}
+    return measures if any(map(_is_asked, late)) else measures | {UNMATCHED: NO_MATCH_SEEN}
 
 
 def _is_asked(pair: StreamPair) -> bool:

@@ -215,7 +215,7 @@ def sums_of_counts(counts: FrameCounts) -> Sums:
 def values(wire: Wire, sums: Sums) -> Measures:
     """Of the links."""
     payload, again, used = wire.payload_bytes, sums.data_bytes, wire.busy_ns and wire.window_ns
-    found: Measures = {
+    measures: Measures = {
         "retransmitted_frames": (sums.again_frames, sums.data_frames),
         "frames_lost": (sums.lost, sums.met),
         "retransmitted_bytes": sums.again_bytes / again if again else NO_DATA_SENT,
@@ -224,8 +224,8 @@ def values(wire: Wire, sums: Sums) -> Measures:
     }
     for kind in CLASSES:
         of = sum(count[1] for (_, name), count in wire.sent.items() if name == kind)
-        found[f"{BYTES}_{kind}"] = of / payload if payload else NO_CROSSING
-    return found
+        measures[f"{BYTES}_{kind}"] = of / payload if payload else NO_CROSSING
+    return measures
 
 
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
@@ -246,13 +246,13 @@ def _copies(frames: Frames) -> np.ndarray:
     """How many destinations each row stands for: int64 of shape (rows,). A multicast frame that was
     lost on its way up has one row and no destination, and would have gone to all other hosts of its
     network that the log knows; one for nobody has none either."""
-    found = np.ones(len(frames), np.int64)
+    copies = np.ones(len(frames), np.int64)
     nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
     for code in np.unique(frames.interface.codes):
         there = frames.interface.codes == code
         hosts = _names(frames.sender, there) | _names(frames.receiver, there)
-        found[there & nowhere] = max(1, len(hosts) - 1)
-    return found
+        copies[there & nowhere] = max(1, len(hosts) - 1)
+    return copies
 
 
 def _names(texts: Names, rows: np.ndarray) -> set[str]:
@@ -359,8 +359,8 @@ def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
         )
     out_of_range = frames.verdict.among("blackhole", "no_carrier")
     either = frames.verdict.among("too_large", "given_up") | out_of_range
-    found: np.ndarray = up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
-    return found
+    guessed: np.ndarray = up | (out_of_range & away) | (either & (frames.receiver.codes < 0))
+    return guessed
 
 
 def why_no_log(definition: Mapping[str, Any]) -> str:

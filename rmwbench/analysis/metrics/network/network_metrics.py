@@ -48,7 +48,7 @@ class TrialNetwork:
 class NetworkMetrics:
     """By metric, and what pictures and tables have besides."""
 
-    found: Measures
+    measures: Measures
     network: TrialNetwork
 
 
@@ -74,21 +74,21 @@ def network(context: Context) -> NetworkMetrics:
     )
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
-    found = delivery.split(pairs, events)
-    found |= outage.around(pairs, interruptions, recovered, frames, window)
+    measures = delivery.split(pairs, events)
+    measures |= outage.around(pairs, interruptions, recovered, frames, window)
     if not interruptions and not late:
-        found["stall_outside_outages"] = UNINTERRUPTED
+        measures["stall_outside_outages"] = UNINTERRUPTED
     if frames is None and interruptions:
-        found["recovery_bytes"] = no_log
+        measures["recovery_bytes"] = no_log
     seen = None
     if frames is None and counts is None:
-        found |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+        measures |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
     else:
         seen, of_links = _links(context, interruptions, frames, counts)
-        found |= of_links
+        measures |= of_links
     if not asks_for_streams:
-        return NetworkMetrics(found, TrialNetwork())
-    return NetworkMetrics(found, _over_time(pairs, window, seen, interruptions, recovered))
+        return NetworkMetrics(measures, TrialNetwork())
+    return NetworkMetrics(measures, _over_time(pairs, window, seen, interruptions, recovered))
 
 
 def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
@@ -122,10 +122,10 @@ def _links(
         assert frames is not None
         seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
         sums = wire.sums_of(frames, window)
-    found = wire.values(seen, sums)
+    measures = wire.values(seen, sums)
     if frames is not None and wire.is_mixed(frames, definition):
-        found["link_utilisation"] = wire.MIXED
-    return seen, found
+        measures["link_utilisation"] = wire.MIXED
+    return seen, measures
 
 
 def _over_time(

@@ -90,12 +90,14 @@ def outages(
         for e in events
         if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)
     }
-    found = [
-        *_of_daemons(timed, daemons_return=daemons_return),
-        *_of_links(timed),
-        *_restarts(endpoints, killed, window.begin_ns),
-    ]
-    return sorted(found, key=lambda o: (o.down_ns, o.who))
+    return sorted(
+        [
+            *_of_daemons(timed, daemons_return=daemons_return),
+            *_of_links(timed),
+            *_restarts(endpoints, killed, window.begin_ns),
+        ],
+        key=lambda outage: (outage.down_ns, outage.who),
+    )
 
 
 def _of_daemons(timed: Iterable[Row], *, daemons_return: bool) -> Iterator[Outage]:
@@ -140,28 +142,28 @@ def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -
     not."""
     left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
     came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
-    found = []
+    restarts = []
     for node, row in left.items():
         down, up, dead = row["leaves_ns"], came.get(node), row.get("process") in killed
         if up is not None and up >= down:
-            found.append(
+            restarts.append(
                 Outage(
                     "restart", node, "killed" if dead else "restart", begin_ns + down, begin_ns + up
                 )
             )
         elif dead:
-            found.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
-    return found
+            restarts.append(Outage("restart", node, "killed", begin_ns + down, math.inf))
+    return restarts
 
 
 def recoveries(
-    pairs: Sequence[StreamPair], found: Sequence[Outage], created: Container[int] = ()
+    pairs: Sequence[StreamPair], interruptions: Sequence[Outage], created: Container[int] = ()
 ) -> list[StreamRecovery]:
     """Per outage and stream that it touches; of streams on which a message was due after the
     outage, whose daemon should have come back and never served, or whose writer should have come
     back and was not created. `created`: the endpoints that were."""
     out = []
-    for outage in found:
+    for outage in interruptions:
         never_served = outage.kind == "daemon" and math.isinf(outage.up_ns)
         if math.isinf(outage.up_ns) and not never_served:
             continue
@@ -192,7 +194,7 @@ def _never_came_up(outage: Outage, parts: Sequence[StreamPair], created: Contain
 
 def around(
     pairs: Sequence[StreamPair],
-    found: Sequence[Outage],
+    interruptions: Sequence[Outage],
     recovered: Sequence[StreamRecovery],
     frames: Frames | None,
     window: SteadyWindow,
@@ -200,14 +202,16 @@ def around(
     """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader, over
     all outages of the trial: one that several outages touch is counted once."""
     values: Measures = {}
-    inside, outside = _stalls(pairs, found, window)
+    inside, outside = _stalls(pairs, interruptions, window)
     if outside is not None:
         values["stall_outside_outages"] = outside
-    if not found:
+    if not interruptions:
         return values | dict.fromkeys(names_of(MetricScope.OUTAGES), NONE)
     if inside is not None:
         values["outage_stall"] = inside
-    counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
+    counted = sum(
+        (_counted(pair, interruptions, recovered) for pair in pairs), start=Counter[str]()
+    )
     values |= {name: float(counted[name]) if counted[DUE] else NONE_DUE for name in IN_IT}
     if not recovered:
         return dict.fromkeys(names_of(MetricScope.OUTAGES), NOT_BACK) | values
@@ -223,19 +227,19 @@ def around(
 
 
 def _counted(
-    pair: StreamPair, found: Sequence[Outage], recovered: Sequence[StreamRecovery]
+    pair: StreamPair, interruptions: Sequence[Outage], recovered: Sequence[StreamRecovery]
 ) -> Counter[str]:
     """Its messages by metric, each lost one in one metric: in the outage where it was due in any,
     else before the recovery where it was due before that of any. Nothing is due of a pair whose own
     node is away."""
     during, repaired, early, later = np.zeros((4, len(pair.due_ns)), bool)
-    for outage in (o for o in found if o.touches(pair)):
+    for outage in (o for o in interruptions if o.touches(pair)):
         away = (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
         during |= away
         repaired |= away & pair.sent & pair.arrived & (pair.taken_ns >= outage.up_ns)
     again = np.zeros(len(pair.again_ns), bool)
     for one in (r for r in recovered if pair.name == (r.topic, r.writer, r.reader)):
-        up, end = one.outage.up_ns, _next(found, one.outage)
+        up, end = one.outage.up_ns, _next(interruptions, one.outage)
         back = (pair.due_ns >= up) & (pair.due_ns < end)
         early |= back & (pair.due_ns < up + one.time_ns)
         later |= back
@@ -251,9 +255,9 @@ def _counted(
     return Counter({name: int(np.count_nonzero(mask)) for name, mask in masks.items()})
 
 
-def _next(found: Sequence[Outage], outage: Outage) -> float:
+def _next(interruptions: Sequence[Outage], outage: Outage) -> float:
     """When the next outage begins."""
-    return min((o.down_ns for o in found if o.down_ns > outage.up_ns), default=math.inf)
+    return min((o.down_ns for o in interruptions if o.down_ns > outage.up_ns), default=math.inf)
 
 
 def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
@@ -268,7 +272,7 @@ def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
 
 
 def _stalls(
-    pairs: Sequence[StreamPair], found: Sequence[Outage], window: SteadyWindow
+    pairs: Sequence[StreamPair], interruptions: Sequence[Outage], window: SteadyWindow
 ) -> tuple[float | None, float | None]:
     """The longest gap between arrivals of a stream that an outage falls into, and the longest
     without one."""
@@ -283,7 +287,7 @@ def _stalls(
         taken = taken[(taken >= begin) & (taken < end)]
         edges = np.concatenate([[begin], taken, [end]]).astype(float)
         hit = np.zeros(len(edges) - 1, bool)
-        for outage in (o for o in found if any(o.touches(p) for p in parts)):
+        for outage in (o for o in interruptions if any(o.touches(p) for p in parts)):
             hit |= (edges[:-1] <= outage.up_ns) & (edges[1:] >= outage.down_ns)
         gaps = np.diff(edges)
         inside += [float(gaps[hit].max())] if hit.any() else []

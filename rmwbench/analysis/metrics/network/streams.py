@@ -61,14 +61,14 @@ class StreamPair:
 
     @property
     def arrived(self) -> np.ndarray:
-        found: np.ndarray = self.taken_ns != ABSENT
-        return found
+        arrived: np.ndarray = self.taken_ns != ABSENT
+        return arrived
 
     @property
     def lost(self) -> np.ndarray:
         """What was sent, did not arrive and was not late."""
-        found: np.ndarray = self.sent & ~self.arrived & ~self.late
-        return found
+        lost: np.ndarray = self.sent & ~self.arrived & ~self.late
+        return lost
 
     @property
     def is_of_a_client(self) -> bool:
@@ -99,7 +99,7 @@ def pairs_of(
     services = [row for row in rows if row["kind"] == "service"]
     heard = answered(columns, endpoints)
     seq, taken, flags = (heard.received(c) for c in ("seq", "taken_ns", "flags"))
-    found = []
+    pairs = []
     for pair in paired(columns, endpoints, window, _filters(lives)):
         writer, reader = ends[pair.writer.endpoint], ends[pair.reader.endpoint]
         servers: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def pairs_of(
             pace = pace_of(pair.taken_ns, due, life, window, reliable=reliable)
             places = replace(pair.places, steady=both)
             waiting = late(places, arranged(places, arrivals), pace)
-        found.append(
+        pairs.append(
             StreamPair(
                 pair.writer.topic,
                 writer,
@@ -132,7 +132,7 @@ def pairs_of(
                 servers,
             )
         )
-    return found
+    return pairs
 
 
 def _filters(lives: Mapping[int, ReaderLife]) -> dict[int, ReaderLife]:
