@@ -40,11 +40,11 @@ def interval(value: float | None, low: float, high: float, unit: str) -> str:
     """`173 [134–222] µs`, all three in the unit of the value; `0 [-2.6 to 2.6] points` below 0. Too
     few blocks leave both ends open, and then there is no interval."""
     name, scale = _scale([x for x in (value, high, low) if x is not None], unit)
-    told = "–" if value is None else _digits(value / scale)
+    shown = "–" if value is None else _digits(value / scale)
     if math.isinf(low) and math.isinf(high):
-        return f"{_joined(told, name)}, without an interval"
+        return f"{_joined(shown, name)}, without an interval"
     between = " to " if low < 0 else "–"
-    return _joined(f"{told} [{_digits(low / scale)}{between}{_digits(high / scale)}]", name)
+    return _joined(f"{shown} [{_digits(low / scale)}{between}{_digits(high / scale)}]", name)
 
 
 def _scale(values: list[float], unit: str) -> tuple[str, float]:

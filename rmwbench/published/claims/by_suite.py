@@ -74,21 +74,21 @@ def _of_source(
         whole = comparisons(cells(load(name)))
         original = _of_the_original(file, name, whole)
         ran = [
-            one
-            for one in measured
-            if one.ran(name) and any(x.workload in whole for x in one.workloads)
+            campaign
+            for campaign in measured
+            if campaign.ran(name) and any(x.workload in whole for x in campaign.workloads)
         ]
-        times_s = [one.wall_s for one in ran if one.wall_s is not None]
+        times_s = [campaign.wall_s for campaign in ran if campaign.wall_s is not None]
         enough = _with_enough_blocks(ran)
-        found = {workload for workload, _ in enough} & whole.keys()
+        decidable = {workload for workload, _ in enough} & whole.keys()
         yield SuiteRow(
             source=file.claims,
             suite=name,
             conditions=len(whole),
             original=len(original),
-            measured=len(found),
-            measured_original=len(found & original),
-            as_long=_as_long(file.lasts_s.get(name), found & original, ran),
+            measured=len(decidable),
+            measured_original=len(decidable & original),
+            as_long=_as_long(file.lasts_s.get(name), decidable & original, ran),
             by_rmw={
                 rmw: len(
                     {workload for workload, middleware in enough if middleware == over}
@@ -151,6 +151,6 @@ def _with_enough_blocks(campaigns: Sequence[MeasuredCampaign]) -> set[tuple[str,
         for workload in campaign.workloads:
             for arm in workload.arms:
                 place = (campaign.host, workload.workload, arm.arm, arm.middleware)
-                there = (found.keys() - arm.left_out for found in arm.per_trial.values())
-                blocks[place] += max(map(len, there), default=0)
+                by_metric = (values.keys() - arm.left_out for values in arm.per_trial.values())
+                blocks[place] += max(map(len, by_metric), default=0)
     return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

@@ -34,9 +34,9 @@ Link = Callable[[str, str, str, str], str | None]
 
 def of_campaign(campaign: MeasuredCampaign) -> list[dict[str, Any]]:
     """What the shipped claims say of a campaign's suite. Only claims files are read here."""
-    made = ledger(_about(str(campaign.suite)), [campaign])
+    of_suite = ledger(_about(str(campaign.suite)), [campaign])
     link = inside(campaign)
-    return [item(source, x, link) for source in made.sources for x in source.claims if x.today]
+    return [item(source, x, link) for source in of_suite.sources for x in source.claims if x.today]
 
 
 @lru_cache(maxsize=8)
@@ -62,8 +62,8 @@ def inside(campaign: MeasuredCampaign) -> Link:
 
 def counts(states: Iterable[str]) -> dict[str, int]:
     """State -> claims that are in it; those without any are left out."""
-    found = list(states)
-    return {name: n for name in STATES if (n := found.count(name))}
+    names = list(states)
+    return {name: n for name in STATES if (n := names.count(name))}
 
 
 def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -88,36 +88,36 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
         "source": source.title,
         "state": judged.state,
         "proxy": judged.is_proxy,
-        "data": [one.verdict for one in (claim.published, claim.corrected) if one],
+        "data": [judgement.verdict for _, judgement in claim.judgements],
         "run": source.run,
         "experiment": None if claim.kind == "opinion" else experiment(claim),
-        "today": [_today(claim.tests, found, link) for found in judged.today],
+        "today": [_today(claim.tests, today, link) for today in judged.today],
     }
 
 
-def _today(tests: Sequence[ClaimTest], found: Today, link: Link) -> dict[str, Any]:
+def _today(tests: Sequence[ClaimTest], today: Today, link: Link) -> dict[str, Any]:
     evidence = []
-    for cell in found.cells:
+    for cell in today.cells:
         for side in cell.sides:
             # A report has the trials of whole workloads; a topic's stand here.
             href = (
-                None if side.topic else link(found.campaign, side.workload, side.arm, cell.metric)
+                None if side.topic else link(today.campaign, side.workload, side.arm, cell.metric)
             )
             evidence.append({"arm": side.arm, "workload": side.place, "href": href})
-    unique = {(one["workload"], one["arm"]): one for one in evidence}
-    linked = any(one["href"] for one in evidence)
+    unique = {(side_link["workload"], side_link["arm"]): side_link for side_link in evidence}
+    linked = any(side_link["href"] for side_link in evidence)
     return {
-        "of": found,
-        "seen": found.seen(),
-        "text": found.text(),
+        "of": today,
+        "seen": today.seen(),
+        "text": today.text(),
         "pictures": [
-            drawn
+            drawing
             for part, test in enumerate(tests)
-            if (drawn := picture(test, [cell for cell in found.cells if cell.part == part]))
+            if (drawing := picture(test, [cell for cell in today.cells if cell.part == part]))
         ],
         "evidence": list(unique.values()),
         # Where a report has the trials, one click leads there.
-        "trials": [] if linked else [made for cell in found.cells if (made := _trials(cell))],
+        "trials": [] if linked else [table for cell in today.cells if (table := _trials(cell))],
     }
 
 

@@ -210,14 +210,19 @@ class Claim(Strict):
 
     def _has_its_place(self) -> None:
         """Raises Fault where a sentence is found false and has no place in the source."""
-        for key in ("published", "corrected"):
-            judged = getattr(self, key)
-            if judged is not None and judged.verdict in CONTRADICTED and self.place is None:
+        for key, judged in self.judgements:
+            if judged.verdict in CONTRADICTED and self.place is None:
                 raise Fault(
                     f"claim `{self.id}` is {judged.verdict}, and has no place in the source",
                     expected="`place: paragraph 2, sentence 1`, or `inferred: FROM WHAT`",
                     at=(key,),
                 )
+
+    @property
+    def judgements(self) -> list[tuple[str, Judged]]:
+        """What the source's own data says, as published and as corrected."""
+        both = (("published", self.published), ("corrected", self.corrected))
+        return [(key, judged) for key, judged in both if judged is not None]
 
     @property
     def tests(self) -> tuple[ClaimTest, ...]:
@@ -366,28 +371,28 @@ class Asked:
 def asked(words: Sequence[str]) -> Asked:
     """All shipped sources where no word is given. UserError for a word that is neither source, file
     nor id; ids are those of the shipped sources and of the files among the words."""
-    found = Asked()
+    request = Asked()
     known = sources()
-    by_id = {one: name for name in known for one in _ids(name)} if set(words) - set(known) else {}
+    by_id = {id_: name for name in known for id_ in _ids(name)} if set(words) - set(known) else {}
     for word in words or known:
         if word in known or Path(word).suffix in SUFFIXES:
-            file = _added(found, load(word))
-            found.given.setdefault(file.claims, word)
+            file = _added(request, load(word))
+            request.given.setdefault(file.claims, word)
             by_id |= {claim.id: file.claims for claim in file.items}
     for word in words:
         if word in known or Path(word).suffix in SUFFIXES:
             continue
         if word not in by_id:
             raise _unknown(word, [*known, *by_id])
-        if by_id[word] not in {file.claims for file in found.files}:
-            _added(found, load(by_id[word]))
-        found.ids.setdefault(by_id[word], set()).add(word)
-    return found
+        if by_id[word] not in {file.claims for file in request.files}:
+            _added(request, load(by_id[word]))
+        request.ids.setdefault(by_id[word], set()).add(word)
+    return request
 
 
-def _added(found: Asked, file: Claims) -> Claims:
-    if file.claims not in {one.claims for one in found.files}:
-        found.files.append(file)
+def _added(request: Asked, file: Claims) -> Claims:
+    if file.claims not in {added.claims for added in request.files}:
+        request.files.append(file)
     return file
 
 

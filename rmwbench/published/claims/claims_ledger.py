@@ -72,11 +72,11 @@ def _contrary(first: Today, other: Today) -> bool:
         return False
     if other.answer in DECIDED:
         return True
-    found = {(c.part, c.workload): c for c in other.cells if c.answer == "undecided"}
+    undecided = {(c.part, c.workload): c for c in other.cells if c.answer == "undecided"}
     return any(
-        _apart(cell, found[place])
+        _apart(cell, undecided[place])
         for cell in first.cells
-        if cell.answer == first.answer and (place := (cell.part, cell.workload)) in found
+        if cell.answer == first.answer and (place := (cell.part, cell.workload)) in undecided
     )
 
 
@@ -128,11 +128,10 @@ def _named(word: str, where: str) -> str:
 def is_one_of(judged: "JudgedClaim", names: Collection[str]) -> bool:
     """Whether the claim is in a state of this name, or has such a verdict: of its source's own
     data, or of here."""
-    claim = judged.claim
-    of_the_data = {one.verdict for one in (claim.published, claim.corrected) if one}
-    of_here = {one.verdict for one in judged.today[:1]}
-    told = {judged.state} | of_the_data & set(OF_THE_DATA) | of_here & set(OF_HERE)
-    return not told.isdisjoint(names)
+    of_the_data = {judgement.verdict for _, judgement in judged.claim.judgements}
+    of_here = {answer.verdict for answer in judged.today[:1]}
+    claim_names = {judged.state} | of_the_data & set(OF_THE_DATA) | of_here & set(OF_HERE)
+    return not claim_names.isdisjoint(names)
 
 
 SCHEMA, VERSION = "rmwbench/claims", 4
@@ -217,14 +216,14 @@ def ledger(
     one of the `verdicts` (`state.named`). `given`: source -> how the user named it, where that is
     the path of a file.
     """
-    there, names, only = shipped or {}, given or {}, ids or {}
+    shipped_by_source, given_names, ids_by_source = shipped or {}, given or {}, ids or {}
 
     def of(source: Claims) -> SourceLedger:
         name = source.claims
-        wanted = only.get(name, ())
+        wanted = ids_by_source.get(name, ())
         whole = not (wanted or verdicts)
         claims = (
-            _judged(source, claim, campaigns, there.get(name, ()))
+            _judged(source, claim, campaigns, shipped_by_source.get(name, ()))
             for claim in source.items
             if _has(heading, claim.heading) and (not wanted or claim.id in wanted)
         )
@@ -236,7 +235,7 @@ def ledger(
             versions=source.versions,
             claims=tuple(one for one in claims if not verdicts or is_one_of(one, verdicts)),
             headings=tuple(one for one in source.headings if whole and _has(heading, one.heading)),
-            run=to_do(names.get(name, name)),
+            run=to_do(given_names.get(name, name)),
         )
 
     parts = [part for part in map(of, sources) if part.claims or not verdicts]
@@ -247,9 +246,9 @@ def ledger(
     )
 
 
-def document(found: ClaimsLedger) -> dict[str, Any]:
+def document(claims_ledger: ClaimsLedger) -> dict[str, Any]:
     """As `--json` prints it (docs/formats/claims.md)."""
-    return {"schema": SCHEMA, "version": VERSION, **_plain(found)}
+    return {"schema": SCHEMA, "version": VERSION, **_plain(claims_ledger)}
 
 
 def _has(heading: str | None, name: str) -> bool:
@@ -264,8 +263,8 @@ def _judged(
 ) -> JudgedClaim:
     # One's own campaigns first. No answer is chosen for what it says: of each, the order of
     # `answers`.
-    found = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
-    today = tuple(sorted(found, key=lambda one: one.answer == "no data"))
+    every_answer = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
+    today = tuple(sorted(every_answer, key=lambda answer: answer.answer == "no data"))
     return JudgedClaim(
         claim=claim,
         layer=source.layer_of(claim),
@@ -306,20 +305,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Heading):
         return value.model_dump(mode="json")
     if is_dataclass(value):
-        found = {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
-        return found | (_more(value) if isinstance(value, Today) else {})
+        members = {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return members | (_more(value) if isinstance(value, Today) else {})
     if isinstance(value, Mapping):
         return {key: _plain(held) for key, held in value.items()}
     return [_plain(held) for held in value] if isinstance(value, list | tuple) else value
 
 
-def _more(found: Today) -> dict[str, Any]:
+def _more(today: Today) -> dict[str, Any]:
     """What an answer tells by computing it."""
-    takes = found.takes
+    takes = today.takes
     return {
-        "campaign": found.campaign,
-        "leans": found.leans,
+        "campaign": today.campaign,
+        "leans": today.leans,
         "takes": None if takes is None else {**_plain(takes), "text": takes.text()},
-        "text": found.text(),
-        "seen": found.seen(),
+        "text": today.text(),
+        "seen": today.seen(),
     }

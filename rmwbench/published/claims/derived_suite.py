@@ -41,19 +41,19 @@ def derived(
     (`load.plain`), `name` how it is called; `longer`: workload -> steady state in seconds, where
     the short version's is too short; `touch`: what becomes of the payload, where claims ask for
     it."""
-    made = {key: value for key, value in tree.items() if key not in (SHORT, "exclude")}
+    suite = {key: value for key, value in tree.items() if key not in (SHORT, "exclude")}
     short = tree.get(SHORT) or {}
     arms, workloads = {place.arm for place in places}, {place.workload for place in places}
     timeline = short.get("timeline") or {}
     # Also the metric that a shorter trial is judged by.
     judged = {"primary_metric": short["primary_metric"]} if "primary_metric" in short else {}
-    made["title"] = f"{tree['title']} (what claims need)"
-    made["blocks"] = {"planned": MOST_BLOCKS, "minimum": LEAST_BLOCKS}
-    made["timeline"] = {**(tree.get("timeline") or {}), **timeline}
+    suite["title"] = f"{tree['title']} (what claims need)"
+    suite["blocks"] = {"planned": MOST_BLOCKS, "minimum": LEAST_BLOCKS}
+    suite["timeline"] = {**(tree.get("timeline") or {}), **timeline}
     if short.get("sampling"):
-        made["sampling"] = short["sampling"]
-    made["arms"] = [_without(arm, "against", arms) for arm in tree["arms"] if arm["name"] in arms]
-    made["workloads"] = [
+        suite["sampling"] = short["sampling"]
+    suite["arms"] = [_without(arm, "against", arms) for arm in tree["arms"] if arm["name"] in arms]
+    suite["workloads"] = [
         _timed(
             _touched(_without(workload, "against", workloads) | judged, touch),
             timeline,
@@ -63,13 +63,13 @@ def derived(
         if workload["name"] in workloads
     ]
     if tree.get("factors"):
-        made["factors"] = _levels(tree["factors"], places)
-    exclude = _exclude(made, places)
+        suite["factors"] = _levels(tree["factors"], places)
+    exclude = _exclude(suite, places)
     if exclude:
-        made["exclude"] = exclude
+        suite["exclude"] = exclude
     return (
         f"# Derived from {name} by `rmwbench published claims run`: the cells that claims need.\n\n"
-        f"{_dumped(made)}"
+        f"{_dumped(suite)}"
     )
 
 
@@ -81,20 +81,20 @@ def longer(
     value of its own; for a fraction below a level those of MOST_BLOCKS blocks, so that none lost
     decides it. `tests`: those that a cell is compared in; `error`: with which each bound may err
     after MOST_BLOCKS blocks."""
-    found: dict[str, float] = {}
+    steady_s_by_workload: dict[str, float] = {}
     for cell in all_cells:
         for test in tests.get(place_of(cell), ()):
             for metric, topic in test.asked:
                 needed = _messages(test, metric, error)
-                there = steady_messages(cell, topic)
-                if 0 < there < needed and not cell.saturating:
+                planned = steady_messages(cell, topic)
+                if 0 < planned < needed and not cell.saturating:
                     # a tenth more than just enough
-                    steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10
+                    steady_s = math.ceil(11 * cell.timeline.steady_s * needed / planned) / 10
                     if steady_s <= LONGEST_S:
-                        found[cell.workload.name] = max(
-                            found.get(cell.workload.name, 0.0), steady_s
+                        steady_s_by_workload[cell.workload.name] = max(
+                            steady_s_by_workload.get(cell.workload.name, 0.0), steady_s
                         )
-    return found
+    return steady_s_by_workload
 
 
 def place_of(cell: Cell) -> CellPlace:
@@ -145,25 +145,25 @@ def _levels(factors: Mapping[str, Any], places: Collection[CellPlace]) -> dict[s
     }
 
 
-def _exclude(made: Mapping[str, Any], places: Collection[CellPlace]) -> list[dict[str, Any]]:
+def _exclude(suite: Mapping[str, Any], places: Collection[CellPlace]) -> list[dict[str, Any]]:
     """Rules that leave exactly these cells: a combination that no arm needs as a whole, otherwise
     arm by arm."""
-    factors = made.get("factors") or {}
-    arms = [arm["name"] for arm in made["arms"]]
+    factors = suite.get("factors") or {}
+    arms = [arm["name"] for arm in suite["arms"]]
     rules = []
-    for workload in made["workloads"]:
+    for workload in suite["workloads"]:
         for levels in product(*factors.values()):
             here = dict(zip(factors, levels, strict=True))
-            there = {
+            arms_here = {
                 arm
                 for arm in arms
                 if CellPlace(workload["name"], tuple(here.items()), arm) in places
             }
             rule = {"workload": workload["name"], **here}
-            if not there:
+            if not arms_here:
                 rules.append(rule)
             else:
-                rules += [{**rule, "arm": arm} for arm in arms if arm not in there]
+                rules += [{**rule, "arm": arm} for arm in arms if arm not in arms_here]
     return rules
 
 

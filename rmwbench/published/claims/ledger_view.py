@@ -115,7 +115,7 @@ def view(
         about.append(Text(nothing, "warning", on=On.PAGE))
     sections = [Section("By suite", [Text(BY_SUITE), suite_table(suites)])] if suites else []
     drawn: list[dict[str, Any]] = []
-    found = [
+    sources = [
         _source(ledger, place, source, depth, letters, link, drawn)
         for place, source in enumerate(ledger.sources, 1)
     ]
@@ -125,20 +125,20 @@ def view(
         title="What the published evaluations claim",
         about=about,
         answer=[*_answer(ledger, depth, letters)],
-        sections=[*sections, *found],
+        sections=[*sections, *sources],
     )
 
 
 def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
     """Of a page: links to each campaign that has its report beside it."""
-    found = {}
-    for one in campaigns:
-        if one.directory and (report := Path(one.directory) / REPORT).is_file():
+    links_and_paths = {}
+    for campaign in campaigns:
+        if campaign.directory and (report := Path(campaign.directory) / REPORT).is_file():
             relative = os.path.relpath(report.resolve(), page.resolve().parent)
-            found[one.name] = (inside(one), relative)
+            links_and_paths[campaign.name] = (inside(campaign), relative)
 
     def link(campaign: str, workload: str, arm: str, metric: str) -> str | None:
-        within, report = found.get(campaign, (None, ""))
+        within, report = links_and_paths.get(campaign, (None, ""))
         anchor = within and within(campaign, workload, arm, metric)
         return f"{report}{anchor}" if anchor else None
 
@@ -148,11 +148,11 @@ def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
 def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> Iterator[Block]:
     """What became of the claims, where and when that was measured, and what to do next."""
     summary = ledger.summary
-    told = f"{fmt.counted(summary.claims, 'statement')}: {counts(summary)}."
-    yield Text(told, "strong")
-    for key, found in (("published", summary.published), ("corrected", summary.corrected)):
-        if found:
-            yield Text(f"As {key}: {', '.join(f'{name} {n}' for name, n in found.items())}.")
+    opening = f"{fmt.counted(summary.claims, 'statement')}: {counts(summary)}."
+    yield Text(opening, "strong")
+    for key, verdicts in (("published", summary.published), ("corrected", summary.corrected)):
+        if verdicts:
+            yield Text(f"As {key}: {', '.join(f'{name} {n}' for name, n in verdicts.items())}.")
     places = _places(ledger, letters)
     if places:
         yield Text(f"Measured: {'; '.join(places)}.", on=On.DOCUMENT)
@@ -173,10 +173,10 @@ def _all(ledger: ClaimsLedger) -> list[Today]:
 
 def _letters(ledger: ClaimsLedger) -> dict[str, str]:
     """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
-    found = Counter(one.machine for one in _all(ledger) if one.machine).most_common()
-    if len(found) < 2:
+    machines = Counter(today.machine for today in _all(ledger) if today.machine).most_common()
+    if len(machines) < 2:
         return {}
-    return {name: chr(ord("A") + place) for place, (name, _) in enumerate(found)}
+    return {name: chr(ord("A") + place) for place, (name, _) in enumerate(machines)}
 
 
 def _places(ledger: ClaimsLedger, letters: Mapping[str, str]) -> list[str]:
@@ -237,16 +237,16 @@ def _source(
 
 
 def _by_heading(source: SourceLedger) -> dict[str, list[JudgedClaim]]:
-    found: dict[str, list[JudgedClaim]] = {}
+    claims_by_heading: dict[str, list[JudgedClaim]] = {}
     for judged in source.claims:
-        found.setdefault(judged.claim.heading, []).append(judged)
-    return found
+        claims_by_heading.setdefault(judged.claim.heading, []).append(judged)
+    return claims_by_heading
 
 
 def _of_terminal(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block:
     if depth == "brief":
-        told = [Text(f"{one.claim.says} ({in_brief(one)})", lead=one.claim.id) for one in claims]
-        return Items(told, on=On.TERMINAL)
+        items = [Text(f"{one.claim.says} ({in_brief(one)})", lead=one.claim.id) for one in claims]
+        return Items(items, on=On.TERMINAL)
     return Facts([fact for one in claims for fact in _facts(one, run, depth)], on=On.TERMINAL)
 
 

@@ -61,17 +61,17 @@ def needed(
     own = claims.layer_of(claim)
     why: list[str] = []
     for layer in dict.fromkeys((own, *LAYERS)):
-        found = _of_layer(claims, claim, tree, layers, layer)
-        if found is None:
+        places = _of_layer(claims, claim, tree, layers, layer)
+        if places is None:
             continue
-        if not found:
+        if not places:
             why.append(f"{layer}: the suite leaves these cells out")
         elif reason := next(
-            (reason for place in sorted(found, key=str) if (reason := barred(place))), None
+            (reason for place in sorted(places, key=str) if (reason := barred(place))), None
         ):
             why.append(f"{layer}: {reason}")
         else:
-            return Need(layer, frozenset(found))
+            return Need(layer, frozenset(places))
     sides = dict.fromkeys(side for test in claim.tests for side in (test.left, test.right) if side)
     if not why:
         return Refusal(f"no arm is ready here for {' and '.join(sides)}", unready=True)
@@ -84,7 +84,7 @@ def _of_layer(
     """The cells of all of its tests at a layer; None where a side has no arm there that is ready,
     empty where the suite has no cell of one. All tests of a claim are of one suite."""
     arms = [name for name, at in layers.items() if at == layer]
-    found: set[CellPlace] = set()
+    places: set[CellPlace] = set()
     for test in claim.tests:
         lefts = [name for name in claims.sides[test.left] if name in arms]
         among = list(layers) if test.across_layers else arms
@@ -93,11 +93,11 @@ def _of_layer(
         )
         if not lefts or not rights:
             return None
-        places = _at(test, tree, lefts[0], rights[0])
-        if not places:
+        places_of_test = _at(test, tree, lefts[0], rights[0])
+        if not places_of_test:
             return set()
-        found |= places
-    return found
+        places |= places_of_test
+    return places
 
 
 def _at(test: ClaimTest, tree: Mapping[str, Any], left: str, right: str) -> set[CellPlace]:
@@ -110,8 +110,8 @@ def _at(test: ClaimTest, tree: Mapping[str, Any], left: str, right: str) -> set[
         sides += [(workload, {**at, **test.base_at}, arm) for workload, at, arm in sides]
     # A statement about so many cells is of all levels of the suite, not of those of its short
     # version.
-    found = [set(_places(tree, *side, every=test.cells is not None)) for side in sides]
-    return set().union(*found) if all(found) else set()
+    places = [set(_places(tree, *side, every=test.cells is not None)) for side in sides]
+    return set().union(*places) if all(places) else set()
 
 
 def _places(

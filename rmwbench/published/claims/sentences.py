@@ -28,12 +28,6 @@ def judged_text(judged: Judged | None) -> str:
     return f"{judged.verdict}: {judged.why}{p}"
 
 
-def by_the_data(claim: Claim) -> list[tuple[str, Judged]]:
-    """What the source's own data says, as published and as corrected."""
-    both = (("published", claim.published), ("corrected", claim.corrected))
-    return [(key, judged) for key, judged in both if judged is not None]
-
-
 def in_brief(judged: JudgedClaim) -> str:
     """The verdicts without their reasons: `published supported; here holds, rclcpp, 6 blocks`."""
     if judged.state == "opinion":
@@ -41,9 +35,9 @@ def in_brief(judged: JudgedClaim) -> str:
     parts = ["ours"] if judged.claim.inferred else []
     parts += [
         "its data is not published"
-        if (key, one.verdict) == ("published", "data not published")
-        else f"{key} {one.verdict}"
-        for key, one in by_the_data(judged.claim)
+        if (key, judgement.verdict) == ("published", "data not published")
+        else f"{key} {judgement.verdict}"
+        for key, judgement in judged.claim.judgements
     ]
     untestable = judged.state == "not testable here"
     return "; ".join([*parts, judged.state if untestable else f"here {results(judged)}"])
@@ -67,8 +61,8 @@ def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[ClaimLine
         yield ClaimLine(f"place: {claim.place}")
     if claim.inferred:
         yield ClaimLine(f"ours: not said by the source, but inferred {claim.inferred}")
-    for key, one in by_the_data(claim):
-        yield ClaimLine(f"{key}: {judged_text(one)}")
+    for key, judgement in claim.judgements:
+        yield ClaimLine(f"{key}: {judged_text(judgement)}")
     if not judged.today:
         do = f" (nothing measured yet: {run})" if judged.state == "open" else ""
         text = results(judged) if claim.test else experiment(claim)
@@ -197,7 +191,7 @@ def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     short = ", ".join(_codes(today))
     proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{short})" if short else ""
     leans = f" (leans to {today.leans})" if today.leans else ""
-    seen = f": {found}" if (found := today.seen()) else ""
+    seen = f": {values}" if (values := today.seen()) else ""
     name, reason = today.name, _reason(today)
     if today.takes is not None:
         name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"

@@ -37,8 +37,8 @@ def measured(
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims
     and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
-    kept = [found for one in campaigns if (found := _campaign(source, one, drawn))]
-    if not kept:
+    summaries = [summary for one in campaigns if (summary := _campaign(source, one, drawn))]
+    if not summaries:
         return None
     hosts = list(dict.fromkeys(one.host for one in campaigns))
     if len(hosts) > 1:
@@ -51,9 +51,9 @@ def measured(
         "schema": SCHEMA,
         "version": VERSION,
         "source": source.claims,
-        "date": max(str(one["campaign"]["created_utc"])[:10] for one in kept),
+        "date": max(str(one["campaign"]["created_utc"])[:10] for one in summaries),
         "machine": campaigns[0].machine,
-        "campaigns": kept,
+        "campaigns": summaries,
     }
 
 
@@ -95,19 +95,19 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
 
 
 def _campaign(
-    source: Claims, found: MeasuredCampaign, drawn: "Sequence[Drawn]"
+    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
 ) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
-        for workload, topic, arm, names in compared(source, claim, found):
+        for workload, topic, arm, names in compared(source, claim, campaign):
             metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
-    for workload, arm in _over_rmws(source, found):
+    for workload, arm in _over_rmws(source, campaign):
         metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(COUNTED)
     for one in drawn:
-        for workload, arm in _cells_of(one, found):
+        for workload, arm in _cells_of(one, campaign):
             metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(one.metrics)
     workloads = []
-    for of_workload in found.workloads:
+    for of_workload in campaign.workloads:
         name = of_workload.workload
         for (workload, _), asked in metrics.items():
             if workload == name and None in asked and of_workload.primary_metric:
@@ -118,30 +118,30 @@ def _campaign(
             if (name, arm.arm) in metrics
         ]
         if arms:
-            long = {} if of_workload.steady_s is None else {"steady_s": of_workload.steady_s}
-            workloads.append({"workload": name, **long, "arms": arms})
+            length = {} if of_workload.steady_s is None else {"steady_s": of_workload.steady_s}
+            workloads.append({"workload": name, **length, "arms": arms})
     if not workloads:
         return None
-    made = {
+    summary = {
         "method": METHOD,
         "campaign": {
-            "name": found.name,
-            "suite": found.suite,
-            "created_utc": found.created_utc,
-            "seed": found.seed,
-            "tool_version": found.tool_version,
-            "blocks_complete": found.blocks_complete,
-            **({} if found.wall_s is None else {"wall_s": found.wall_s}),
+            "name": campaign.name,
+            "suite": campaign.suite,
+            "created_utc": campaign.created_utc,
+            "seed": campaign.seed,
+            "tool_version": campaign.tool_version,
+            "blocks_complete": campaign.blocks_complete,
+            **({} if campaign.wall_s is None else {"wall_s": campaign.wall_s}),
         },
         "machine": {
-            "summary": found.machine,
-            **{fact.name: fact.value for fact in found.facts if fact.name in FACTS},
+            "summary": campaign.machine,
+            **{fact.name: fact.value for fact in campaign.facts if fact.name in FACTS},
         },
         "workloads": workloads,
     }
-    if found.asked is None:
-        return made
-    return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
+    if campaign.asked is None:
+        return summary
+    return {"asked": [x.id for x in source.items if x.id in campaign.asked], **summary}
 
 
 def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
@@ -185,16 +185,18 @@ def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
         "lost_blocks": list(arm.lost_blocks) or None,
     }
     seconds = {
-        name: _rounded(found)
-        for name, found in arm.by_second.items()
+        name: _rounded(values)
+        for name, values in arm.by_second.items()
         if name in asked.get(None, ())
     }
     topics = {
-        name: _kept(found, asked[name]) for name, found in arm.topics.items() if name in asked
+        name: _kept(values, asked[name]) for name, values in arm.topics.items() if name in asked
     }
     whole = _kept(arm, asked.get(None, set()))
-    told = {b for one in (whole, *topics.values()) for v in one["per_trial"].values() for b, _ in v}
-    silent = sorted(arm.blocks - told)
+    valued = {
+        b for one in (whole, *topics.values()) for v in one["per_trial"].values() for b, _ in v
+    }
+    silent = sorted(arm.blocks - valued)
     return {
         **{key: value for key, value in about.items() if value is not None},
         # absent it would be that of files which are older than the choice
@@ -206,20 +208,20 @@ def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _rounded(found: Seconds | None) -> list[list[float]] | None:
+def _rounded(seconds: Seconds | None) -> list[list[float]] | None:
     """To five digits, which is more than a figure shows."""
-    return None if found is None else [[n, float(f"{value:.5g}")] for n, value in found]
+    return None if seconds is None else [[n, float(f"{value:.5g}")] for n, value in seconds]
 
 
-def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
+def _kept(held: Values, asked: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
     names = sorted(asked.union(*map(told_by, asked)))
     return {
-        "metrics": {name: document(found.metrics[name]) for name in names if name in found.metrics},
+        "metrics": {name: document(held.metrics[name]) for name in names if name in held.metrics},
         "per_trial": {
-            name: document(list(found.per_trial[name].items()))
+            name: document(list(held.per_trial[name].items()))
             for name in names
-            if name in found.per_trial
+            if name in held.per_trial
         },
     }
 

@@ -61,8 +61,8 @@ def _check_name(
 ) -> None:
     if workload is not None and workload not in known:
         raise unknown("workload", workload, list(known), at=at)
-    meant = known if workload is None else {workload: known[workload]}
-    names = list(dict.fromkeys(name for found in meant.values() for name in found))
+    asked_workloads = known if workload is None else {workload: known[workload]}
+    names = list(dict.fromkeys(name for topics in asked_workloads.values() for name in topics))
     if not names:
         of = f"workload `{workload}`" if workload is not None else "the suite"
         raise Fault(
@@ -96,14 +96,14 @@ def _of_text(text: str, where: str, directory: Path) -> dict[str, tuple[str, ...
         from rmwbench.lab.middleware import names_here
 
         suite = parse(text, where=where, directory=directory, middlewares=names_here())
-    found: dict[str, dict[str, None]] = {workload.name: {} for workload in suite.workloads}
+    topics: dict[str, dict[str, None]] = {workload.name: {} for workload in suite.workloads}
     seen = set()
     for cell in cells(suite):
         case = (cell.workload.name, tuple(map(str, cell.factors.values())))
         if case not in seen:  # arms do not change it
             seen.add(case)
-            found[cell.workload.name] |= dict.fromkeys(one.name for one in _of_cell(cell))
-    return {workload: tuple(names) for workload, names in found.items()}
+            topics[cell.workload.name] |= dict.fromkeys(one.name for one in _of_cell(cell))
+    return {workload: tuple(names) for workload, names in topics.items()}
 
 
 def _of_cell(cell: Cell) -> list[Topic]:

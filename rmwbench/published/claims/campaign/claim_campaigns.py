@@ -151,13 +151,13 @@ class ClaimCampaigns:
         layers = {row["arm"]: row["layer"] for row in bundle.rows("cells")}
         tree = plain(bundle.campaign.suite.text or "", where=name)
         ids = [key for key in self._session.campaigns[name]["claims"] if key in self._asked]
-        found = {
+        answers = {
             key: needed(
                 self._asked[key].claims, self._asked[key].claim, tree, layers, lambda _: None
             )
             for key in ids
         }
-        return {key: need for key, need in found.items() if isinstance(need, Need)}
+        return {key: need for key, need in answers.items() if isinstance(need, Need)}
 
     def _go(
         self,

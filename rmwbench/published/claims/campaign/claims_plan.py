@@ -139,11 +139,11 @@ class ClaimsPlan:
     def suites(self) -> list[SuiteShare]:
         """In the order in which they run."""
         shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
-        found = []
+        suite_shares = []
         for suite, names in self.picked.items():
             offer = self.offer(suite)
             block_s = offer.block_s(names)
-            found.append(
+            suite_shares.append(
                 SuiteShare(
                     suite=suite,
                     claims=list(names),
@@ -154,7 +154,7 @@ class ClaimsPlan:
                     share_s=round(shares[suite], 1),
                 )
             )
-        return found
+        return suite_shares
 
     def document(self) -> dict[str, Any]:
         """For `rmwbench published claims plan --json` (docs/formats/claims.md)."""
@@ -190,11 +190,11 @@ def make_claims_plan(gathered: Gathered, settled: Mapping[str, str], budget_s: f
 
 def undecidable(files: Sequence[Claims]) -> dict[str, str]:
     """Claims of which the shipped ledger says that no run decides them -> why."""
-    found = ledger(files, shipped=shipped_of(files)).claims
+    claims = ledger(files, shipped=shipped_of(files)).claims
     return {
-        one.claim.id: f"undecidable: it takes {one.today[0].takes.text()}, if nothing is lost"
-        for one in found
-        if one.state == "undecidable" and one.today[0].takes is not None
+        judged.claim.id: f"undecidable: it takes {judged.today[0].takes.text()}, if nothing is lost"
+        for judged in claims
+        if judged.state == "undecidable" and judged.today[0].takes is not None
     }
 
 

@@ -90,5 +90,5 @@ def load(directory: Path) -> ClaimsSession:
 def campaigns(directory: Path) -> dict[Path, list[str]]:
     """The campaigns of a session's directory, in the order in which they were begun, with the
     claims that they ran for."""
-    found = {directory / name: one["claims"] for name, one in load(directory).campaigns.items()}
-    return {path: claims for path, claims in found.items() if (path / "campaign.json").is_file()}
+    ran = {directory / name: run["claims"] for name, run in load(directory).campaigns.items()}
+    return {path: claims for path, claims in ran.items() if (path / "campaign.json").is_file()}

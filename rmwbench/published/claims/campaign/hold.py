@@ -56,17 +56,17 @@ class ClaimsHold:
             return Dropped({})
         if blocks in LOOKS:
             self._judge(blocks)
-        still = [one for one in self._wanted if one.claim.id not in self.decided | self.given_up]
-        needed = frozenset().union(*(one.cells for one in still))
+        open_ = [w for w in self._wanted if w.claim.id not in self.decided | self.given_up]
+        needed = frozenset().union(*(w.cells for w in open_))
         drop = {cell: NOT_NEEDED for cell in next_s if cell not in needed}
-        kept = next_s.keys() - drop.keys()
+        remaining = next_s.keys() - drop.keys()
         text = f"claims after block {blocks}: {len(self.decided)} of {len(self._wanted)} decided"
         if self.given_up:
             text += f", {len(self.given_up)} given up (no further block would decide them)"
         if drop:
             text += f"; {len(drop)} of {len(next_s)} cells are not needed any more"
-        if kept and elapsed_s + math.fsum(next_s[cell] for cell in kept) > self._share_s:
-            drop |= dict.fromkeys(kept, TIME)
+        if remaining and elapsed_s + math.fsum(next_s[cell] for cell in remaining) > self._share_s:
+            drop |= dict.fromkeys(remaining, TIME)
             text += "; time is over"
         return Dropped(drop, text)
 

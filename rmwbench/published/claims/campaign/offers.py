@@ -72,9 +72,9 @@ def gather(asked: Sequence[AskedClaim]) -> Gathered:
     """Asks each worker once what it can do; runs nothing. Raises UserError for a suite that is
     wrong."""
     by_suite: dict[str, list[AskedClaim]] = {}
-    for one in asked:
-        assert one.claim.test is not None
-        by_suite.setdefault(one.claim.test.suite, []).append(one)
+    for request in asked:
+        assert request.claim.test is not None
+        by_suite.setdefault(request.claim.test.suite, []).append(request)
     offers: list[Offer] = []
     refused: dict[str, str] = {}
     for name in sorted(by_suite):
@@ -92,33 +92,42 @@ def _offer(name: str, asked: Sequence[AskedClaim]) -> tuple[Offer | None, dict[s
     barred: dict[CellPlace, str] = {}
     touch = _touch(tree, asked)
     while True:
-        found = {
-            one.claim.id: needed(one.claims, one.claim, tree, layers, barred.get) for one in asked
+        answers = {
+            request.claim.id: needed(request.claims, request.claim, tree, layers, barred.get)
+            for request in asked
         }
-        needs = {key: need for key, need in found.items() if isinstance(need, Need)}
+        needs = {key: need for key, need in answers.items() if isinstance(need, Need)}
         refused = {
-            key: _why(one, reason, absent)
-            for one in asked
-            if isinstance(reason := found[key := one.claim.id], Refusal)
+            key: _why(request, reason, absent)
+            for request in asked
+            if isinstance(reason := answers[key := request.claim.id], Refusal)
         }
         if not needs:
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
-        _, made = _made(tree, places, name, path, touch=touch)
-        lacking = unsupported.described(made, workers, host_kind())
+        _, wanted = _made(tree, places, name, path, touch=touch)
+        lacking = unsupported.described(wanted, workers, host_kind())
         if not lacking:
             break
-        barred |= {place_of(cell): lacking[cell.number] for cell in made if cell.number in lacking}
+        barred |= {
+            place_of(cell): lacking[cell.number] for cell in wanted if cell.number in lacking
+        }
     tests: dict[CellPlace, list[ClaimTest]] = {}
-    for one in asked:
-        for place in needs[one.claim.id].places if one.claim.id in needs else ():
-            tests.setdefault(place, []).extend(one.claim.tests)
-    suite, made = _made(tree, places, name, path, touch=touch)
-    more = longer(made, tests, level_of([MOST_BLOCKS], ErrorShare(earlier=0)).error)
-    suite, made = _made(tree, places, name, path, more, touch=touch) if more else (suite, made)
-    costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, made, seed=0).trials}
+    for request in asked:
+        for place in needs[request.claim.id].places if request.claim.id in needs else ():
+            tests.setdefault(place, []).extend(request.claim.tests)
+    suite, wanted = _made(tree, places, name, path, touch=touch)
+    more = longer(wanted, tests, level_of([MOST_BLOCKS], ErrorShare(earlier=0)).error)
+    suite, wanted = _made(tree, places, name, path, more, touch=touch) if more else (suite, wanted)
+    costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, wanted, seed=0).trials}
     return Offer(
-        name, path, tree, needs, {place_of(cell): costs[cell.number] for cell in made}, more, touch
+        name,
+        path,
+        tree,
+        needs,
+        {place_of(cell): costs[cell.number] for cell in wanted},
+        more,
+        touch,
     ), refused
 
 
@@ -170,7 +179,7 @@ def _made(
 def _ready(tree: Mapping[str, Any]) -> tuple[dict[str, Worker], dict[str, str], dict[str, str]]:
     """The workers, arm -> layer of the arms that are ready, and arm -> why it is not."""
     names = {arm["name"]: _middlewares(arm) for arm in tree["arms"]}
-    workers = find_workers({name for found in names.values() for name in found})
+    workers = find_workers({name for middlewares in names.values() for name in middlewares})
     layers, absent = {}, {}
     for arm, middlewares in names.items():
         reason = next(
@@ -179,8 +188,10 @@ def _ready(tree: Mapping[str, Any]) -> tuple[dict[str, Worker], dict[str, str], 
         if reason is not None:
             absent[arm] = reason
         else:
-            told = [(workers[name].description or {}).get("layer", "") for name in middlewares]
-            layers[arm] = " + ".join(dict.fromkeys(told))
+            names_of_layers = [
+                (workers[name].description or {}).get("layer", "") for name in middlewares
+            ]
+            layers[arm] = " + ".join(dict.fromkeys(names_of_layers))
     return workers, layers, absent
 
 
@@ -191,11 +202,11 @@ def _middlewares(arm: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([arm["middleware"], *others]))
 
 
-def _why(one: AskedClaim, refused: Refusal, absent: Mapping[str, str]) -> str:
+def _why(request: AskedClaim, refused: Refusal, absent: Mapping[str, str]) -> str:
     """The reason; that of the arms which are not ready where it is that."""
     if not refused.unready:
         return refused.reason
-    sides = [side for test in one.claim.tests for side in (test.left, test.right) if side]
-    arms = [arm for side in sides for arm in one.claims.sides[side] if arm in absent]
-    told = list(dict.fromkeys(f"{absent[arm]}" for arm in arms))
-    return "; ".join(told) or refused.reason
+    sides = [side for test in request.claim.tests for side in (test.left, test.right) if side]
+    arms = [arm for side in sides for arm in request.claims.sides[side] if arm in absent]
+    reasons = list(dict.fromkeys(f"{absent[arm]}" for arm in arms))
+    return "; ".join(reasons) or refused.reason

@@ -70,24 +70,26 @@ def answers(
     first, then the payload treated as there, then the answer that lacks the fewest of the cells
     that the claim speaks of, then the one with the most blocks, then the newest, whatever it says.
     Empty where they have none of the claim's cells. `earlier` as in `ErrorShare`."""
-    found = []
-    of_suites = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
+    todays = []
+    of_suites = [
+        campaign for campaign in campaigns if any(campaign.ran(test.suite) for test in claim.tests)
+    ]
     for of_machine in _by_machine(of_suites):
         for alike in _by_touch(of_machine):
             for layer in sorted(layers_of(alike)):
                 cells, used = _cells(claims, claim, alike, layer, earlier)
                 if cells:
-                    found.append(_today(claims, claim, alike, layer, cells, used))
+                    todays.append(_today(claims, claim, alike, layer, cells, used))
     own = claims.layer_of(claim)
-    found.sort(key=lambda one: one.date or "", reverse=True)
+    todays.sort(key=lambda today: today.date or "", reverse=True)
     return sorted(
-        found,
-        key=lambda one: (
-            one.answer == "no data",
-            one.layer != own,
-            "touch" in one.proxy_codes,
-            one.missing,
-            -one.blocks,
+        todays,
+        key=lambda today: (
+            today.answer == "no data",
+            today.layer != own,
+            "touch" in today.proxy_codes,
+            today.missing,
+            -today.blocks,
         ),
     )
 
@@ -109,10 +111,14 @@ def compared(
 def _by_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
     """The campaigns of each machine, the oldest first. What does not say its machine stands
     alone."""
-    found: dict[object, list[MeasuredCampaign]] = {}
-    for number, one in enumerate(campaigns):
-        found.setdefault((one.host, one.shipped) if one.host else number, []).append(one)
-    return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
+    by_machine: dict[object, list[MeasuredCampaign]] = {}
+    for number, campaign in enumerate(campaigns):
+        machine = (campaign.host, campaign.shipped) if campaign.host else number
+        by_machine.setdefault(machine, []).append(campaign)
+    return [
+        sorted(alike, key=lambda campaign: str(campaign.created_utc))
+        for alike in by_machine.values()
+    ]
 
 
 def _by_touch(campaigns: Sequence[MeasuredCampaign]) -> Iterator[list[MeasuredCampaign]]:
@@ -126,11 +132,11 @@ def _by_touch(campaigns: Sequence[MeasuredCampaign]) -> Iterator[list[MeasuredCa
 
 
 def _only(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
-    kept = (
+    workloads = (
         replace(item, arms=tuple(arm for arm in item.arms if arm.touch == touch))
         for item in campaign.workloads
     )
-    return replace(campaign, workloads=tuple(item for item in kept if item.arms))
+    return replace(campaign, workloads=tuple(item for item in workloads if item.arms))
 
 
 def _cells(
@@ -190,8 +196,8 @@ def _families(
     for (part, _), (first, *_) in pooled.items():
         versions.setdefault(part, Counter())[_versions(first.left, first.right)] += 1
     return {
-        part: ErrorFamily(max(found.values()), len(claim.tests), len(found))
-        for part, found in versions.items()
+        part: ErrorFamily(max(cells_by_versions.values()), len(claim.tests), len(cells_by_versions))
+        for part, cells_by_versions in versions.items()
     }
 
 
@@ -262,13 +268,21 @@ def _missing(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
 def _of_test(test: ClaimTest, cells: Sequence[CellAnswer]) -> Answer:
     """A test speaks of so many cells of one pair of arms: those of another version are not more of
     them. A version with too few blocks in all of its cells says nothing beside one with enough."""
+    if not cells:
+        return "no data"
     versions: dict[tuple[str, ...], list[CellAnswer]] = {}
     for cell in cells:
         versions.setdefault(cell.versions, []).append(cell)
-    told = [found for found in versions.values() if any(c.code != "few_blocks" for c in found)]
-    answers = [[cell.answer for cell in found] for found in told or versions.values()]
-    return (
-        of_versions([together(found, test) for found in answers]) if answers else together([], test)
+    enough = [
+        of_version
+        for of_version in versions.values()
+        if any(c.code != "few_blocks" for c in of_version)
+    ]
+    return of_versions(
+        [
+            together([cell.answer for cell in of_version], test)
+            for of_version in enough or versions.values()
+        ]
     )
 
 
@@ -365,45 +379,45 @@ def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
 
 
 def _absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | None:
-    found = arm.metrics.get(metric)
-    if found is None:
+    estimate = arm.metrics.get(metric)
+    if estimate is None:
         of = f" of topic {arm.topic}" if arm.topic else ""
         has = "the shipped summary keeps" if campaign.shipped else "the campaign has"
         return f"{has} no {title_of(metric)}{of}"
     if not arm.per_trial.get(metric) and per_trial(arm, metric):
         return None  # it has no value by itself, and nothing of it ever came
-    return found.no_data
+    return estimate.no_data
 
 
 def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judging) -> CellAnswer:
     """The interval is the cell's own; its answer must stand with its part of the error among the
     others, too."""
-    found = found_of(test, sides, ErrorShare(how.earlier))
+    claim_value = found_of(test, sides, ErrorShare(how.earlier))
     of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
     metrics = [arm.metrics.get(test.metric) for arm in of_sides]
-    if found.value in (None, 0.0):
+    if claim_value.value in (None, 0.0):
         cell = replace(cell, takes=takes(test, metrics, how.steady_s))
     cell = replace(
         cell,
-        blocks=found.blocks,
+        blocks=claim_value.blocks,
         left_trials=_numbered(left_values(test, sides)),
         right_trials=_numbered(right_values(test, sides)),
     )
-    if found.refused is not None:
-        why = _why(found.refused, found.blocks, 1)
-        return replace(cell, answer="undecided", code=found.refused, reason=why)
-    if found.value is None and (found.low, found.high) == (0.0, math.inf):
+    if claim_value.refused is not None:
+        why = _why(claim_value.refused, claim_value.blocks, 1)
+        return replace(cell, answer="undecided", code=claim_value.refused, reason=why)
+    if claim_value.value is None and (claim_value.low, claim_value.high) == (0.0, math.inf):
         why = "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
         return replace(cell, answer="undecided", code="no_ratio", reason=why)
     cell = replace(
         cell,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        value_says=leaning(test, found.value),
+        value=claim_value.value,
+        low=claim_value.low,
+        high=claim_value.high,
+        value_says=leaning(test, claim_value.value),
     )
-    if found.blocks < LEAST_BLOCKS:
-        why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
+    if claim_value.blocks < LEAST_BLOCKS:
+        why = f"{claim_value.blocks} common block{'s' * (claim_value.blocks != 1)}, {LEAST_BLOCKS} are needed"
         return replace(
             cell,
             answer="undecided",
@@ -411,25 +425,25 @@ def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judg
             reason=why,
             leans=cell.value_says,
         )
-    answer, code = _answer(test, found)
+    answer, code = _answer(test, claim_value)
     among = how.family.among(answer, test)
     if among > 1 and answer in DECIDED:
         strict = found_of(test, sides, ErrorShare(how.earlier, among))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
-    reason = _why(code, found.blocks, among)
+    reason = _why(code, claim_value.blocks, among)
     cell_takes = None if answer in DECIDED else cell.takes
     return replace(cell, answer=answer, code=code, reason=reason, takes=cell_takes)
 
 
-def _answer(test: ClaimTest, found: ClaimValue) -> tuple[Answer, Code | None]:
-    if test.existence and found.seen:
+def _answer(test: ClaimTest, claim_value: ClaimValue) -> tuple[Answer, Code | None]:
+    if test.existence and claim_value.seen:
         return ("holds" if test.relation == "greater" else "does not hold"), None
     if test.existence and test.relation == "greater":  # what was not seen may yet come
         return "undecided", None
-    if found.infinite and not found.enough:
+    if claim_value.infinite and not claim_value.enough:
         return "undecided", "few_for_infinite"
-    return decided(test, found.value, found.low, found.high)
+    return decided(test, claim_value.value, claim_value.low, claim_value.high)
 
 
 def _why(code: Code | None, blocks: int, among: int) -> str | None:
@@ -455,8 +469,8 @@ def _why(code: Code | None, blocks: int, among: int) -> str | None:
 
 def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:
     """With the blocks of all campaigns counted on; those that have a value."""
-    told = ((number, values[block]) for number, block in enumerate(sorted(values)))
-    return tuple((number, value) for number, value in told if not math.isnan(value))
+    numbered = ((number, values[block]) for number, block in enumerate(sorted(values)))
+    return tuple((number, value) for number, value in numbered if not math.isnan(value))
 
 
 def _unit(test: ClaimTest) -> str:

@@ -144,15 +144,15 @@ class Today:
     def leans(self) -> Answer | None:
         """Where an undecided answer with too few blocks leans, if all cells that lean do so to one
         side."""
-        found = {cell.leans for cell in self.cells if cell.leans}
-        return found.pop() if self.answer == "undecided" and len(found) == 1 else None
+        leanings = {cell.leans for cell in self.cells if cell.leans}
+        return leanings.pop() if self.answer == "undecided" and len(leanings) == 1 else None
 
     def text(self) -> str:
         words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
         words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
         words += f"{self.machine} ({self.date})" if self.machine else "this machine"
         words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
-        return words + (f": {found}" if (found := self.seen()) else "")
+        return words + (f": {values}" if (values := self.seen()) else "")
 
     def seen(self) -> str:
         """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell

@@ -57,8 +57,8 @@ class Sides:
 
     @property
     def arms(self) -> tuple[CampaignArm, ...]:
-        found = (self.left, self.right, self.left_base, self.right_base)
-        return tuple(arm for arm in found if arm is not None)
+        arms = (self.left, self.right, self.left_base, self.right_base)
+        return tuple(arm for arm in arms if arm is not None)
 
 
 @dataclass(frozen=True)
@@ -101,15 +101,15 @@ def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
     what it would have cost is not known. So it is of a percentile in a block whose messages did not
     get through (`_never_came`). Where trials were done and none has a value by itself, as a
     percentile that only all of them have messages for, the lost ones alone are none either."""
-    found = dict(arm.per_trial.get(metric, {}))
+    values = dict(arm.per_trial.get(metric, {}))
     entry = GLOSSARY.get(metric)
     if entry is None or entry.failed is None:
-        return found
+        return values
     gone = _never_came(arm, entry) | dict.fromkeys(arm.lost_blocks, entry.failed)
     everywhere = arm.lost_all or (arm.blocks and arm.blocks <= gone.keys())
-    if not (found or (metric in arm.metrics and everywhere)):
-        return found
-    return gone | found
+    if not (values or (metric in arm.metrics and everywhere)):
+        return values
+    return gone | values
 
 
 LONGEST_CALL, UNSENT = "publish_call_max", "never_sent_share"
@@ -134,8 +134,8 @@ def _never_came(arm: CampaignArm, entry: Metric) -> dict[int, float]:
     never matched: its other blocks say that there was something to want."""
     own = arm.per_trial.get(entry.name, {})
     short, beyond = arm.blocks - own.keys(), 1 - entry.q
-    told = [arm.per_trial.get(name, {}) for name in told_by(entry.name)]
-    match told:
+    explaining = [arm.per_trial.get(name, {}) for name in told_by(entry.name)]
+    match explaining:
         case [missing]:
             gone = (b for b in short if (missing[b] > beyond if b in missing else own))
             return dict.fromkeys(gone, math.inf)
@@ -150,8 +150,8 @@ def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
 
 
 def right_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
-    found = [(one.campaign, one.right, one.right_base) for one in cell if one.right is not None]
-    return _values(test, found, test.right_metric or test.metric)
+    sides = [(x.campaign, x.right, x.right_base) for x in cell if x.right is not None]
+    return _values(test, sides, test.right_metric or test.metric)
 
 
 def _values(
@@ -169,13 +169,13 @@ def _values(
 
 
 def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float]:
-    found = per_trial(arm, metric)
+    values = per_trial(arm, metric)
     if test.times_metric is not None:
         other = per_trial(arm, test.times_metric)
-        found = {block: value * other[block] for block, value in found.items() if block in other}
-        found = {block: value for block, value in found.items() if not math.isnan(value)}  # ∞ × 0
+        values = {block: value * other[block] for block, value in values.items() if block in other}
+        values = {block: value for block, value in values.items() if not math.isnan(value)}  # ∞ × 0
     left_out = frozenset() if whatever_load(test) else arm.left_out
-    return {block: value for block, value in found.items() if block not in left_out}
+    return {block: value for block, value in values.items() if block not in left_out}
 
 
 def _quotient(a: float, b: float) -> float:
@@ -196,20 +196,20 @@ def found_of(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare = ALL_OF_
         return _level(test, cell, share)
     if test.by == "difference":
         return _difference(test, cell, share)
-    found = _ratio(test, cell, share)
-    return _exponent(test, found) if test.by == "exponent" else found
+    ratio = _ratio(test, cell, share)
+    return _exponent(test, ratio) if test.by == "exponent" else ratio
 
 
-def _exponent(test: ClaimTest, found: ClaimValue) -> ClaimValue:
+def _exponent(test: ClaimTest, ratio: ClaimValue) -> ClaimValue:
     assert test.sizes is not None, "checked when the file was read"
     scale = math.log(test.sizes[0] / test.sizes[1])
 
     def of(x: float) -> float:
         return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
 
-    low, high = sorted((of(found.low), of(found.high)))
-    value = None if found.value is None else of(found.value)
-    return replace(found, value=value, low=low, high=high)
+    low, high = sorted((of(ratio.low), of(ratio.high)))
+    value = None if ratio.value is None else of(ratio.value)
+    return replace(ratio, value=value, low=low, high=high)
 
 
 def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
@@ -228,20 +228,20 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
         return _of_intervals(test, cell, share)
     if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
         return _no_value(len(common), "lost")
-    found = {block: _quotient(left[block], right[block]) for block in common}
-    told = [block for block in common if not math.isnan(found[block])]
-    if 2 * len(told) < len(common):
+    quotients = {block: _quotient(left[block], right[block]) for block in common}
+    defined = [block for block in common if not math.isnan(quotients[block])]
+    if 2 * len(defined) < len(common):
         return _no_value(len(common))
-    level = level_of(blocks_by_campaign(told), share)
-    ratios = np.array([found[block] for block in told])
+    level = level_of(blocks_by_campaign(defined), share)
+    ratios = np.array([quotients[block] for block in defined])
     if np.isinf(ratios).any() or (ratios <= 0).any():
         return _of_nothing_seen(test, cell, (left, right), share) or _range(ratios, level)
-    if len(told) < 2 or level.error <= 0:
-        return ClaimValue(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
-    values = [np.array([side[block] for block in told]) for side in (left, right)]
+    if len(defined) < 2 or level.error <= 0:
+        return ClaimValue(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(defined))
+    values = [np.array([side[block] for block in defined]) for side in (left, right)]
     least = rounding_error(*values)
-    mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
-    return ClaimValue(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
+    mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in defined], least, level)
+    return ClaimValue(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(defined))
 
 
 def _of_nothing_seen(
@@ -372,11 +372,11 @@ def between_half(values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel
 
 
 def _widened(
-    found: Interval, values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel
+    interval: Interval, values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel
 ) -> Interval:
     """An interval that is no narrower than what the campaigns' means give; on the logarithms where
     it can be."""
-    value, low, high = found
+    value, low, high = interval
     if low > 0 and (values > 0).all():
         half = between_half(np.log(values), campaigns, level)
         return value, min(low, value * math.exp(-half)), max(high, value * bounded_exp(half))
@@ -405,28 +405,28 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
     if value is None and not (low == 0 and high == math.inf):
         value = math.inf if x is None or math.isinf(x) or y == 0 else 0.0
-    found = ClaimValue(value, low, high, blocks)
-    return _by_order(_by_order(found, (x, x_low, x_high), level), (y, y_low, y_high), level)
+    ratio = ClaimValue(value, low, high, blocks)
+    return _by_order(_by_order(ratio, (x, x_low, x_high), level), (y, y_low, y_high), level)
 
 
 def _by_order(
-    found: ClaimValue, own: tuple[float | None, float, float], level: ErrorLevel
+    claim_value: ClaimValue, own: tuple[float | None, float, float], level: ErrorLevel
 ) -> ClaimValue:
     """Whether what a side gives over all of its trials decides: an infinite value and a 0 without a
     bound do as far as order does, by the number of trials (`_range`). A one-sided bound does not: it
     stands at 95 %, whatever the level of the look is."""
     value, _, high = own
     if value is None:
-        return replace(found, infinite=True, enough=False)
+        return replace(claim_value, infinite=True, enough=False)
     if not (math.isinf(value) or value == high == 0):
-        return found
-    covered = intervals.range_coverage(found.blocks) >= level.confidence
-    return replace(found, infinite=True, enough=found.enough and covered)
+        return claim_value
+    covered = intervals.range_coverage(claim_value.blocks) >= level.confidence
+    return replace(claim_value, infinite=True, enough=claim_value.enough and covered)
 
 
 def _trials(arm: CampaignArm, metric: str) -> int:
-    found = arm.metrics.get(metric)
-    return (found and found.trials) or 0
+    estimate = arm.metrics.get(metric)
+    return (estimate and estimate.trials) or 0
 
 
 def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | None, float, float]:
@@ -498,8 +498,8 @@ def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
             return refused
         level = level_of(trials, share)
         value, low, high = _combined(metrics, level)
-        found = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
-        return _by_order(found, (value, low, high), level)
+        claim_value = ClaimValue(value, low, high, sum(trials), seen=bool(value) or low > 0)
+        return _by_order(claim_value, (value, low, high), level)
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
