@@ -361,6 +361,24 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
     assert [part.kind for part in found.chain.parts] == [SOURCE, TRANSPORT, RELAY, TRANSPORT]
 
 
+@pytest.mark.parametrize("heard", [False, True])
+def test_a_reply_that_was_being_written_when_its_service_was_killed_left_no_record(heard):
+    """Another thread had recorded a later one. Whether it came to its client or not, nobody knows
+    whose request it answered."""
+    rows = [endpoint(1, "client", "s", "caller"), endpoint(2, "service", "s", "server")]
+    sends = [sent(1, seq, 100 * seq, 100 * seq + 5) for seq in range(4)]
+    sends += [sent(2, 2, 240, 245, (1, 2)), sent(2, 0, 40, 45, (1, 0))]
+    receipts = [got(2, 1, seq, 100 * seq + 30) for seq in range(4)]
+    receipts += [got(1, 2, 0, 90), got(1, 2, 2, 290)]
+    receipts += [got(1, 2, 1, 195)] if heard else []
+    records = Records(sends, receipts)
+    found = measure_chains(records, rows, WINDOW, {})
+    assert found.samples["end_to_end_latency"].values.tolist() == [90, 90, np.inf, np.inf]
+    assert (found.chain.wanted, found.chain.arrived) == (4, 2)
+    with pytest.raises(ValueError, match="not dense"):  # of a publisher records are missing
+        measure_chains(Records([sent(1, 0, 0, 5), sent(1, 2, 200, 205)], []), ROWS, WINDOW, {})
+
+
 def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
     sends = [sent(1, 0, 100, 110), sent(1, 1, 900, 910), sent(3, 0, 960, 970, (1, 1))]
     receipts = [got(2, 1, 1, 950), got(4, 3, 0, 1000)]

@@ -203,6 +203,16 @@ def place_order(seq: np.ndarray) -> np.ndarray | None:
     return order
 
 
+def reply_order(seq: np.ndarray) -> np.ndarray:
+    """A service's rows by place, −1 where one has no record: of several threads one may still be
+    writing its reply when the process is killed, or never come back from sending it, and later
+    replies of the others are recorded. Such a request was not answered, as far as is known."""
+    place = (seq - seq.min() if len(seq) else seq).astype(np.int64)
+    rows = np.full(int(place.max(initial=-1)) + 1, -1, np.int64)
+    rows[place] = np.arange(len(seq))
+    return rows
+
+
 def is_steady(
     flags: np.ndarray, intended_ns: np.ndarray, steady_begin_ns: int | None
 ) -> np.ndarray:

@@ -25,6 +25,7 @@ from rmwbench.analysis.records.ledger import (
     Arrivals,
     is_steady,
     place_order,
+    reply_order,
     since_call_ns,
 )
 from rmwbench.codes import FAILED
@@ -154,7 +155,8 @@ class Tracer:
         before: Hop | None = None
         origin = np.arange(n)
         for link in path:
-            writer = self._writer(link.writer)
+            is_service = before is not None and before.reader == link.writer
+            writer = self._writer(link.writer, is_service=is_service)
             if before is not None:
                 origin = _origins(writer, before.writer, origin)
             arrivals = self._arrived(link)
@@ -185,21 +187,25 @@ class Tracer:
     def _is_reliable(self, link: ChainLink) -> bool:
         return self._reliable.keys() >= set(link)
 
-    def _writer(self, endpoint: int) -> PathWriter:
+    def _writer(self, endpoint: int, *, is_service: bool = False) -> PathWriter:
         if endpoint not in self._writers:
-            self._writers[endpoint] = self._read(endpoint)
+            self._writers[endpoint] = self._read(endpoint, is_service=is_service)
         return self._writers[endpoint]
 
-    def _read(self, endpoint: int) -> PathWriter:
+    def _read(self, endpoint: int, *, is_service: bool) -> PathWriter:
         rows = self._sent.get(endpoint, np.empty(0, np.int64))
         seq = self._columns.sent("seq")[rows]
-        order = place_order(seq)
-        rows = rows if order is None else rows[order]
-        intended, call, flags, cause, cause_seq = (
-            self._columns.sent(name)[rows]
-            for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
-        )
-        call = since_call_ns(call, flags, lambda: self._columns.sent("fill_ns")[rows])
+        order = reply_order(seq) if is_service else place_order(seq)
+
+        def column(name: str, missing: int = ABSENT) -> np.ndarray:
+            values: np.ndarray = self._columns.sent(name)[rows]
+            if order is None:
+                return values
+            return _at(values.astype(np.int64), order, order >= 0, missing)
+
+        flags, cause, cause_seq = column("flags", 0), column("cause_endpoint"), column("cause_seq")
+        intended = column("intended_ns")
+        call = since_call_ns(column("call_ns"), flags, lambda: column("fill_ns"))
         window = self._window
         begin_ns = None if window is None else window.begin_ns - window.slack_ns
         return PathWriter(
