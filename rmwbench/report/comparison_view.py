@@ -59,29 +59,29 @@ _LEAST, _MOST = log(1.3), log(200.0)
 _NEAREST_TICKS = 9.0  # per cent of the axis: closer labels would touch on a phone
 
 
-def view(found: Compared) -> View:
-    sides = (("A", found.a), ("B", found.b))
+def view(compared: Compared) -> View:
+    sides = (("A", compared.a), ("B", compared.b))
     sections = [
         Section(
             "What differs besides the results",
-            [block for topic in found.environment for block in _environment(topic)],
+            [block for topic in compared.environment for block in _environment(topic)],
             anchor="environment",
             nav="environment",
             look="panel",
         ),
-        Section("B ÷ A", [*_cells(found)], anchor="rows", nav="rows", look="panel"),
+        Section("B ÷ A", [*_cells(compared)], anchor="rows", nav="rows", look="panel"),
     ]
-    if found.not_comparable:
-        lines = [f"{item.cell}: {item.reason}" for item in found.not_comparable]
+    if compared.not_comparable:
+        lines = [f"{item.cell}: {item.reason}" for item in compared.not_comparable]
         sections.append(
             Section("Not comparable", [Items(lines)], anchor="not-comparable", look="panel")
         )
     return View(
         title="Is B worse than A?",
         about=[Facts([(name, side_text(side)) for name, side in sides])],
-        answer=[*_answer(found)],
+        answer=[*_answer(compared)],
         sections=sections,
-        tool_version=found.b.tool_version or "",
+        tool_version=compared.b.tool_version or "",
     )
 
 
@@ -95,19 +95,19 @@ def side_text(side: ComparedSide) -> str:
     return " · ".join(str(part) for part in parts if part)
 
 
-def _answer(found: Compared) -> Iterator[Block]:
-    yield from (Text(text, "warning") for text in found.cautions)
-    if lines := unchanged(found):
+def _answer(compared: Compared) -> Iterator[Block]:
+    yield from (Text(text, "warning") for text in compared.cautions)
+    if lines := unchanged(compared):
         yield Items(lines, "muted", on=On.TERMINAL)
-    if rows := changed(found):
+    if rows := changed(compared):
         yield Items([Text(change_text(row), TONES[row.verdict], row.verdict) for row in rows])
-    count = counts(found)
-    yield Text(f"{answer(found)}{f' {count}.' if count else ''}", TONES[found.verdict])
-    yield Text(_rules(found), "muted", on=On.DOCUMENT)
+    count = counts(compared)
+    yield Text(f"{answer(compared)}{f' {count}.' if count else ''}", TONES[compared.verdict])
+    yield Text(_rules(compared), "muted", on=On.DOCUMENT)
 
 
-def _rules(found: Compared) -> str:
-    rules, paired = found.rules, found.paired
+def _rules(compared: Compared) -> str:
+    rules, paired = compared.rules, compared.paired
     margin, alpha = (fmt.quantity(value, "fraction") for value in (rules.margin, rules.alpha))
     how = (
         "Both sides share blocks and are compared within them."
@@ -127,30 +127,30 @@ def _rules(found: Compared) -> str:
     )
 
 
-def answer(found: Compared) -> str:
-    if not found.rows:
+def answer(compared: Compared) -> str:
+    if not compared.rows:
         return "Nothing could be compared."
-    number = Counter(row.verdict for row in found.rows)
-    if found.verdict == "undecided" and not (number["undecided"] or number["no data"]):
+    number = Counter(row.verdict for row in compared.rows)
+    if compared.verdict == "undecided" and not (number["undecided"] or number["no data"]):
         return "Not decided: A has cells that B lacks, or that are other workloads in B."
-    if found.verdict == "worse":
+    if compared.verdict == "worse":
         worse = (
             f"B is worse than A in {number['worse']} of "
-            f"{fmt.counted(len(found.rows), 'comparison')}"
+            f"{fmt.counted(len(compared.rows), 'comparison')}"
         )
         return f"{worse}, and better in {number['better'] or 'none'}."
-    return ANSWERS[found.verdict]
+    return ANSWERS[compared.verdict]
 
 
-def counts(found: Compared) -> str:
+def counts(compared: Compared) -> str:
     """`2 worse, 5 equivalent`."""
-    number = Counter(row.verdict for row in found.rows)
+    number = Counter(row.verdict for row in compared.rows)
     return ", ".join(f"{number[verdict]} {verdict}" for verdict in TONES if number[verdict])
 
 
-def changed(found: Compared) -> list[MetricRow]:
+def changed(compared: Compared) -> list[MetricRow]:
     """The rows that are decided to differ, worse ones first."""
-    differing = (row for row in found.rows if row.verdict in ("worse", "better"))
+    differing = (row for row in compared.rows if row.verdict in ("worse", "better"))
     return sorted(differing, key=lambda row: row.verdict != "worse")
 
 
@@ -232,12 +232,12 @@ def _side(text: str | None) -> TableCell:
     )
 
 
-def _cells(found: Compared) -> Iterator[Block]:
+def _cells(compared: Compared) -> Iterator[Block]:
     """A table for each cell; a terminal has those in which something changed, or all where there
     are few."""
-    cells = by_cell(found.rows)
-    axis = axis_of(found)
-    waits = any(row.needed for row in found.rows)
+    cells = by_cell(compared.rows)
+    axis = axis_of(compared)
+    waits = any(row.needed for row in compared.rows)
     hidden = 0
     for cell, rows in cells:
         arms = "" if rows[0].arm_a == rows[0].arm_b else f" against {rows[0].arm_b}"
@@ -259,13 +259,13 @@ def _cells(found: Compared) -> Iterator[Block]:
         )
         yield Text(told, "muted", on=On.TERMINAL)
     if waits:
-        unit = "blocks" if found.paired else "trials of each arm in each campaign"
+        unit = "blocks" if compared.paired else "trials of each arm in each campaign"
         yield Text(
             f"would take: {unit} that would decide it, were the ratio and its spread as they look "
             "now",
             "muted",
         )
-    margin = fmt.quantity(found.rules.margin, "fraction")
+    margin = fmt.quantity(compared.rules.margin, "fraction")
     yield Text(
         "A point is the ratio, a line its interval at the level at which the row was judged; "
         f"shaded: within the margin of {margin}. Right of 1: B has more of it.",
@@ -305,29 +305,44 @@ def _row(row: MetricRow, axis: "RatioAxis", waits: bool) -> list[TableCell | str
 
 
 def by_cell(rows: Sequence[MetricRow]) -> list[tuple[str, list[MetricRow]]]:
-    found: dict[tuple[int, int], list[MetricRow]] = {}
+    of_cell: dict[tuple[int, int], list[MetricRow]] = {}
     for row in rows:
-        found.setdefault((row.cell_a, row.cell_b), []).append(row)
-    return [(rows[0].cell, rows) for rows in found.values()]
+        of_cell.setdefault((row.cell_a, row.cell_b), []).append(row)
+    return [(rows[0].cell, rows) for rows in of_cell.values()]
 
 
 @dataclass(frozen=True)
 class RatioAxis:
-    """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the
-    margin."""
+    """A log axis of ratios from exp(-`half`) to exp(`half`); places are per cent from the left."""
 
     half: float
-    band: tuple[float, float]
-    ticks: tuple[tuple[float, str], ...]
+    margin: float
 
     def place(self, ratio: float) -> float:
         return round(100 * (min(max(log(ratio) / self.half, -1), 1) + 1) / 2, 3)
 
+    @property
+    def band(self) -> tuple[float, float]:
+        """(left, width) of the margin."""
+        left = self.place(1 / (1 + self.margin))
+        return left, round(self.place(1 + self.margin) - left, 3)
 
-def axis_of(found: Compared) -> RatioAxis:
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """(place, text), from 1 outwards those that do not touch another."""
+        ticks: list[tuple[float, str]] = []
+        for value in sorted(_TICKS, key=lambda tick: abs(log(tick))):
+            at = self.place(value)
+            apart = all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks)
+            if apart and abs(log(value)) < self.half:
+                ticks.append((at, f"{value:g}"))
+        return sorted(ticks)
+
+
+def axis_of(compared: Compared) -> RatioAxis:
     """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
     estimates, ends = [_LEAST], []
-    for ratio in (row.ratio for row in found.rows if row.ratio is not None):
+    for ratio in (row.ratio for row in compared.rows if row.ratio is not None):
         if (value := fmt.finite(ratio.value)) and value > 0:
             estimates.append(abs(log(value)))
             ends += [
@@ -336,19 +351,7 @@ def axis_of(found: Compared) -> RatioAxis:
     half = min(
         max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST
     )
-    axis = RatioAxis(half, (0.0, 0.0), ())
-    margin = found.rules.margin
-    left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
-    ticks: list[tuple[float, str]] = [(50.0, "1")]
-    for value in sorted(_TICKS, key=lambda tick: abs(log(tick))):
-        at = axis.place(value)
-        if (
-            value != 1
-            and abs(log(value)) < half
-            and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks)
-        ):
-            ticks.append((at, f"{value:g}"))
-    return RatioAxis(half, (left, round(right - left, 3)), tuple(sorted(ticks)))
+    return RatioAxis(half, compared.rules.margin)
 
 
 def mark(ratio: Ratio | None, axis: RatioAxis) -> RatioInterval | None:

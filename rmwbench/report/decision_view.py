@@ -33,25 +33,25 @@ CANDIDATES = (
 )
 
 
-def view(found: Decided) -> View:
-    limits, rules = found.limits, found.rules
-    asked = [_limits(limits.acceptable)]
-    asked += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
+def view(decided: Decided) -> View:
+    limits, rules = decided.limits, decided.rules
+    limit_texts = [_limits(limits.acceptable)]
+    limit_texts += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
     meaning = (
-        f"Limits {limits.name}: {'; '.join(asked)}. P(all) is the probability that a candidate "
+        f"Limits {limits.name}: {'; '.join(limit_texts)}. P(all) is the probability that a candidate "
         "meets every limit; behind that of an open one that looks decided stands what is asked. "
         f"All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
         f"fewer than {rules.min_blocks} blocks decide nothing."
     )
     left_out = [
         Text(f"{summary}: none of its cells is what the limits are of", "warning")
-        for summary in found.left_out
+        for summary in decided.left_out
     ]
     return View(
         title=f"Which middleware for {limits.title or limits.name}?",
         about=[Text(meaning, "muted", on=On.DOCUMENT), *left_out],
-        answer=[Text(found.text, "strong")],
-        sections=[_machine(machine) for machine in found.machines],
+        answer=[Text(decided.text, "strong")],
+        sections=[_machine(machine) for machine in decided.machines],
         card=[f"limits {limits.name}"],
     )
 
@@ -127,8 +127,8 @@ def _short(one: DecisionAnswer | None) -> TableCell:
 
 def _along(along: Along) -> Text:
     fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
-    said = [*(decide_words.flip(one, along) for one in along.flips), *decide_words.only(along)]
+    flips = [*(decide_words.flip(one, along) for one in along.flips), *decide_words.only(along)]
     return Text(
-        "; ".join(said) or decide_words.NO_FLIP,
+        "; ".join(flips) or decide_words.NO_FLIP,
         lead=f"Along {along.factor} ({along.workload}{fixed}):",
     )

@@ -33,7 +33,7 @@ class Evaluated:
         blocks: list[Block] = []
         decided = ("holds", "does not hold")
         for answer, mark in zip(decided, "✓✗", strict=True):
-            texts = [text for found, text in self.lines if found == answer]
+            texts = [text for given, text in self.lines if given == answer]
             tone: Tone = "good" if answer == "holds" else "bad"
             if texts:
                 blocks.append(Items(texts, tone, mark, on=On.TERMINAL))

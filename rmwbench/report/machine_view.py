@@ -55,8 +55,8 @@ def conclusions(conclude: Said, caution: Said, *, on: On = On.EVERYWHERE) -> Sec
 
 def _groups(said: Said, mark: str, tone: Tone) -> Iterator[Block]:
     for where, texts in said:
-        found: list[Block] = [Items(texts, tone, mark)]
-        yield from [Section(where, found)] if where else found
+        items: list[Block] = [Items(texts, tone, mark)]
+        yield from [Section(where, items)] if where else items
 
 
 def section(machine: Machine, campaign: Mapping[str, object]) -> Section:

@@ -32,15 +32,15 @@ from rmwbench.words import numbers as fmt
 def environment() -> Environment:
     """Everything that a template is given is escaped, and a name that it was not given is an
     error."""
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("rmwbench.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["shell"] = shlex.quote  # a command is there to be copied: names have spaces
-    return made
+    templates.filters["shell"] = shlex.quote  # a command is there to be copied: names have spaces
+    return templates
 
 
 def asset(name: str) -> str:
@@ -53,22 +53,22 @@ def vega() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script, for pages that need nothing else. Bundling
     takes two seconds of CPU and always gives the same, so the bundle is kept in the user's cache,
     by the version of what made it; it may be deleted at any time."""
-    kept = _kept()
-    if kept is not None:
+    cached = _bundle_file()
+    if cached is not None:
         with suppress(OSError, UnicodeDecodeError):
-            return kept.read_text(encoding="utf-8")
+            return cached.read_text(encoding="utf-8")
     import vl_convert
 
     # Its types do not know that the snippet has a default.
     bundle = str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
-    if kept is not None:
+    if cached is not None:
         with suppress(UserError):  # a page needs no cache
-            make_directory(kept.parent)
-            write_whole(kept, bundle)
+            make_directory(cached.parent)
+            write_whole(cached, bundle)
     return bundle
 
 
-def _kept() -> Path | None:
+def _bundle_file() -> Path | None:
     """The file of the bundle, whether it is there or not; None where there is no home."""
     try:
         return home.cache() / "vega" / f"{version('vl-convert-python')}.js"
@@ -86,11 +86,11 @@ def render_page(
     the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
     `charts` (whether there are any), and the filters `commands` and `ink`.
     """
-    made, inks = _of_pages(), _inks()
-    made.filters |= filters
+    templates, inks = _of_pages(), _inks()
+    templates.filters |= filters
     script_of_vega = vega().replace("</script", r"<\/script") if specs else ""
     script = asset("page.js") + asset("claims.js")
-    return made.get_template(template).render(
+    return templates.get_template(template).render(
         style=Markup(asset("page.css") + _colours()),
         vega=Markup(script_of_vega),
         script=Markup(script),
@@ -109,11 +109,11 @@ def fragment(template: str, **context: Any) -> str:
 
 
 def _of_pages() -> Environment:
-    made, inks = environment(), _inks()
-    made.filters["commands"] = _commands
-    made.filters["ink"] = inks.__getitem__
-    made.filters["part"] = lambda kind: inks[look.part(kind)]
-    return made
+    templates, inks = environment(), _inks()
+    templates.filters["commands"] = _commands
+    templates.filters["ink"] = inks.__getitem__
+    templates.filters["part"] = lambda kind: inks[look.part(kind)]
+    return templates
 
 
 def _inks() -> dict[str, str]:

@@ -69,12 +69,14 @@ def of(part: Part) -> tuple[Column, ...]:
         return (MEDIAN, TAIL, *BESIDE, *_writing(part), *_fates(part), PUBLISH)
     if is_by_topic(part):
         return (CPU, MEMORY)
-    there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
+    asked_for = [
+        c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)
+    ]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     beside += _writing(part)
     latencies = QUEUEING if entry is not None and entry.whole_window else (MEDIAN, TAIL, *beside)
-    found = (*latencies, *_fates(part), PUBLISH, CPU, MEMORY, *there)
-    ordered = _primary_first(entry, found)
+    columns = (*latencies, *_fates(part), PUBLISH, CPU, MEMORY, *asked_for)
+    ordered = _primary_first(entry, columns)
     return (ordered[0], *(one for one in ordered[1:] if not _is_of_parts(one, part)))
 
 
@@ -156,13 +158,13 @@ def is_by_topic(part: Part) -> bool:
 
 def is_idle(part: Part) -> bool:
     """Whether nothing is sent, so that no column of a message has anything to show."""
-    wanted = (PRIMARY, UNDELIVERED, *CPU.metrics)
+    of_messages = (PRIMARY, UNDELIVERED, *CPU.metrics)
     if isinstance(part, WorkloadAnswer) and part.topics:
         return False
     return is_resource(part.primary_metric) and all(
-        (found := arm.metrics.get(name)) is None or found.no_data is not None
+        (entry := arm.metrics.get(name)) is None or entry.no_data is not None
         for arm in part.arms
-        for name in wanted
+        for name in of_messages
     )
 
 

@@ -32,12 +32,12 @@ _SCALES = {
 _HEIGHT = 360
 
 
-def figures(found: Searched) -> list[Picture]:
+def figures(answer: Searched) -> list[Picture]:
     """The figures in reading order; one without data has no specification, as has the loss where
     nothing was lost, which says so."""
-    search = found.search
+    search = answer.search
     tail = _percentile(search.curve[1])
-    lost = frame.drawn(loss, found)
+    lost = frame.drawn(loss, answer)
     share = "Share of the messages sent that were lost."
     what = f"up to which {search.title} the limit holds"
 
@@ -48,7 +48,7 @@ def figures(found: Searched) -> list[Picture]:
             f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
             "left: less than this.",
             wide=True,
-            **frame.drawn(capacities, found),
+            **frame.drawn(capacities, answer),
         ),
         Picture(
             "curve",
@@ -58,23 +58,23 @@ def figures(found: Searched) -> list[Picture]:
             "grew, so that there is no steady latency, and a cross where messages that did not "
             f"arrive reach the {tail}. Diamonds: the knee.",
             wide=True,
-            **frame.drawn(curve, found),
+            **frame.drawn(curve, answer),
         ),
         Picture(
             "loss",
             f"Loss against {search.title}",
-            share if lost["spec"] else _none_lost(found),
+            share if lost["spec"] else _none_lost(answer),
             wide=True,
             **lost,
         ),
     ]
 
 
-def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
+def capacities(answer: Searched, *, narrow: bool = False) -> Spec | None:
     """A row per arm, the highest capacity first."""
-    arms, search = looks(found.arms), found.search
+    arms, search = looks(answer.arms), answer.search
     rows: list[dict[str, Any]] = []
-    for arm in found.arms:
+    for arm in answer.arms:
         held, style = arm.capacity, arms[arm.arm]
         value = fmt.finite(held.value) or fmt.finite(held.low) or fmt.finite(held.high)
         shown = capacity_words.capacity(held, search.title)
@@ -110,15 +110,15 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
     return frame.finish(alt.layer(*layers), height=height, rows=rows)
 
 
-def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
+def curve(answer: Searched, *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
-    arms, search = looks(found.arms), found.search
+    arms, search = looks(answer.arms), answer.search
     source = GLOSSARY[search.curve[0]].source
     limits = [c.below for c in search.limit.conditions if GLOSSARY[c.metric].source == source]
-    points = [row for arm in found.arms for row in _latencies(arm, search)]
-    above = [row for arm in found.arms for row in _without_latency(arm, search)]
-    marks = [_upright(arm, search) for arm in found.arms if arm.capacity.state == "bracketed"]
-    knees = [row for arm in found.arms if (row := _knee(arm, search)) is not None]
+    points = [row for arm in answer.arms for row in _latencies(arm, search)]
+    above = [row for arm in answer.arms for row in _without_latency(arm, search)]
+    marks = [_upright(arm, search) for arm in answer.arms if arm.capacity.state == "bracketed"]
+    knees = [row for arm in answer.arms if (row := _knee(arm, search)) is not None]
     extent = frame.log_range([p["value"] for p in points], limits)
     across = frame.log_range(
         [p["level"] for p in [*points, *above]],
@@ -133,7 +133,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     x = _level_axis(across, search, f"{search.title} (log axis)")
     heights = extent.scale()
     y = alt.Y("value:Q", scale=heights, axis=extent.axis("response latency (log axis)"))
-    colour, dash = frame.strokes(arms, 2 if narrow else 4)
+    colour, dash = frame.strokes(arms, frame.legend_below(2 if narrow else 4))
     base = alt.Chart(frame.POINTS)
     medians, tails = (
         base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
@@ -262,20 +262,20 @@ def _marks(
         )
 
 
-def _none_lost(found: Searched) -> str:
+def _none_lost(answer: Searched) -> str:
     """Beside no picture of what was lost."""
-    known = [level.metrics["loss"] for arm in found.arms for level in arm.levels]
+    known = [level.metrics["loss"] for arm in answer.arms for level in arm.levels]
     if all(fmt.finite(one.value) is None for one in known):
         return "No data."
     messages = fmt.significant_count(sum(one.count or 0 for one in known))
     return f"None of the {messages} messages sent was lost at any level."
 
 
-def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
+def loss(answer: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
-    search = found.search
+    search = answer.search
     points: list[dict[str, Any]] = []
-    for arm in found.arms:
+    for arm in answer.arms:
         for level in arm.levels:
             value = fmt.finite(level.metrics["loss"].value)
             if value is not None:
@@ -285,7 +285,7 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     across = frame.log_range(p["level"] for p in points)
     if across is None or not any(p["value"] for p in points):
         return None
-    colour, dash = frame.strokes(looks(found.arms), 2 if narrow else 4)
+    colour, dash = frame.strokes(looks(answer.arms), frame.legend_below(2 if narrow else 4))
     x = _level_axis(across, search, f"{search.title} (log axis)")
     top = max(p["value"] for p in points)
     y = alt.Y(

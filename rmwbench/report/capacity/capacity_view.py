@@ -60,18 +60,18 @@ METHOD = (
 )
 
 
-def view(found: Searched, *, draw: bool = False) -> View:
+def view(searched: Searched, *, draw: bool = False) -> View:
     """`draw` makes the pictures too."""
     pictures: list[Picture] = []
     if draw:
         from rmwbench.report.capacity.capacity_charts import figures
 
-        pictures = with_data(figures(found))
-    search, campaign = found.search, found.campaign
-    said = [_said(found, "conclude"), _said(found, "caution")]
+        pictures = with_data(figures(searched))
+    search, campaign = searched.search, searched.campaign
+    said = [_said(searched, "conclude"), _said(searched, "caution")]
     answer: list[Block] = [
         machine_view.conclusions(*said, on=On.TERMINAL),
-        _answers(found),
+        _answers(searched),
         *(one for one in pictures if one.key == "capacities"),
     ]
     curves = [one for one in pictures if one.key != "capacities"]
@@ -80,7 +80,7 @@ def view(found: Searched, *, draw: bool = False) -> View:
         Section("The curves", curves, anchor="curves", nav="curves"),
         Section(
             "Level by level",
-            [block for arm in found.arms for block in _levels(arm, search)],
+            [block for arm in searched.arms for block in _levels(arm, search)],
             anchor="levels",
             nav="levels",
         ),
@@ -92,22 +92,22 @@ def view(found: Searched, *, draw: bool = False) -> View:
         lead="Probes.",
     )
     sections += [
-        machine_view.section(found.machine, _facts(found)),
-        machine_view.method([METHOD[0], probes, *METHOD[1:]], found.glossary),
+        machine_view.section(searched.machine, _facts(searched)),
+        machine_view.method([METHOD[0], probes, *METHOD[1:]], searched.glossary),
     ]
     return View(
         title=capacity_words.question(search),
-        about=[*_about(found)],
+        about=[*_about(searched)],
         answer=answer,
         sections=sections,
-        card=_card(found),
-        glossary=found.glossary,
+        card=_card(searched),
+        glossary=searched.glossary,
         tool_version=campaign.tool_version or "",
     )
 
 
-def _facts(found: Searched) -> dict[str, Any]:
-    search, campaign = found.search, found.campaign
+def _facts(searched: Searched) -> dict[str, Any]:
+    search, campaign = searched.search, searched.campaign
     return {
         "name": campaign.name,
         "suite": campaign.suite,
@@ -120,8 +120,8 @@ def _facts(found: Searched) -> dict[str, Any]:
     }
 
 
-def _about(found: Searched) -> Iterator[Block]:
-    search, campaign, trials = found.search, found.campaign, found.campaign.trials
+def _about(searched: Searched) -> Iterator[Block]:
+    search, campaign, trials = searched.search, searched.campaign, searched.campaign.trials
     counts = [fmt.counted(trials.done, "trial")]
     counts += [
         f"{count} {name}"
@@ -132,40 +132,40 @@ def _about(found: Searched) -> Iterator[Block]:
     if search.workload_description:
         title += f": {search.workload_description.rstrip('.')}"
     yield Text(
-        f"{title}. {found.machine.summary} · {str(campaign.created_utc)[:10]} · "
+        f"{title}. {searched.machine.summary} · {str(campaign.created_utc)[:10]} · "
         f"{', '.join(counts)} in {fmt.counted(campaign.rounds, 'round')}, took "
         f"{fmt.duration(campaign.wall_s)} · campaign {campaign.name}",
         "muted",
     )
-    yield from machine_view.calibrated(found.machine)
+    yield from machine_view.calibrated(searched.machine)
     if not campaign.finished:
         yield Text(
-            "The search was stopped; what is here is what it had found by then.",
+            "The search was stopped; what is here is what it had searched by then.",
             "warning",
             lead="Not finished.",
         )
-    yield from machine_view.warnings(found.machine)
+    yield from machine_view.warnings(searched.machine)
 
 
-def _said(found: Searched, kind: str) -> machine_view.Said:
-    texts = [one.text for one in found.conclusions if one.kind == kind]
+def _said(searched: Searched, kind: str) -> machine_view.Said:
+    texts = [one.text for one in searched.conclusions if one.kind == kind]
     return [("", texts)] if texts else []
 
 
-def _card(found: Searched) -> list[str]:
+def _card(searched: Searched) -> list[str]:
     """The experiment card that travels with every picture."""
-    campaign = found.campaign
+    campaign = searched.campaign
     return [
-        f"{found.search.workload} of suite {campaign.suite} · {found.search.limit.text} · "
+        f"{searched.search.workload} of suite {campaign.suite} · {searched.search.limit.text} · "
         f"{str(campaign.created_utc)[:10]} · rmwbench {campaign.tool_version or ''} · "
         f"{campaign.name}",
-        found.machine.summary,
+        searched.machine.summary,
     ]
 
 
-def _answers(found: Searched) -> Table:
-    search = found.search
-    looks = style.looks(found.arms)
+def _answers(searched: Searched) -> Table:
+    search = searched.search
+    looks = style.looks(searched.arms)
     columns = [
         TableColumn("arm"),
         TableColumn(f"holds up to ({search.title})", right=True, detail="beside", key="capacity"),
@@ -174,7 +174,7 @@ def _answers(found: Searched) -> Table:
         TableColumn("above it"),
     ]
     rows = []
-    for arm in found.arms:
+    for arm in searched.arms:
         held = arm.capacity
         certain = held.state in ("bracketed", "at least")
         bound = " (machine-bound)" if arm.machine_bound else ""
@@ -244,7 +244,7 @@ def curve(arm: ArmFound, search: RaisedFactor) -> Table:
         name
         for name in FATES
         if name == FATES.lost
-        or any((found := one.metrics.get(name)) and found.value for one in arm.levels)
+        or any((entry := one.metrics.get(name)) and entry.value for one in arm.levels)
     ]
     titles = dict(zip(FATES, ("lost", "late", "never sent"), strict=True))
     heads = [search.title, *map(_title, names), *(titles[name] for name in fates)]

@@ -37,6 +37,11 @@ _LABEL_GAP = 15  # px between the centres of two labels
 _LETTER, _LABELLED_WIDTH = 7.1, 380
 
 
+_DOTS: dict[str, Any] = {"size": 60, "opacity": 1, "filled": True}
+_GREY = LineStyle(*FLOOR, hollow=False, dash=())
+"""The look of a line whose arm no workload of the report has."""
+
+
 HELPERS = "daemons and helpers"
 
 
@@ -53,7 +58,7 @@ def comparison(
     """A metric (the primary one) with its interval per arm on a log axis, fastest first; multiples
     of the floor along the top."""
     metric = metric or part.primary_metric
-    units = (found.unit for arm in part.arms if (found := arm.metrics.get(metric)) is not None)
+    units = (entry.unit for arm in part.arms if (entry := arm.metrics.get(metric)) is not None)
     label = next((frame.LABELS[unit] for unit in units if unit in frame.LABELS), frame.PLAIN_LABEL)
     rows = frame.rows_of(part, metric)
     cost = words(metric).as_lower_is_better
@@ -229,10 +234,10 @@ def _names_at_ends(
 def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
     """Where messages that did not arrive reach the percentiles of a curve: the first of these, at
     the latency at which the curve ends."""
-    found = {one.arm: one for one in part.charts.spectrum}
+    spectra = {one.arm: one for one in part.charts.spectrum}
     out = []
     for curve in curves:
-        one = found[curve["arm"]]
+        one = spectra[curve["arm"]]
         pairs = zip(one.quantile, one.latency_ns, strict=True)
         first = next((q for q, ns in pairs if q is not None and fmt.finite(ns) is None), 1.0)
         if first < 1:
@@ -464,7 +469,7 @@ def up(workload: WorkloadAnswer) -> Spec | None:
         for one in curves
         for t, y in zip([*one.time_s, end_s], [*one.active, one.active[-1]], strict=True)
     ]
-    colour, dash = frame.strokes({one.arm: arms[one.arm] for one in curves}, 2)
+    colour, dash = frame.strokes({one.arm: arms[one.arm] for one in curves}, frame.legend_below(2))
     lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=2, interpolate="step-after")
@@ -491,49 +496,34 @@ def up(workload: WorkloadAnswer) -> Spec | None:
     )
 
 
-def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -> Spec | None:
-    """`found`: of one factor, each with the same levels. None where fewer than two levels of any
+def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -> Spec | None:
+    """The ladders of one factor, each with the same levels. None where fewer than two levels of any
     have a value. A line ends where a level has none: where messages never arrived a cross at the
     top edge says so, and `no data` at the foot where there is none."""
-    every = [row for number, one in enumerate(found) for row in _levels(number, one, looks)]
+    every = [row for number, one in enumerate(ladders) for row in _levels(number, one)]
     rows = [row for row in every if row["value"] is not None]
     ends = [row[key] for row in rows for key in ("low", "high")]
     extent = frame.log_range([row["value"] for row in rows], ends)
     if extent is None or len({row["level"] for row in rows}) < 2:
         return None
-    never, absent = (
-        [row for row in every if row["state"] == state] for state in ("never", "absent")
-    )
-    if never:
+    if any(row["state"] == "never" for row in every):
         extent = extent.with_room()
     extent.put(rows, "value", "low", "high")
-    of_line = {row["line"]: row for row in every}
-    names = list(of_line)
-    unit = next(entry.unit for entry in found[0].values[found[0].primary_metric])
+    unit = next(entry.unit for entry in ladders[0].values[ladders[0].primary_metric])
     scale = extent.scale()
     label = frame.LABELS.get(unit, frame.PLAIN_LABEL)
     x = alt.X(
         "level:N",
-        scale=alt.Scale(domain=said.names(found[0])),
+        scale=alt.Scale(domain=said.names(ladders[0])),
         axis=frame.axis(title=None, labelAngle=0, grid=False),
     )
     y = alt.Y("value:Q", scale=scale, axis=extent.axis(f"{title} (log)", label=label))
+    styles = {said.title(one): looks.get(one.arm, _GREY) for one in ladders}
     key = None
-    if len(names) > 1:
+    if len(styles) > 1:
         key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolOpacity=1)
-    colour = alt.Color(
-        "line:N",
-        scale=alt.Scale(domain=names, range=[of_line[name]["colour"] for name in names]),
-        legend=key,
-    )
-    dash = alt.StrokeDash(
-        "line:N",
-        scale=alt.Scale(domain=names, range=[of_line[name]["dash"] or [1, 0] for name in names]),
-        legend=key,
-    )
+    colour, dash = frame.strokes(styles, key, "line:N")
     base = alt.Chart(frame.ROWS)
-    shape = alt.Shape("shape:N", scale=None)
-    dots: dict[str, Any] = {"size": 60, "opacity": 1, "filled": True}
     layers = [
         base.mark_line(strokeWidth=2).encode(
             x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("place:Q")
@@ -541,24 +531,36 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
         base.mark_rule(strokeWidth=2.5, opacity=0.5, clip=True)
         .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x, y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q"), color=colour),
-        base.mark_point(**dots)
+        base.mark_point(**_DOTS)
         .transform_filter("isValid(datum.value)")
-        .encode(x=x, y=y, color=colour, shape=shape, tooltip=frame.TOOLTIP),
+        .encode(
+            x=x,
+            y=y,
+            color=colour,
+            shape=alt.Shape("shape:N", scale=None),
+            tooltip=frame.TOOLTIP,
+        ),
+        *_levels_without_value(every, len(ladders), x, colour),
     ]
-    top = frame.fixed(alt.YValue, 7)
-    for row in never:  # side by side
-        aside = 11 * (row["n"] - (len(found) - 1) / 2)
-        mark = frame.chart_of([row]).mark_point(**dots, shape="cross", xOffset=aside)
-        layers.append(mark.encode(x=x, y=top, color=colour, tooltip=frame.TOOLTIP))
-    for place, row in enumerate(absent):
-        foot = frame.fixed(alt.YValue, _LEVELS_HEIGHT - 8 - 13 * place)
-        text = frame.chart_of([row]).mark_text(fontSize=11).encode(text="shown:N")
-        layers.append(text.encode(x=x, y=foot, color=colour, tooltip=frame.TOOLTIP))
     return frame.finish(alt.layer(*layers), height=_LEVELS_HEIGHT, rows=every)
 
 
-def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[dict[str, Any]]:
-    look = looks.get(one.arm)
+def _levels_without_value(
+    rows: list[dict[str, Any]], lines: int, x: alt.X, colour: alt.Color
+) -> Iterator[alt.Chart]:
+    """Crosses at the top edge, those of several lines side by side, and `no data` at the foot."""
+    top = frame.fixed(alt.YValue, 7)
+    for row in (row for row in rows if row["state"] == "never"):
+        aside = 11 * (row["n"] - (lines - 1) / 2)
+        mark = frame.chart_of([row]).mark_point(**_DOTS, shape="cross", xOffset=aside)
+        yield mark.encode(x=x, y=top, color=colour, tooltip=frame.TOOLTIP)
+    for place, row in enumerate(row for row in rows if row["state"] == "absent"):
+        foot = frame.fixed(alt.YValue, _LEVELS_HEIGHT - 8 - 13 * place)
+        text = frame.chart_of([row]).mark_text(fontSize=11).encode(text="shown:N")
+        yield text.encode(x=x, y=foot, color=colour, tooltip=frame.TOOLTIP)
+
+
+def _levels(number: int, one: Levels) -> list[dict[str, Any]]:
     out = []
     for place, (name, entry) in enumerate(
         zip(said.names(one), one.values.get(one.primary_metric, ()), strict=False)
@@ -580,19 +582,17 @@ def _levels(number: int, one: Levels, looks: Mapping[str, LineStyle]) -> list[di
                 "high": None if value is None else fmt.finite(entry.high),
                 "shown": shown.text,
                 "interval": shown.interval,
-                "colour": look.colour if look else FLOOR[0],
-                "dash": list(look.dash) if look else [],
             }
         )
     return out
 
 
-def _curves(part: Part, found: Iterable[tuple[str, Numbers, Numbers]]) -> list[dict[str, Any]]:
-    """The curves of the arms, of which (arm, latencies in ns, what stands beside each) are found:
-    each with its `look` and its finite points as {latency, other}."""
+def _curves(part: Part, rows: Iterable[tuple[str, Numbers, Numbers]]) -> list[dict[str, Any]]:
+    """The curve of each arm from (arm, latencies in ns, other coordinates), with its `look` and its
+    finite points as {latency, other}."""
     arms = looks(part.arms)
     curves = []
-    for arm, latency_ns, other in found:
+    for arm, latency_ns, other in rows:
         pairs = zip(map(fmt.finite, latency_ns), other, strict=True)
         points = [{"latency": ns, "other": q} for ns, q in pairs if ns is not None]
         if points and arm in arms:
@@ -616,9 +616,8 @@ def _long(
 
 
 def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend: bool) -> alt.Chart:
-    colour, dash = frame.strokes(
-        {curve["arm"]: curve["look"] for curve in curves}, 2 if legend else 0
-    )
+    styles = {curve["arm"]: curve["look"] for curve in curves}
+    colour, dash = frame.strokes(styles, frame.legend_below(2) if legend else None)
     lines: alt.Chart = (
         alt.Chart(frame.POINTS)
         .mark_line(strokeWidth=1.8)
@@ -671,11 +670,10 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
         ticks=False,
         domain=False,
     )
-    rule = frame.chart_of([{"value": bound}]).mark_rule(
+    rule: alt.Chart = frame.chart_of([{"value": bound}]).mark_rule(
         strokeDash=[2, 3], strokeWidth=1, color=MUTED
     )
-    found: alt.Chart = rule.encode(x=alt.X("value:Q", scale=scale, axis=top))
-    return found
+    return rule.encode(x=alt.X("value:Q", scale=scale, axis=top))
 
 
 def _at(points: list[dict[str, float]], share: float) -> float:

@@ -66,8 +66,8 @@ PLAIN_LABEL = "format(datum.value, '.3~g')"
 def of_zero(spec: Spec | None) -> str:
     """What stands behind the words beside a chart in which a value is 0."""
     rows = spec["datasets"]["rows"] if spec else []
-    found = any(row.get("shape") == _AT_ZERO for row in rows)
-    return " Square at the edge: 0, which has no place on a log axis." if found else ""
+    at_zero = any(row.get("shape") == _AT_ZERO for row in rows)
+    return " Square at the edge: 0, which has no place on a log axis." if at_zero else ""
 
 
 _AT_ZERO = "square"
@@ -146,19 +146,18 @@ def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
     arms = looks(part.arms)
     rows = []
     for arm in part.arms:
-        entry = arm.metrics.get(metric)
-        shown, look = fmt.metric(entry), arms[arm.arm]
-        found = entry or Estimate(unit="")
-        bound, low = fmt.finite(found.at_least), fmt.finite(found.low)
-        at = fmt.finite(found.value) if bound is None else bound
+        shown, look = fmt.metric(arm.metrics.get(metric)), arms[arm.arm]
+        entry = arm.metrics.get(metric) or Estimate(unit="")
+        bound, low = fmt.finite(entry.at_least), fmt.finite(entry.low)
+        at = fmt.finite(entry.value) if bound is None else bound
         rows.append(
             {
                 "arm": arm.arm,
                 "floor": arm.role == "floor",
                 "value": at,
                 "low": low,
-                "high": fmt.finite(found.high),
-                "endless": found.high == inf and low is not None,
+                "high": fmt.finite(entry.high),
+                "endless": entry.high == inf and low is not None,
                 "label": shown.text,
                 "shown": shown.full,
                 "basis": shown.basis,
@@ -180,25 +179,27 @@ def labelled(arm: str, text: str) -> dict[str, Any]:
     return {"arm": arm, "label": text, "shown": text, "label_colour": TEXT, "basis": None}
 
 
-def strokes(looks: Mapping[str, LineStyle], columns: int) -> tuple[alt.Color, alt.StrokeDash]:
-    """How the line of each arm is drawn. The legend below the picture has so many columns; 0: there
-    is none."""
+def strokes(
+    looks: Mapping[str, LineStyle], legend: alt.Legend | None, field: str = "arm:N"
+) -> tuple[alt.Color, alt.StrokeDash]:
+    """How the line of each value of `field` is drawn."""
     names = list(looks)
     colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
     dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in looks.values()])
-    key = None
-    if columns:
-        key = alt.Legend(
-            orient="bottom",
-            columns=columns,
-            title=None,
-            symbolType="stroke",
-            symbolSize=300,
-            labelColor=TEXT,
-        )
     return (
-        alt.Color("arm:N", scale=colours, legend=key),
-        alt.StrokeDash("arm:N", scale=dashes, legend=key),
+        alt.Color(field, scale=colours, legend=legend),
+        alt.StrokeDash(field, scale=dashes, legend=legend),
+    )
+
+
+def legend_below(columns: int) -> alt.Legend:
+    return alt.Legend(
+        orient="bottom",
+        columns=columns,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        labelColor=TEXT,
     )
 
 
@@ -318,13 +319,13 @@ def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
     from the next."""
     span = log(high / low)
     decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    found: list[float] = []
+    ticks: list[float] = []
     for mantissas in ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        found = [m * 10.0**d for d in decades for m in mantissas if low <= m * 10.0**d <= high]
-        close = any(log(b / a) < apart * span for a, b in pairwise(found))
-        if len(found) <= most and not close:
-            return found
-    return found[:: max(1, ceil(len(found) / most))]
+        ticks = [m * 10.0**d for d in decades for m in mantissas if low <= m * 10.0**d <= high]
+        close = any(log(b / a) < apart * span for a, b in pairwise(ticks))
+        if len(ticks) <= most and not close:
+            return ticks
+    return ticks[:: max(1, ceil(len(ticks) / most))]
 
 
 def log_range(

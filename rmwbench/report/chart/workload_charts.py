@@ -130,10 +130,10 @@ def _memory(arm: WorkloadArm) -> dict[str, float]:
 
 def _parts(whole: float, publisher: float, subscription: float, helpers: float) -> dict[str, float]:
     if not subscription:
-        found = {"all processes": whole - helpers}
+        sizes = {"all processes": whole - helpers}
     else:
-        found = {"publisher": publisher, "subscription": subscription}
-    return {part: max(0.0, size) for part, size in found.items()} | (
+        sizes = {"publisher": publisher, "subscription": subscription}
+    return {part: max(0.0, size) for part, size in sizes.items()} | (
         {pictures.HELPERS: helpers} if helpers > _LEAST_PART * whole else {}
     )
 
@@ -272,9 +272,9 @@ def _fates(part: Part) -> Iterator[Picture]:
 
 def _none_lost(part: Part, metric: str, late: str) -> str:
     counts = {
-        arm.arm: found.count
+        arm.arm: entry.count
         for arm in part.arms
-        if (found := arm.metrics.get(metric)) and found.value == 0 and found.count is not None
+        if (entry := arm.metrics.get(metric)) and entry.value == 0 and entry.count is not None
     }
     if not counts:
         return "No data."

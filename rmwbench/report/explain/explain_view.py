@@ -28,24 +28,25 @@ Said = tuple[str, str]
 _LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
 
 
-def view(found: Sequence[Explanation]) -> View:
+def view(explanations: Sequence[Explanation]) -> View:
     sections = [
-        Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")]) for one in found
+        Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")])
+        for one in explanations
     ]
     return View(
         title="Why",
         sections=[
-            *median_view.sections(found),
+            *median_view.sections(explanations),
             *sections,
-            *median_view.helps(found),
-            Section("", [*_once(found)]),
+            *median_view.helps(explanations),
+            Section("", [*_once(explanations)]),
         ],
     )
 
 
-def _once(found: Sequence[Explanation]) -> Iterator[Block]:
+def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
     """What is said once for all: many arms have the same causes, and a suite is sampled alike."""
-    tails = [tail for one in found for tail in one.tails[:MOST]]
+    tails = [tail for one in explanations for tail in one.tails[:MOST]]
     causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
     if causes:
         yield Facts([*causes.items()])

@@ -239,7 +239,7 @@ def _bar(arm: WorkloadArm) -> ShareBar:
 
 
 def _sent(arms: Sequence[WorkloadArm]) -> Table:
-    found = [
+    rows = [
         (
             arm.arm,
             one.host,
@@ -255,13 +255,13 @@ def _sent(arms: Sequence[WorkloadArm]) -> Table:
     return numbers(
         "Who sent what",
         ("arm", "from", "what", "frames", "bytes per second", "of all bytes"),
-        found,
+        rows,
         3,
     )
 
 
 def _lost(arms: Sequence[WorkloadArm]) -> Table:
-    found = [
+    rows = [
         (
             arm.arm,
             f"{one.host} {one.direction}",
@@ -274,7 +274,7 @@ def _lost(arms: Sequence[WorkloadArm]) -> Table:
         for one in arm.network.links
     ]
     return numbers(
-        "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3
+        "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), rows, 3
     )
 
 
@@ -286,9 +286,9 @@ def _reasons(verdicts: Mapping[str, int]) -> str:
 
 
 def _recovered(arms: Sequence[WorkloadArm]) -> Table:
-    found = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
+    rows = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
     return numbers(
-        "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4
+        "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), rows, 4
     )
 
 

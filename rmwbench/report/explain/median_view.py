@@ -44,25 +44,25 @@ MOST_ROWS, MOST_SENTENCES = 16, 8
 """Of a workload, in a terminal."""
 
 
-def sections(found: Sequence[Explanation]) -> Iterator[Section]:
+def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:
     """A section for each workload in which anything was done."""
     workloads: dict[str, list[Explanation]] = {}
-    for one in found:
+    for one in explanations:
         if one.medians:
             workloads.setdefault(one.workload, []).append(one)
     for workload, arms in workloads.items():
-        told = [text for arm in arms for text in sentences(arm)]
-        blocks: list[Block] = [_table(arms), Items(told, most=MOST_SENTENCES)]
+        texts = [text for arm in arms for text in sentences(arm)]
+        blocks: list[Block] = [_table(arms), Items(texts, most=MOST_SENTENCES)]
         yield Section(workload, blocks, head=[TableCell("the median", "strong")], look="panel")
     if workloads:
         yield Section("", [Text(MEANING, "muted")])
 
 
-def helps(found: Sequence[Explanation]) -> Iterator[Section]:
+def helps(explanations: Sequence[Explanation]) -> Iterator[Section]:
     """What is known to help, a line for each symptom."""
-    advice = {(one.symptom, one.middleware): one for each in found for one in each.advice}
-    if told := advice_sentences.lines([*advice.values()]):
-        yield Section("What helps", [Items(told)], look="panel")
+    advice = {(one.symptom, one.middleware): one for arm in explanations for one in arm.advice}
+    if lines := advice_sentences.lines([*advice.values()]):
+        yield Section("What helps", [Items(lines)], look="panel")
 
 
 def _table(arms: Sequence[Explanation]) -> Table:

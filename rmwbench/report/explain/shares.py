@@ -25,6 +25,7 @@ SEEN = 0.005
 COUNTED, CLAIMED, INFERRED = "counted", "claimed", "inferred"
 """How well a part is known, drawn filled, outlined, dashed: counted; the middleware's word, or an
 upper bound; what remained."""
+_ATTESTED = {"counted": "counted by the kernel", "evidence": "the middleware's own word"}
 _KNOWN = {"evidence": CLAIMED, "at most": CLAIMED, "inferred": INFERRED, "not located": INFERRED}
 
 PATHS: Mapping[str, str] = {
@@ -130,13 +131,8 @@ def paths(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
             if one.fraction >= SEEN:
                 share = percent(one.fraction)
                 on = f" over {one.interface}" if one.interface else ""
-                how = {
-                    "counted": "counted by the kernel",
-                    "evidence": "the middleware's own word",
-                }
-                told = (
-                    f"{share} {PATHS.get(one.path, one.path)}{on}, {how.get(one.label, 'inferred')}"
-                )
+                how = _ATTESTED.get(one.label, "inferred")
+                told = f"{share} {PATHS.get(one.path, one.path)}{on}, {how}"
                 label = f"{one.path} {share}" + (" inferred" if one.label == "inferred" else "")
                 known = _KNOWN.get(one.label, COUNTED)
                 parts.append(BarPart(one.path, one.fraction, one.path, known, label, told))
@@ -165,13 +161,9 @@ def causes(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
         if tails := arm.tails:
             parts = []
             for one in tails[0].causes:
-                side = CAUSE_SIDES.get(one.cause, "unknown")
-                share = percent(one.share)
+                label = f"{one.cause} {percent(one.share)}"
                 told = f"{one.messages} of {tails[0].messages}: {one.text}"
-                known = INFERRED if side == "unknown" else COUNTED
-                parts.append(
-                    BarPart(one.cause, one.share, side, known, f"{one.cause} {share}", told)
-                )
+                parts.append(BarPart(one.cause, one.share, *_cause_side(one.cause), label, told))
             out.append(ShareBar(arm.arm, parts, fmt.quantity(tails[0].worst[0].latency_ns, "ns")))
     return out
 
@@ -183,38 +175,42 @@ def path_keys(bars: Iterable[ShareBar]) -> list[LegendKey]:
 
 def place_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     """Each place of any arm once, with what it means and what to do about it."""
-    found: dict[str, LegendKey] = {}
+    keys: dict[str, LegendKey] = {}
     for losses in (arm.losses for arm in arms):
         if losses is None:
             continue
         for one in losses.places:
             if one.messages:
                 known = _KNOWN.get(one.label, COUNTED)
-                found.setdefault(one.place, LegendKey(_side(one.place), known, one.place, one.text))
+                keys.setdefault(one.place, LegendKey(_side(one.place), known, one.place, one.text))
         if losses.not_located:
             words = "no place counted them" + (
                 f"; nobody counts at {', '.join(losses.uncounted)}" if losses.uncounted else ""
             )
-            found.setdefault("not located", LegendKey("unknown", INFERRED, "not located", words))
-    return _by_side(found.values())
+            keys.setdefault("not located", LegendKey("unknown", INFERRED, "not located", words))
+    return _by_side(keys.values())
 
 
 def cause_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     """Each cause of any drawn arm once, with its words."""
-    found: dict[str, LegendKey] = {}
-    for tails in (arm.tails for arm in arms):
-        for one in tails[0].causes if tails else ():
-            side = CAUSE_SIDES.get(one.cause, "unknown")
-            known = INFERRED if side == "unknown" else COUNTED
-            found.setdefault(one.cause, LegendKey(side, known, one.cause, one.text))
-    return _by_side(found.values())
+    causes = [one for arm in arms for tail in arm.tails[:1] for one in tail.causes]
+    keys: dict[str, LegendKey] = {}
+    for one in causes:
+        keys.setdefault(one.cause, LegendKey(*_cause_side(one.cause), one.cause, one.text))
+    return _by_side(keys.values())
 
 
-def _joined(found: Iterable[PathShare]) -> list[PathShare]:
+def _cause_side(cause: str) -> tuple[str, str]:
+    """Where it is, and how well that is known."""
+    side = CAUSE_SIDES.get(cause, "unknown")
+    return side, INFERRED if side == "unknown" else COUNTED
+
+
+def _joined(paths: Iterable[PathShare]) -> list[PathShare]:
     """Interfaces of one path and label together, named after the largest: eth0 beside lo is
     discovery."""
     joined: dict[tuple[str, str], PathShare] = {}
-    for one in found:
+    for one in paths:
         key = one.path, one.label
         before = joined.get(key)
         joined[key] = (

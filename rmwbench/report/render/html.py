@@ -18,15 +18,15 @@ def write_html(view: View, path: Path | str) -> None:
 
 def render_html(view: View) -> str:
     """The page as text; everything that others wrote is escaped by the template."""
-    found = [
+    charts = [
         one
         for one in pictures((*view.about, *view.answer, *view.sections), On.PAGE)
         if one.spec is not None
     ]
-    places = {id(one): place for place, one in enumerate(found)}
+    places = {id(one): place for place, one in enumerate(charts)}
     return render_page(
         "view.html.j2",
-        [_spec(one) for one in found],
+        [_spec(one) for one in charts],
         view=view,
         filters=FILTERS,
         place=lambda picture: places.get(id(picture)),
@@ -44,8 +44,8 @@ def _spec(picture: Picture) -> dict[str, Any]:
 
 
 def _sections(blocks: Iterable[Block]) -> list[Section]:
-    found = [one for one in blocks if isinstance(one, Section) and On.PAGE in one.on]
-    return [inner for one in found for inner in (one, *_sections(one.blocks))]
+    shown_sections = [one for one in blocks if isinstance(one, Section) and On.PAGE in one.on]
+    return [inner for one in shown_sections for inner in (one, *_sections(one.blocks))]
 
 
 FILTERS: dict[str, Callable[..., Any]] = {

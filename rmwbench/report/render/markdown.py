@@ -125,10 +125,10 @@ def _section(section: Section, images: Mapping[tuple[str, str], str], level: int
 
 def _text(block: Text) -> str:
     lead = block.lead or _CALLED.get(block.tone, "")
-    said = f"**{escape(lead)}** {escape(block.text)}" if lead else escape(block.text)
+    text = f"**{escape(lead)}** {escape(block.text)}" if lead else escape(block.text)
     if block.tone in _CALLED:
-        return f"> {said}"
-    return f"**{said}**" if block.tone == "strong" else said
+        return f"> {text}"
+    return f"**{text}**" if block.tone == "strong" else text
 
 
 def _item(item: Text | str) -> str:
@@ -141,15 +141,15 @@ def _fact(name: str) -> str:
 
 def _table(table: Table) -> Iterator[str]:
     columns = [shown.column(one) for one in table.columns]
-    there = [n for n, one in enumerate(columns) if On.MARKDOWN in one.on]
+    visible = [n for n, one in enumerate(columns) if On.MARKDOWN in one.on]
     if table.title:
         yield from (f"**{escape(table.title)}**", "")
-    yield _line(escape(columns[n].title) for n in there)
-    yield _line("---:" if columns[n].right else "---" for n in there)
+    yield _line(escape(columns[n].title) for n in visible)
+    yield _line("---:" if columns[n].right else "---" for n in visible)
     for row in map(shown.row, table.rows):
         if row.heading:
-            yield _line([f"*{escape(row.heading)}*", *([""] * (len(there) - 1))])
-        yield _line(_cell(row.cells[n]) for n in there)
+            yield _line([f"*{escape(row.heading)}*", *([""] * (len(visible) - 1))])
+        yield _line(_cell(row.cells[n]) for n in visible)
     yield ""
 
 

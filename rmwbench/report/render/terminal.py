@@ -74,16 +74,16 @@ def _section(section: Section, console: Console) -> None:
         return
     if section.title:
         console.print()
-        said = RichText(_plain(section.title), style="bold")
+        heading = RichText(_plain(section.title), style="bold")
         for cell in section.head:
-            said.append(f"  {_plain(cell.text)}", style=f"not bold {STYLES.get(cell.tone, '')}")
-        console.print(said)
+            heading.append(f"  {_plain(cell.text)}", style=f"not bold {STYLES.get(cell.tone, '')}")
+        console.print(heading)
     print_blocks(section.blocks, console)
 
 
 def print_blocks(blocks: Sequence[Block], console: Console) -> None:
-    there = [block for block in blocks if On.TERMINAL in block.on]
-    for place, block in enumerate(there):
+    visible = [block for block in blocks if On.TERMINAL in block.on]
+    for place, block in enumerate(visible):
         if isinstance(block, Section):
             _section(block, console)
         elif isinstance(block, Text):
@@ -95,7 +95,7 @@ def print_blocks(blocks: Sequence[Block], console: Console) -> None:
         elif isinstance(block, Facts):
             _facts(block, console)
         elif isinstance(block, Table):
-            if place and isinstance(there[place - 1], Table | Facts | Section):
+            if place and isinstance(visible[place - 1], Table | Facts | Section):
                 console.print()
             _table(block, console)
         elif isinstance(block, Verbatim):
@@ -140,17 +140,17 @@ def _paragraph(
     for line in _plain(text).split("\n"):
         pieces = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
         for piece in pieces:
-            told = RichText.assemble(first, (piece, style))
-            console.print(told, no_wrap=True, overflow="ignore", crop=False)
+            printed = RichText.assemble(first, (piece, style))
+            console.print(printed, no_wrap=True, overflow="ignore", crop=False)
             first = RichText(" " * indent)
 
 
 def _table(table: Table, console: Console) -> None:
     columns = [shown.column(one) for one in table.columns]
-    there = [n for n, one in enumerate(columns) if On.TERMINAL in one.on]
+    visible = [n for n, one in enumerate(columns) if On.TERMINAL in one.on]
     rows = [shown.row(one) for one in table.rows[: table.most]]
-    cells = [[_cell(row.cells[n], columns[n], row) for n in there] for row in rows]
-    columns = [columns[n] for n in there]
+    cells = [[_cell(row.cells[n], columns[n], row) for n in visible] for row in rows]
+    columns = [columns[n] for n in visible]
     if table.title:
         _paragraph(console, table.title, style="dim")
     if table.wide:
@@ -180,17 +180,17 @@ def _table(table: Table, console: Console) -> None:
     _more(len(table.rows), table.most, console)
 
 
-def _more(there: int, most: int | None, console: Console) -> None:
-    if most is not None and there > most:
-        told = f" … {there - most} more: the report and --json have them"
-        _paragraph(console, told, style="dim")
+def _more(number: int, most: int | None, console: Console) -> None:
+    if most is not None and number > most:
+        text = f" … {number - most} more: the report and --json have them"
+        _paragraph(console, text, style="dim")
 
 
 def _cell(value: TableCell | Verbatim | str, column: TableColumn, row: TableRow) -> RichText:
     cell = shown.cell(value)
     style = STYLES.get(cell.tone or row.tone, "")
-    told = printable(cell.text) if isinstance(value, Verbatim) else _plain(cell.text)
-    text = RichText(told, style=style)
+    content = printable(cell.text) if isinstance(value, Verbatim) else _plain(cell.text)
+    text = RichText(content, style=style)
     if cell.detail and column.detail:
         text.append(" " if column.detail == "beside" else "\n").append(_plain(cell.detail))
     return text
@@ -217,12 +217,12 @@ def _keys(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
 
 def _parts(keys: list[int], needed: Sequence[int], width: int) -> list[list[int]] | None:
     """The columns of each part; None where a part would be wider than `width`."""
-    found = [list(keys)]
+    parts = [list(keys)]
     for column in range(len(keys), len(needed)):
-        if found[-1] != keys and _width(needed, [*found[-1], column]) > width:
-            found.append(list(keys))
-        found[-1].append(column)
-    return found if all(_width(needed, part) <= width for part in found) else None
+        if parts[-1] != keys and _width(needed, [*parts[-1], column]) > width:
+            parts.append(list(keys))
+        parts[-1].append(column)
+    return parts if all(_width(needed, part) <= width for part in parts) else None
 
 
 def _width(needed: Sequence[int], part: Sequence[int]) -> int:
@@ -275,13 +275,13 @@ def _print_rows(
     columns: Sequence[TableColumn], cells: Sequence[Sequence[RichText]], console: Console
 ) -> None:
     for line in cells:
-        told = [
+        texts = [
             f"{one.title}: {cell.plain}" if n else cell.plain
             for n, (one, cell) in enumerate(zip(columns, line, strict=True))
             if cell.plain
         ]
         text = textwrap.fill(
-            "; ".join(told),
+            "; ".join(texts),
             console.width - 1,
             initial_indent="" if line[0].plain else "  ",
             subsequent_indent="  ",

@@ -29,11 +29,11 @@ MOST = 12
 
 def groups(doc: SuiteAnswer) -> list[list[Levels]]:
     """Arms of one workload at the same levels: what has a table of its own."""
-    found: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
+    ladders: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
     for one in doc.levels:
         key = (one.factor, one.workload, tuple(map(str, one.levels)))
-        found.setdefault(key, []).append(one)
-    return list(found.values())
+        ladders.setdefault(key, []).append(one)
+    return list(ladders.values())
 
 
 def answered(doc: SuiteAnswer) -> frozenset[str]:
@@ -53,11 +53,11 @@ def compared(doc: SuiteAnswer) -> frozenset[str]:
 def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:
     """A sentence per arm and factor, for a terminal's answer."""
     for ladders in groups(doc):
-        told = [(one, text) for one in ladders if (text := said.sentence(one))]
-        for place, (one, text) in enumerate(told[:MOST]):
+        texts = [(one, text) for one in ladders if (text := said.sentence(one))]
+        for place, (one, text) in enumerate(texts[:MOST]):
             yield heading(ladders) if not place else "", f"{said.title(one)}: {text}"
-        if len(told) > MOST:
-            yield "", f"and {len(told) - MOST} more on the page."
+        if len(texts) > MOST:
+            yield "", f"and {len(texts) - MOST} more on the page."
 
 
 def heading(ladders: Sequence[Levels]) -> str:

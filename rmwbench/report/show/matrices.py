@@ -70,8 +70,8 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     levels = {name: [_level(one.levels.get(name)) for one in listed] for name in names}
     workloads = [doc.workloads[places[one.workload]].name for one in listed]
     axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
-    axes |= {name: found for name, found in levels.items() if len(set(found)) > 1}
-    same = ", ".join(f"{name}={found[0]}" for name, found in levels.items() if name not in axes)
+    axes |= {name: texts for name, texts in levels.items() if len(set(texts)) > 1}
+    same = ", ".join(f"{name}={texts[0]}" for name, texts in levels.items() if name not in axes)
     everywhere = f" Everywhere: {same}." if same else ""
     arms = list(dict.fromkeys(arm.arm for one in listed for arm in one.arms))
     columns = [

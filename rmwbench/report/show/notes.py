@@ -13,12 +13,12 @@ MOST = 0.5
 def of_most_arms(doc: SuiteAnswer) -> list[str]:
     """Each flag that more than half of the arms have, in the words of the first."""
     arms = [arm for workload in doc.workloads for arm in workload.arms]
-    found: dict[str, list[str]] = {}
+    texts_by_code: dict[str, list[str]] = {}
     for arm in arms:
         for code, text in _flags(arm):
-            found.setdefault(code, []).append(text)
+            texts_by_code.setdefault(code, []).append(text)
     out = []
-    for texts in found.values():
+    for texts in texts_by_code.values():
         if len(arms) > 1 and len(texts) > MOST * len(arms):
             who = "Every arm" if len(texts) == len(arms) else "Most arms"
             alike = "" if len({*texts}) == 1 else ", for example"
@@ -40,11 +40,11 @@ def of_single_arms(doc: SuiteAnswer) -> str:
 
 def by_text(workload: WorkloadAnswer) -> dict[str, list[str]]:
     """Each note of a workload -> its arms."""
-    found: dict[str, list[str]] = {}
+    arms_by_text: dict[str, list[str]] = {}
     for arm in workload.arms:
         for flag in arm.flags:
-            found.setdefault(flag, []).append(arm.arm)
-    return found
+            arms_by_text.setdefault(flag, []).append(arm.arm)
+    return arms_by_text
 
 
 def letter(keys: Sequence[str], key: str) -> str:

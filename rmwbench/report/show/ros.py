@@ -100,23 +100,23 @@ def _stopped(arm: BringUpArm) -> str:
         return f"not supported: {arm.not_supported}"
     if not arm.trials:
         return "no trial is done"
-    said = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
-    return f"{said} (of {arm.nodes_of_all_trials})" if said else "none"
+    reasons = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
+    return f"{reasons} (of {arm.nodes_of_all_trials})" if reasons else "none"
 
 
 def variables(doc: SuiteAnswer) -> Iterator[Section]:
     """For each case and each arm: obeyed or not, and what was heard."""
-    told = doc.ros_variables
-    if told is None:
+    answer = doc.ros_variables
+    if answer is None:
         return
-    arms = list(dict.fromkeys(arm.arm for row in told.rows for arm in row.arms))
+    arms = list(dict.fromkeys(arm.arm for row in answer.rows for arm in row.arms))
     columns = [
         TableColumn("case", detail="beside"),
         TableColumn("by the documentation"),
         *(TableColumn(arm, detail="below", key="arm") for arm in arms),
     ]
     workloads: dict[str, list[list[TableCell]]] = {}
-    for row in told.rows:
+    for row in answer.rows:
         answers = {arm.arm: _obeyed(arm) for arm in row.arms}
         asked = f"writer {_assigned(row.writer)}, reader {_assigned(row.reader)}"
         cells = [
@@ -125,13 +125,13 @@ def variables(doc: SuiteAnswer) -> Iterator[Section]:
             *(answers.get(arm, TableCell("")) for arm in arms),
         ]
         workloads.setdefault(row.title, []).append(cells)
-    blocks: list[Block] = [Text(told.summary)]
+    blocks: list[Block] = [Text(answer.summary)]
     for title, rows in workloads.items():
         blocks.append(Section(title, [Table(columns, rows, look="matrix outcomes cases")]))
     blocks.append(
-        Text(f"{told.text} Beside each answer: messages heard of those published.", "muted")
+        Text(f"{answer.text} Beside each answer: messages heard of those published.", "muted")
     )
-    if notes := ros_variables.notes(told):
+    if notes := ros_variables.notes(answer):
         blocks.append(Items(notes, "odd", "!"))
     title = "ROS variables, obeyed or not"
     yield Section(title, blocks, anchor="ros-variables", look="panel")

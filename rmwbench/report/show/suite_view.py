@@ -165,11 +165,11 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
     """Of the workloads that have one: of an arm that was measured alone, what its factor does is
     the answer."""
-    limits, told = conditions(doc), level_view.answered(doc)
+    limits, answered = conditions(doc), level_view.answered(doc)
     return [
         (one, headline(one, limits.get(one.workload)))
         for one in doc.workloads
-        if one.workload not in told or one.workload in limits
+        if one.workload not in answered or one.workload in limits
     ]
 
 
@@ -183,25 +183,25 @@ def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterat
             says.append(Text(answer.limits, "limits"))
         says.append(Text(answer.lead or answer.answer, "strong"))
         says += [Text(text) for text in (answer.rest, answer.detail) if text]
-        says.append(Facts(_groups(workload), "groups"))
+        says.append(Facts(_by_verdict(workload), "groups"))
         title = Section(workload.title, says, look="says", link=f"#w-{number}")
         beside: list[Block] = [*comparison(workload, number, pictures[number])]
         look = "answer by-topic" if workload.topics else "answer"
         yield Section("", [title, *beside], look=look, on=On.PAGE)
 
 
-def _groups(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
+def _by_verdict(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
     """The contenders by verdict, those that are worse each with what it is worse by."""
-    found: list[tuple[str, TableCell | str]] = []
+    groups: list[tuple[str, TableCell | str]] = []
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
         if verdict == "worse":
             cost = words(workload.primary_metric).as_lower_is_better
             arms.sort(key=lambda arm: _worse_by(arm, cost))
         if arms:
-            told = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
-            found.append((verdict, told))
-    return found
+            names = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
+            groups.append((verdict, names))
+    return groups
 
 
 def _worse_by(arm: WorkloadArm, cost: Callable[[float], float]) -> float:
@@ -235,29 +235,29 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
 
 def _care(doc: SuiteAnswer) -> Iterator[Block]:
     """What somebody would wrongly conclude from the tables: first what is of a workload."""
-    found = said_once(doc, "caution")
+    cautions = said_once(doc, "caution")
     texts = [
-        f"{at}: {text}" if at else text for at, text in sorted(found, key=lambda one: not one[0])
+        f"{at}: {text}" if at else text for at, text in sorted(cautions, key=lambda one: not one[0])
     ]
     yield Items([*notes.of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
-    if told := notes.of_single_arms(doc):
-        yield Text(told, "muted")
+    if text := notes.of_single_arms(doc):
+        yield Text(text, "muted")
 
 
 def _helps(doc: SuiteAnswer) -> Iterator[Section]:
     """A line for each symptom that costs messages or seconds; `rmwbench explain` has all."""
-    if told := advice_sentences.lines(doc.advice, harm_only=True):
-        blocks = [Items(told)]
+    if lines := advice_sentences.lines(doc.advice, harm_only=True):
+        blocks = [Items(lines)]
         yield Section("What helps", blocks, anchor="helps", nav="what helps", look="panel")
 
 
 def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.Said:
     """Under the titles of their workloads, in the document's order; the general ones last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for where, text in said_once(doc, kind, titles):
-        found.setdefault(where or "In general", []).append(text)
-    return list(found.items())
+        texts.setdefault(where or "In general", []).append(text)
+    return list(texts.items())
 
 
 def _growth(doc: SuiteAnswer) -> Iterator[Section]:

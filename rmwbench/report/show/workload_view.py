@@ -203,18 +203,20 @@ def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
             yield Text(f"{arm.label}: {said}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
-    found = notes.by_text(workload)
-    letters = list(found)
-    if found:
+    arms_by_note = notes.by_text(workload)
+    letters = list(arms_by_note)
+    if arms_by_note:
         yield Facts(
             [
                 (notes.letter(letters, one), f"{one} ({', '.join(arms)})")
-                for one, arms in found.items()
+                for one, arms in arms_by_note.items()
             ],
             "notes",
             on=On.PAGE,
         )
-        yield Items([f"{', '.join(arms)}: {one}" for one, arms in found.items()], on=On.MARKDOWN)
+        yield Items(
+            [f"{', '.join(arms)}: {one}" for one, arms in arms_by_note.items()], on=On.MARKDOWN
+        )
     if workload.resolution.text:
         yield Text(workload.resolution.text, "muted", on=On.DOCUMENT)
 
@@ -266,8 +268,8 @@ def _range(counts: Sequence[int | None]) -> str:
 
 def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
     """Arms by topics; nothing where the workload has one, or topics that are alike."""
-    found = workload.topics
-    if not found:
+    topics = workload.topics
+    if not topics:
         return
     looks = style.looks(workload.arms)
     columns = [TableColumn("arm")]
@@ -275,20 +277,22 @@ def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
         TableColumn(
             topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}"
         )
-        for place, topic in enumerate(found)
+        for place, topic in enumerate(topics)
     ]
     rows = []
     for place, arm in enumerate(workload.arms):
-        cells = [topic_cell(topic, topic.arms[place]) for topic in found]
+        cells = [topic_cell(topic, topic.arms[place]) for topic in topics]
         tone: Tone = "muted" if arm.role == "floor" else ""
         rows.append(TableRow([TableCell(arm.label, swatch=looks[arm.arm]), *cells], tone=tone))
     yield Table(columns, rows, look="results topics")
-    metric = found[0].primary_metric.replace("_", " ")
-    judged = any(topic.judged for topic in found)
+    metric = topics[0].primary_metric.replace("_", " ")
+    judged = any(topic.judged for topic in topics)
     key = KEY if judged else "shown and not judged: the workload is judged by another metric"
-    told = "; ".join(f"{topic.topic}: {topic_answers.facts(topic)}" for topic in found)
-    yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
-    for topic in found:
+    facts_of_topics = "; ".join(f"{topic.topic}: {topic_answers.facts(topic)}" for topic in topics)
+    yield Text(
+        f"By {noun(topics)}: {metric}, and what did not arrive; {key}. {facts_of_topics}.", "muted"
+    )
+    for topic in topics:
         for own, whole in zip(topic.arms, workload.arms, strict=True):
             if said := spread_words.unlike(own.spread):
                 yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
@@ -410,8 +414,8 @@ def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
         if arm.not_supported:
             reasons.setdefault(arm.not_supported, []).append(arm.arm)
     if reasons:
-        told = [f"{', '.join(arms)} not supported: {why}" for why, arms in reasons.items()]
-        yield Items(told, "muted")
+        texts = [f"{', '.join(arms)} not supported: {why}" for why, arms in reasons.items()]
+        yield Items(texts, "muted")
     lines = []
     for arm in workload.arms:
         for failure in done.told_one_by_one(arm):
