@@ -9,7 +9,8 @@ that Python keeps for itself ends in `_` here (`from_`) and not there. The JSON 
 page of docs/formats is generated from these classes (`schema.py`).
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
@@ -55,6 +56,20 @@ class Fact:
     name: str
     value: str
     note: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialCounts:
+    """How many trials ended in each status."""
+
+    done: int
+    failed: int
+    void: int
+
+    @classmethod
+    def of(cls, statuses: Iterable[str]) -> "TrialCounts":
+        counts = Counter(statuses)
+        return cls(done=counts["done"], failed=counts["failed"], void=counts["void"])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -54,6 +54,10 @@ class Selection:
         """What was selected: `layer rclcpp`, `arm zenoh or cyclonedds, workload camera`."""
         return ", ".join(f"{key} {' or '.join(values)}" for key, values in self.wanted.items())
 
+    def is_of_campaign(self, other: "Selection") -> bool:
+        """Whether both are of one campaign."""
+        return self.bundle.directory.resolve() == other.bundle.directory.resolve()
+
     def with_floors(self) -> list[Row]:
         """The cells, and the floors that stand beside them: what others are measured against stays
         where the arms are fewer."""
@@ -108,8 +112,8 @@ def opened(text: str | None) -> tuple[Bundle, Selection | None]:
     directory, selection = _split(text)
     if selection is None:
         return Bundle(directory), None
-    found = select(text)
-    return found.bundle, found
+    selected = select(text)
+    return selected.bundle, selected
 
 
 def refuse_selection(selection: Selection | None, instead: str) -> None:
@@ -152,7 +156,7 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
                     fix="an arm alone needs no key: DIR:ARM",
                 )
             pairs.append((key, value))
-    found: dict[str, tuple[str, ...]] = {}
+    wanted: dict[str, tuple[str, ...]] = {}
     for key, value in pairs:
         if key not in known:
             raise UserError(
@@ -169,8 +173,8 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
                 expected=", ".join(known[key][:12]) + (", …" if len(known[key]) > 12 else ""),
                 fix=did_you_mean(value, known[key]),
             )
-        found[key] = (*found.get(key, ()), value)
-    return found
+        wanted[key] = (*wanted.get(key, ()), value)
+    return wanted
 
 
 def factor_names(cells: Sequence[Row]) -> list[str]:

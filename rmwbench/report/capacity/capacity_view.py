@@ -24,7 +24,6 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import (
-    ArmFound,
     CapacityArm,
     RaisedFactor,
     Searched,
@@ -234,7 +233,7 @@ def _knee(arm: CapacityArm, search: RaisedFactor) -> str:
     )
 
 
-def curve(arm: ArmFound, search: RaisedFactor) -> Table:
+def curve(arm: CapacityArm, search: RaisedFactor) -> Table:
     """A row per level from the lowest to the highest."""
     latencies = list(dict.fromkeys(search.curve))
     others = [condition.metric for condition in search.limit.conditions]

@@ -27,7 +27,6 @@ from rmwbench.bundle.journal import SearchEnded
 from rmwbench.results.capacity import capacity_model as model
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import (
-    ArmFound,
     Breaks,
     CapacityArm,
     KneeAnswer,
@@ -37,10 +36,9 @@ from rmwbench.results.capacity.capacity_model import (
     SearchCampaign,
     Searched,
     SearchLevel,
-    SearchTrials,
 )
 from rmwbench.results.machine.calibration_document import machine
-from rmwbench.results.model import GlossaryEntry
+from rmwbench.results.model import GlossaryEntry, TrialCounts
 
 MACHINE_BOUND_IDLE = 0.10
 """Rule 10: a cell that leaves the machine less is bound by the machine."""
@@ -186,8 +184,7 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
         for level in sorted(arm.cells)
         if any(p.level == level for p in arm.probes)
     )
-    counts = Counter(p.status for p in arm.probes)
-    said = ArmFound(
+    answer = CapacityArm(
         arm=arm.about["arm"],
         middleware=cell.get("middleware") or arm.about["middleware"],
         layer=cell.get("layer"),
@@ -198,7 +195,7 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
         flags=_flags(cell),
         ended=arm.ended,
         bound=arm.about["bound"],
-        trials=_trials(counts),
+        trials=TrialCounts.of(p.status for p in arm.probes),
         wide=bool(arm.search and arm.search.trials and not arm.search.resolved),
         capacity=replace(found, unit=search.unit),
         breaks=_breaks(arm, found),
@@ -206,12 +203,9 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
         knee=_knee(levels, search.unit),
         levels=levels,
         probes=tuple(map(_probe, arm.probes)),
+        answer="",
     )
-    return CapacityArm(**vars(said), answer=capacity_words.answer(said, search))
-
-
-def _trials(counts: Mapping[str, int]) -> SearchTrials:
-    return SearchTrials(done=counts["done"], failed=counts["failed"], void=counts["void"])
+    return replace(answer, answer=capacity_words.answer(answer, search))
 
 
 def _probe(probe: MeasuredProbe) -> model.Probe:
@@ -377,6 +371,6 @@ def _campaign(bundle: Bundle) -> SearchCampaign:
         seed=c.seed,
         tool_version=c.tool_version,
         rounds=1 + max((line.block for line in lines), default=-1),
-        trials=_trials(Counter(line.status for line in lines)),
+        trials=TrialCounts.of(line.status for line in lines),
         wall_s=round(wall_s, 1),
     )

@@ -7,19 +7,10 @@ from typing import Literal
 
 from rmwbench.analysis.capacity.arm_capacity import Capacity, Unit
 from rmwbench.results.machine.machine_model import Machine
-from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry
+from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, TrialCounts
 from rmwbench.words.fields import absent
 
 ProbeKind = Literal["holds", "slow", "lossy", "unstable", "failed", "void"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchTrials:
-    """By what became of them."""
-
-    done: int
-    failed: int
-    void: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +26,7 @@ class SearchCampaign:
     seed: int | None
     tool_version: str | None
     rounds: int
-    trials: SearchTrials
+    trials: TrialCounts
     wall_s: float
 
 
@@ -147,10 +138,10 @@ class Probe:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmFound:
-    """What an arm's search found. `ended`: resolved, trials, budget, stopped, or a reason in words.
-    `wide`: before the interval was as narrow as the levels. `bound`: why nothing above its highest
-    level can be tested here."""
+class CapacityArm:
+    """An arm's capacity, and `answer`, its sentence. `ended`: resolved, trials, budget, stopped, or
+    a reason in words. `wide`: the search ended before the interval was as narrow as the levels.
+    `bound`: why nothing above its highest level can be tested here."""
 
     arm: str
     middleware: str
@@ -162,7 +153,7 @@ class ArmFound:
     flags: tuple[str, ...]
     ended: str | None
     bound: str | None
-    trials: SearchTrials
+    trials: TrialCounts
     wide: bool
     capacity: Capacity
     breaks: Breaks | None
@@ -170,12 +161,6 @@ class ArmFound:
     knee: KneeAnswer
     levels: tuple[SearchLevel, ...]
     probes: tuple[Probe, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CapacityArm(ArmFound):
-    """The same with its sentence."""
-
     answer: str
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rmwbench.analysis.capacity.arm_capacity import Capacity, Unit
-from rmwbench.results.capacity.capacity_model import ArmFound, CapacityArm, RaisedFactor
+from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor
 from rmwbench.results.model import Conclusion
 from rmwbench.words import numbers as fmt
 
@@ -17,7 +17,7 @@ def question(search: RaisedFactor) -> str:
     return f"Up to {which} {'do' if plural else 'does'} {search.limit.text} hold?"
 
 
-def beyond(arm: ArmFound) -> str:
+def beyond(arm: CapacityArm) -> str:
     """How the limit breaks above the capacity, or why nothing is known of that."""
     if arm.breaks is not None and arm.capacity.state != "at least":
         return arm.breaks.cause
@@ -43,7 +43,7 @@ def level(value: float | None, unit: Unit, title: str = "") -> str:
     return fmt.quantity(number, unit)
 
 
-def knee(arm: ArmFound, unit: Unit) -> str:
+def knee(arm: CapacityArm, unit: Unit) -> str:
     """Its level; `–` where there is none."""
     return level(arm.knee.value, unit)
 
@@ -70,7 +70,7 @@ def capacity(found: Capacity, title: str) -> str:
     return f"< {level(found.high, unit, title)}" if found.state == "below" else "no data"
 
 
-def answer(arm: ArmFound, search: RaisedFactor) -> str:
+def answer(arm: CapacityArm, search: RaisedFactor) -> str:
     """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
     …`."""
     found, limit = arm.capacity, search.limit.text
@@ -135,13 +135,13 @@ def _may_not(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]
     )
 
 
-def _why(arm: ArmFound) -> str:
+def _why(arm: CapacityArm) -> str:
     if arm.breaks is None:
         return "nothing was seen to break"
     return f"{arm.breaks.cause}, machine-bound" if arm.machine_bound else arm.breaks.cause
 
 
-def _wide(arm: ArmFound) -> str:
+def _wide(arm: CapacityArm) -> str:
     if not arm.wide:
         return ""
     if arm.ended == "budget":

@@ -3,13 +3,12 @@ are rendered and whose document is docs/formats/compare.md: first in what they d
 results, then every cell that both have, then what cannot be compared.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from rmwbench.analysis.metrics import glossary
-from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, clock_bound, judged_loss
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, judged_loss
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.metrics.glossary import (
     FAILED_TRIALS,
@@ -42,7 +41,6 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.compare.compare_model import (
     Compared,
     ComparedSide,
-    ComparedTrials,
     JudgedBy,
     MetricRow,
     NotComparable,
@@ -51,9 +49,9 @@ from rmwbench.results.compare.compare_model import (
 from rmwbench.results.compare.environment import definition_differences, environment
 from rmwbench.results.compare.match import Match, Unmatched, match, name
 from rmwbench.results.judged import readers_apart
-from rmwbench.results.model import Estimate, Ratio
+from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.results.selection import Selection
-from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence
+from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, statement
 
 COST = names_for(Use.COMPARED)
 """Judged beside the primary metric and loss, where neither side names metrics."""
@@ -67,7 +65,7 @@ EXIT_CODES: Mapping[StatementVerdict, Literal[0, 1, 2]] = {
 
 @dataclass
 class _Half:
-    """A side with what was measured of it: cell -> arm, finished trials."""
+    """A side with its measured cells (`arms`, by cell) and its finished trials."""
 
     side: Selection
     arms: dict[int, ArmReport]
@@ -121,7 +119,7 @@ def compare(
 
 def _is_one_campaign(a: Selection, b: Selection) -> bool:
     """Raises UserError where a cell is on both sides."""
-    one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
+    one = a.is_of_campaign(b)
     both = {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}
     if one and both:
         raise UserError(
@@ -149,21 +147,10 @@ class _Group:
         wanted = (*self.named, loss) if self.named else (self.a.primary, loss, *COST)
         for metric in dict.fromkeys(wanted):
             for topic in self._topics(metric):
-                bounds = (
-                    _widest(GLOSSARY[metric], self.b.trials_in(topic)),
-                    _widest(GLOSSARY[metric], self.a.trials_in(topic)),
-                )
-                reliable = any(x.is_reliable_in(topic) for x in (self.a, self.b))
-                yield Statement(
-                    group=self.key,
-                    metric=GLOSSARY[metric],
-                    left=self.b.in_blocks(metric, topic),
-                    right=self.a.in_blocks(metric, topic),
+                yield replace(
+                    statement(self.b, self.a, metric, topic, self.key),
                     paired=self.paired,
-                    reliable=reliable,
-                    bounds=bounds,
-                    topic=topic,
-                    primary=self.a.primary,
+                    bounds=(self.b.clock_bound(metric, topic), self.a.clock_bound(metric, topic)),
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
@@ -210,8 +197,8 @@ class _Group:
         """Why a side has nothing to compare by this metric, though it was measured."""
         if q.metric is FAILED_TRIALS:
             return None
-        found = {side: arm.refused(q.metric) for side, arm in (("A", self.a), ("B", self.b))}
-        return next((f"{side}: {why}" for side, why in found.items() if why), None)
+        reasons = (("A", self.a.refused(q.metric)), ("B", self.b.refused(q.metric)))
+        return next((f"{side}: {reason}" for side, reason in reasons if reason), None)
 
     def row(self, q: Statement, answer: StatementAnswer) -> MetricRow:
         if q.metric is FAILED_TRIALS:
@@ -294,9 +281,9 @@ def _cautions(
         )
     day = of["day"].differences
     if day:
-        found = ", ".join(f"{d.name} {d.a} → {d.b}" for d in day[:3])
+        differing = ", ".join(f"{d.name} {d.a} → {d.b}" for d in day[:3])
         yield (
-            f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference "
+            f"The conditions differed ({differing}{', …' if len(day) > 3 else ''}): a difference "
             "may be theirs."
         )
     if one:
@@ -315,9 +302,9 @@ def _cautions(
 
 
 def _definition_reason(m: Match) -> str:
-    found = definition_differences(m)
-    shown = [f"{d.name}: {_known(d.a)} → {_known(d.b)}" for d in found[:3]]
-    more = f", and {len(found) - 3} more" if len(found) > 3 else ""
+    differences = definition_differences(m)
+    shown = [f"{d.name}: {_known(d.a)} → {_known(d.b)}" for d in differences[:3]]
+    more = f", and {len(differences) - 3} more" if len(differences) > 3 else ""
     return f"the workload is another one: {'; '.join(shown)}{more}"
 
 
@@ -325,17 +312,12 @@ def _known(text: str | None) -> str:
     return "absent" if text is None else text
 
 
-def _widest(entry: glossary.Metric, trials: Sequence[MeasuredTrial]) -> float:
-    """Of the hosts' clocks, in the metric's unit."""
-    return max((clock_bound(entry, trial) for trial in trials), default=0.0)
-
-
 def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half, _Half]:
     """Measures the cells that are compared; one campaign is read once."""
     wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
-    found = (readers_apart(side.bundle, SmallTables(side.bundle)) for side in (a, b))
-    apart = list({one.name: one for of_side in found for one in of_side}.values())
-    if a.bundle.directory.resolve() == b.bundle.directory.resolve():
+    of_sides = (readers_apart(side.bundle, SmallTables(side.bundle)) for side in (a, b))
+    apart = list({topic.name: topic for topics in of_sides for topic in topics}.values())
+    if a.is_of_campaign(b):
         arms = _measured(a.bundle, wanted[0] | wanted[1], apart)
         measured = [arms, arms]
     else:
@@ -359,13 +341,13 @@ def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[i
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence, apart))
     arms = {}
-    for found in comparisons(bundle.planned_comparisons, bundle.rows("cells")):
-        for cell in found.cells:
+    for w in comparisons(bundle.planned_comparisons, bundle.rows("cells")):
+        for cell in w.cells:
             if (n := cell["cell"]) in cells:
                 of_cell = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
-                arms[n] = ArmReport(found.labels[n], of_cell, small, bundle, found.primary_metric)
-        ran = [_ran(found.labels[c["cell"]], c, lines[c["cell"]], small) for c in found.cells]
-        for cell, judged in zip(found.cells, unbound(ran), strict=True):
+                arms[n] = ArmReport(w.labels[n], of_cell, small, bundle, w.primary_metric)
+        ran = [_ran(w.labels[c["cell"]], c, lines[c["cell"]], small) for c in w.cells]
+        for cell, judged in zip(w.cells, unbound(ran), strict=True):
             if cell["cell"] in arms:
                 arms[cell["cell"]].judged[None] = judged
     return arms
@@ -380,7 +362,6 @@ def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: SmallTables) 
 
 def _side(half: _Half) -> ComparedSide:
     c = half.side.bundle.campaign
-    count = Counter(x.status for x in half.lines)
     return ComparedSide(
         text=half.side.text,
         directory=str(half.side.bundle.directory),
@@ -390,5 +371,5 @@ def _side(half: _Half) -> ComparedSide:
         tool_version=c.tool_version,
         machine=c.machine.summary,
         selection=dict(half.side.wanted),
-        trials=ComparedTrials(done=count["done"], failed=count["failed"], void=count["void"]),
+        trials=TrialCounts.of(line.status for line in half.lines),
     )

@@ -6,20 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementVerdict
-from rmwbench.results.model import Estimate, Ratio
+from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.words.fields import absent
 
 TopicName = Literal["machine", "workload", "software", "instrument", "day"]
 Answer = Literal["same", "different", "unknown"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparedTrials:
-    """Of the compared cells, by what became of them."""
-
-    done: int
-    failed: int
-    void: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +25,7 @@ class ComparedSide:
     tool_version: str | None
     machine: str | None
     selection: Mapping[str, tuple[str, ...]]
-    trials: ComparedTrials
+    trials: TrialCounts
 
 
 @dataclass(frozen=True, kw_only=True)

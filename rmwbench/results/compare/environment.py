@@ -4,7 +4,7 @@ one.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -17,6 +17,8 @@ from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.results.selection import Selection
+from rmwbench.results.shown import Configuration
+from rmwbench.results.workload.workload_arm import configuration_of, described_of
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import quantity
 
@@ -30,9 +32,11 @@ QUESTIONS: Mapping[TopicName, str] = {
 _RESULTS = {"summary", "facts", "warnings", "state", "calibration", "aa_floor", "end"}
 """Parts of a machine's description that say nothing about what it is."""
 _DAY = {"load average", "steal since boot"}
+WORDS = ("title", "description", "primary_metric")
+"""What a workload is called, and what it is judged by."""
 AROUND = ("network", "daemons_host", "background_hosts", "recorder", "sampling", "bring_up")
 """What a cell's definition has of its case beside workload, processes, endpoints and conditions."""
-_ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
+ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
 _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 """Unit of a probe -> the difference, and the ratio, from which on it is worth a line."""
 
@@ -44,8 +48,8 @@ def environment(
     trials: tuple[Sequence[TrialLine], Sequence[TrialLine]],
 ) -> tuple[TopicLikeness, ...]:
     """In the order in which it matters; `trials`: the finished trials of either side's cells."""
-    one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
-    found: dict[TopicName, list[Difference] | None] = {
+    one = a.is_of_campaign(b)
+    compared: dict[TopicName, list[Difference] | None] = {
         "machine": [] if one else _machine(a, b),
         "workload": _workloads(matches),
         "software": _software(a, b, matches),
@@ -59,7 +63,7 @@ def environment(
             answer="unknown" if differing is None else "different" if differing else "same",
             differences=tuple(differing or ()),
         )
-        for topic, differing in found.items()
+        for topic, differing in compared.items()
     )
 
 
@@ -78,11 +82,11 @@ def timeline_differences(match: Match) -> list[Difference]:
 def arm_differences(match: Match) -> list[Difference]:
     """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or
     profiles."""
-    found = [loads(c["definition"]) for c in (match.a, match.b)]
+    definitions = [loads(c["definition"]) for c in (match.a, match.b)]
     a, b = (
         {k: v for k, v in (one.get("arm") or {}).items() if k not in ("name", "role", "profile")}
         | ({"conditions": one.get("conditions")} if _are_two_arms(match) else {})
-        for one in found
+        for one in definitions
     )
     return differences(a, b)
 
@@ -94,14 +98,12 @@ def _are_two_arms(match: Match) -> bool:
 def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, Any]:
     """`around`: the keys of its definition that count beside workload, processes, endpoints."""
     definition = loads(cell["definition"])
-    what = definition.get("workload") or {}
+    workload = definition.get("workload") or {}
     return {
-        "workload": {
-            k: v for k, v in what.items() if k not in ("title", "description", "primary_metric")
-        },
+        "workload": {k: v for k, v in workload.items() if k not in WORDS},
         "processes": definition.get("processes"),
         "endpoints": {
-            str(e.get("endpoint", n)): {k: v for k, v in e.items() if k not in _ENDPOINT_OF_ARM}
+            str(e.get("endpoint", n)): {k: v for k, v in e.items() if k not in ENDPOINT_OF_ARM}
             for n, e in enumerate(definition.get("endpoints") or [])
         },
         "schedule": schedule_of(definition),
@@ -122,22 +124,17 @@ def _machine(a: Selection, b: Selection) -> list[Difference] | None:
 
 
 def _workloads(matches: Sequence[Match]) -> list[Difference]:
-    found: dict[Difference, list[str]] = defaultdict(list)
+    cells_by_difference: dict[Difference, list[str]] = defaultdict(list)
     for m in matches:
-        for d in [
-            *definition_differences(m),
-            *(_named(f"timeline.{t.name}", t) for t in timeline_differences(m)),
-        ]:
-            found[d].append(cell_name(m.a))
-    return [replace(one, cells=_few(cells)) for one, cells in found.items()]
+        timeline = (_named(f"timeline.{t.name}", t) for t in timeline_differences(m))
+        for difference in (*definition_differences(m), *timeline):
+            cells_by_difference[difference].append(cell_name(m.a))
+    return [replace(one, cells=_few(cells)) for one, cells in cells_by_difference.items()]
 
 
 def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Difference]:
     """Versions, builds and profiles of what is compared, each difference once however many cells
     have it."""
-    described = [
-        {(one.middleware, one.layer): one for one in s.bundle.campaign.middlewares} for s in (a, b)
-    ]
     out: list[Difference] = []
     for m in matches:
         who = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
@@ -151,34 +148,18 @@ def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Diff
                     )
                 )
         out += [_named(f"{who}: {d.name}", d) for d in arm_differences(m)]
-        builds = [
-            _build(found.get((c["middleware"], c["layer"])))
-            for found, c in zip(described, (m.a, m.b), strict=True)
-        ]
+        sides = ((m.a, a.bundle), (m.b, b.bundle))
+        builds = [_build(described_of(*side)) for side in sides]
+        profiles = [configuration_of(*side) for side in sides]
         if same:
             out += [_named(f"{m.a['middleware']}: {d.name}", d) for d in differences(*builds)]
-        texts = [_profile(c, found) for c, found in zip((m.a, m.b), described, strict=True)]
-        if same and texts[0] != texts[1]:
-            out += _profile_lines(who, *texts)
+        if same and profiles[0] != profiles[1]:
+            out += _profile_lines(who, *profiles)
     return list(dict.fromkeys(out))
 
 
 def _named(name: str, difference: Difference) -> Difference:
     return replace(difference, name=name)
-
-
-def _profile(
-    cell: Mapping[str, Any], described: Mapping[tuple[Any, Any], DescribedMiddleware]
-) -> tuple[str | None, str | None]:
-    """(format, text) of the cell's profile."""
-    own = (loads(cell["definition"]).get("arm") or {}).get("profile") or {}
-    if own.get("text") is not None:
-        return own.get("format"), own["text"]
-    one = described.get((cell["middleware"], cell["layer"]))
-    for profile in one.profiles if one else ():
-        if profile.name == cell["profile"]:
-            return profile.format, profile.text
-    return None, None
 
 
 def _build(described: DescribedMiddleware | None) -> dict[str, Any]:
@@ -187,25 +168,22 @@ def _build(described: DescribedMiddleware | None) -> dict[str, Any]:
     return {"build": described.build, "capabilities": described.capabilities}
 
 
-def _profile_lines(
-    who: str, a: tuple[str | None, str | None], b: tuple[str | None, str | None]
-) -> list[Difference]:
-    if a[1] is None or b[1] is None or a[0] != b[0]:
-        shown = [
-            None if text is None else f"{kind or 'text'}, {len(text.splitlines())} lines"
-            for kind, text in (a, b)
-        ]
-        return [Difference(name=f"{who}: profile text", a=shown[0], b=shown[1])]
-    found = of_texts(a[1], b[1], a[0])
-    if found.lines:
-        return [Difference(name=f"{who}: profile text", a=None, b=None, lines=found.lines)]
-    if not found.settings:
-        return [
-            Difference(
-                name=f"{who}: profile text", a="other comments", b="or layout, the same settings"
-            )
-        ]
-    return [_named(f"{who}: {d.name}", d) for d in found.settings]
+def _profile_lines(who: str, a: Configuration | None, b: Configuration | None) -> list[Difference]:
+    name = f"{who}: profile text"
+    if a is None or b is None or a.text is None or b.text is None or a.format != b.format:
+        return [Difference(name=name, a=_size(a), b=_size(b))]
+    changed = of_texts(a.text, b.text, a.format)
+    if changed.lines:
+        return [Difference(name=name, a=None, b=None, lines=changed.lines)]
+    if not changed.settings:
+        return [Difference(name=name, a="other comments", b="or layout, the same settings")]
+    return [_named(f"{who}: {d.name}", d) for d in changed.settings]
+
+
+def _size(profile: Configuration | None) -> str | None:
+    if profile is None or profile.text is None:
+        return None
+    return f"{profile.format or 'text'}, {len(profile.text.splitlines())} lines"
 
 
 def _instrument(
@@ -213,16 +191,14 @@ def _instrument(
 ) -> list[Difference]:
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
-        {
-            "tool version": left.tool_version,
-            "sampler": _sampled(a, trials[0]),
-            "trials on": a.bundle.host,
-        },
-        {
-            "tool version": right.tool_version,
-            "sampler": _sampled(b, trials[1]),
-            "trials on": b.bundle.host,
-        },
+        *(
+            {
+                "tool version": side.bundle.campaign.tool_version,
+                "sampler": _sampled(side, lines_of_side),
+                "trials on": side.bundle.host,
+            }
+            for side, lines_of_side in zip((a, b), trials, strict=True)
+        )
     )
     if left.suite.name != right.suite.name:
         out.append(Difference(name="suite", a=left.suite.name, b=right.suite.name))
@@ -239,8 +215,8 @@ def _instrument(
 
 
 def _calibration(machine: MachineDocument) -> str | None:
-    found = machine.calibration or {}
-    return found.get("calibration") or found.get("created_utc")
+    calibration = machine.calibration or {}
+    return calibration.get("calibration") or calibration.get("created_utc")
 
 
 def _percent(value: float | None) -> str | None:
@@ -267,16 +243,16 @@ def _day(
         out.append(Difference(name="load average at the start", a=shown[0], b=shown[1]))
     probes = [_probes(s, t) for s, t in zip((a, b), trials, strict=True)]
     for key in dict.fromkeys([*probes[0], *probes[1]]):
-        found = [p[key] for p in probes if key in p]
+        values = [p[key] for p in probes if key in p]
         name, unit, at = key
-        if len(found) < 2:
+        if len(values) < 2:
             continue
         difference, ratio = _DIFFERS.get(unit, (0.0, 1.5))
-        if max(found) - min(found) >= difference and max(found) >= ratio * min(found):
-            shown = [quantity(v, unit) for v in found]
+        if max(values) - min(values) >= difference and max(values) >= ratio * min(values):
+            shown = [quantity(v, unit) for v in values]
             of_trials = f"{name.replace('_', ' ')}, median of trials ({at})"
             out.append(Difference(name=of_trials, a=shown[0], b=shown[1]))
-    voided = [_count(t, lambda x: x.status == "void") for t in trials]
+    voided = [f"{sum(x.status == 'void' for x in t)} of {len(t)}" for t in trials]
     if voided[0] != voided[1]:
         out.append(Difference(name="void trials", a=voided[0], b=voided[1]))
     return out
@@ -284,16 +260,11 @@ def _day(
 
 def _probes(side: Selection, trials: Sequence[TrialLine]) -> dict[tuple[str, str, str], float]:
     mine = {t.trial for t in trials if t.status == "done"}
-    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    values_of: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for row in side.bundle.rows("probes"):
         if row["trial"] in mine and row["value"] is not None:
-            found[row["probe"], row["unit"], row["at"]].append(row["value"])
-    return {key: median(values) for key, values in found.items()}
-
-
-def _count(trials: Iterable[TrialLine], which: Any) -> str:
-    trials = list(trials)
-    return f"{sum(map(which, trials))} of {len(trials)}"
+            values_of[row["probe"], row["unit"], row["at"]].append(row["value"])
+    return {key: median(values) for key, values in values_of.items()}
 
 
 def _few(names: list[str]) -> tuple[str, ...]:

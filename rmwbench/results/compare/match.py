@@ -31,12 +31,13 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
     """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so
     may a workload or a level of which each side selects one.
     """
+    factors = factor_names([*a.cells, *b.cells])
     apart = [
         key
-        for key in _ordered(a, b)
+        for key in (*COLUMNS, *factors)
         if _single(a, key) and _single(b, key) and _single(a, key) != _single(b, key)
     ]
-    keys = [k for k in ("workload", "arm", *factor_names([*a.cells, *b.cells])) if k not in apart]
+    keys = [k for k in ("workload", "arm", *factors) if k not in apart]
     chosen = tuple(
         f"{key} {_single(a, key)}, in B {_single(b, key)}"
         for key in apart
@@ -47,22 +48,16 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
         others.setdefault(_key(cell, keys), []).append(cell)
     matches, alone = [], []
     for cell in a.cells:
-        found = others.get(_key(cell, keys), [])
-        if len(found) == 1:
-            matches.append(Match(cell, found.pop(), chosen))
-        elif found:
-            alone.append(
-                Unmatched(
-                    f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True
-                )
-            )
-        else:
-            alone.append(Unmatched(f"{name(cell)} (A)", _why(cell, b, keys), True))
+        same = others.get(_key(cell, keys), [])
+        if len(same) == 1:
+            matches.append(Match(cell, same.pop(), chosen))
+            continue
+        reason = f"{len(same)} cells of B could be it: select one" if same else _why(cell, b, keys)
+        alone.append(Unmatched(f"{name(cell)} (A)", reason, True))
     alone += [
         Unmatched(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
         for rest in others.values()
         for cell in rest
-        if rest
     ]
     return matches, alone
 
@@ -71,10 +66,6 @@ def name(cell: Row) -> str:
     """`camera [size=1m], zenoh tuned`."""
     factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
     return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
-
-
-def _ordered(a: Selection, b: Selection) -> list[str]:
-    return [*COLUMNS, *factor_names([*a.cells, *b.cells])]
 
 
 def _single(side: Selection, key: str) -> str | None:

@@ -17,7 +17,7 @@ MOST_LINES = 200
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
-    """Of two nested documents: leaves by their path, None where a side lacks one."""
+    """The leaves in which two nested documents differ, by their path; None where a side lacks one."""
     left, right = dict(_leaves(a)), dict(_leaves(b))
     return [
         Difference(name=name, a=_text(left.get(name)), b=_text(right.get(name)))
@@ -45,13 +45,13 @@ def of_texts(a: str, b: str, kind: str | None) -> TextDifference:
 
 def lines(a: str, b: str) -> tuple[str, ...]:
     """The changed lines, `-` of A and `+` of B, with one line around them; at most MOST_LINES."""
-    found = [
+    changed = [
         line
         for line in difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1)
         if not line.startswith(("---", "+++"))
     ]
-    more = len(found) - MOST_LINES
-    return tuple(found if more <= 0 else [*found[:MOST_LINES], f"… {more} more lines"])
+    more = len(changed) - MOST_LINES
+    return tuple(changed if more <= 0 else [*changed[:MOST_LINES], f"… {more} more lines"])
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -66,13 +66,9 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    return (
-        None
-        if value is None
-        else value
-        if isinstance(value, str)
-        else json.dumps(value, ensure_ascii=False)
-    )
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
@@ -84,10 +80,10 @@ def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
         "json5": json5_value,
     }
     try:
-        found = readers[kind](text) if kind in readers else None
+        value = readers[kind](text) if kind in readers else None
     except Exception:  # each reader has errors of its own, and lines are as good an answer
         return None
-    return found if isinstance(found, dict) else None
+    return value if isinstance(value, dict) else None
 
 
 def _xml(text: str) -> dict[str, Any]:
@@ -98,16 +94,16 @@ def _xml(text: str) -> dict[str, Any]:
 
 
 def _element(element: Any) -> Any:
-    found: dict[str, Any] = {f"@{k}": v for k, v in element.attrib.items()}
+    leaves: dict[str, Any] = {f"@{k}": v for k, v in element.attrib.items()}
     for child in element:
         if not isinstance(child.tag, str):  # a comment
             continue
         name, n = _tag(child), 2
-        while name in found:
+        while name in leaves:
             name, n = f"{_tag(child)}[{n}]", n + 1
-        found[name] = _element(child)
+        leaves[name] = _element(child)
     text = (element.text or "").strip()
-    return text if not found else found | ({"": text} if text else {})
+    return text if not leaves else leaves | ({"": text} if text else {})
 
 
 def _tag(element: Any) -> str:

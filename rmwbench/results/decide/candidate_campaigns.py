@@ -30,7 +30,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.results.compare.environment import AROUND
+from rmwbench.results.compare.environment import AROUND, ENDPOINT_OF_ARM, WORDS
 from rmwbench.results.selection import is_capacity, refuse_imported
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.workload.schedule import schedule_of
@@ -39,8 +39,7 @@ Asked = tuple[str | None, str]
 """(topic, metric)."""
 Place = tuple[int, int]
 """(campaign, block)."""
-WORDS = ("title", "description", "primary_metric")
-OF_ARM = ("wait", "loan", "publish_mode", "take", "capacity", "peers", "process", "node")
+OF_ARM = {*ENDPOINT_OF_ARM, "process", "node"}
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,6 @@ class CandidateData:
     (events, of). `failed`: the places that its own fault cost it."""
 
     arm: Identity
-    kinds: dict[Asked, str] = field(default_factory=dict)
     limits: dict[Asked, float] = field(default_factory=dict)
     values: dict[Asked, dict[Place, Any]] = field(default_factory=dict)
     reasons: dict[Asked, str] = field(default_factory=dict)
@@ -177,16 +175,16 @@ class _Gathering:
     def _take(self, number: int, bundle: Bundle) -> None:
         small = SmallTables(bundle)
         wanted: dict[int, tuple[GatheredCase, CandidateData]] = {}
-        there = [
-            (_CaseKey(found.workload, found.name, definition_of(cells[0])), found, cells)
-            for found in comparisons(bundle.planned_comparisons, bundle.rows("cells"))
-            if (cells := [c for c in found.cells if not is_floor(c) and not interim.is_untimed(c)])
+        timed = [
+            (_CaseKey(w.workload, w.name, definition_of(cells[0])), w, cells)
+            for w in comparisons(bundle.planned_comparisons, bundle.rows("cells"))
+            if (cells := [c for c in w.cells if not is_floor(c) and not interim.is_untimed(c)])
         ]
-        defined = self._defined([key for key, _, _ in there], bundle.campaign.campaign)
-        for key, found, cells in there:
-            case = self._case(key, found.levels, defined)
+        defined = self._defined([key for key, _, _ in timed], bundle.campaign.campaign)
+        for key, w, cells in timed:
+            case = self._case(key, w.levels, defined)
             for cell in cells:
-                name = self._candidate(found.labels[cell["cell"]], cell)
+                name = self._candidate(w.labels[cell["cell"]], cell)
                 seen = self.seen.setdefault(case.name, {}).setdefault(
                     name, CandidateData(self.arms[name])
                 )
@@ -212,22 +210,22 @@ class _Gathering:
         by_cell: dict[int, list[TrialLine]] = {}
         for line in lines:
             by_cell.setdefault(line.cell, []).append(line)
-        for cell, found in by_cell.items():
+        for cell, of_cell in by_cell.items():
             seen = wanted[cell][1]
-            failed = {(number, block) for block in interim.failed_blocks(found)}
+            failed = {(number, block) for block in interim.failed_blocks(of_cell)}
             seen.failed |= failed - seen.ran
 
     def _defined(self, keys: Iterable[_CaseKey], campaign: str | None) -> dict[str, str]:
         """Workload -> ` (as in CAMPAIGN)` where this campaign defines any case of it otherwise than
         one before, or as such a one does: levels of two definitions are no axis."""
-        found: dict[str, str] = {}
+        defined: dict[str, str] = {}
         comparisons_before = {key.comparison for key in self.cases}
         for key in keys:
             if key in self.cases:
-                found.setdefault(key.workload, self.cases[key].defined)
+                defined.setdefault(key.workload, self.cases[key].defined)
             elif key.comparison in comparisons_before:
-                found[key.workload] = f" (as in {campaign})"
-        return found
+                defined[key.workload] = f" (as in {campaign})"
+        return defined
 
     def _case(
         self, key: _CaseKey, levels: Mapping[str, Any], defined: Mapping[str, str]
@@ -276,13 +274,6 @@ class _Gathering:
             if part is None:
                 continue
             key, entry = (topic, metric), GLOSSARY[metric]
-            seen.kinds[key] = (
-                "fraction"
-                if entry.kind == "fraction"
-                else "amount"
-                if entry.kind == "amount"
-                else "positive"
-            )
             value: Any = (
                 fraction_of(metric, part) if entry.kind == "fraction" else trial_value(entry, part)
             )
@@ -297,20 +288,15 @@ class _Gathering:
 def definition_of(cell: Mapping[str, Any]) -> str:
     """What makes two cases the same besides their name: everything but the arm, the length of a
     trial, words, and seeds."""
-    found = loads(cell["definition"])
-    workload = {k: v for k, v in (found.get("workload") or {}).items() if k not in WORDS}
-    endpoints = [
-        {k: v for k, v in endpoint.items() if k not in OF_ARM}
-        for endpoint in found.get("endpoints") or ()
-    ]
-    hosts = sorted({str(endpoint.get("host")) for endpoint in found.get("endpoints") or ()})
+    definition = loads(cell["definition"])
+    workload, endpoints = definition.get("workload") or {}, definition.get("endpoints") or ()
     parts = {
-        "workload": workload,
-        "endpoints": endpoints,
-        "hosts": hosts,
-        "conditions": found.get("conditions"),
-        "schedule": schedule_of(found),
-        **{name: found.get(name) for name in AROUND},
+        "workload": {k: v for k, v in workload.items() if k not in WORDS},
+        "endpoints": [{k: v for k, v in e.items() if k not in OF_ARM} for e in endpoints],
+        "hosts": sorted({str(e.get("host")) for e in endpoints}),
+        "conditions": definition.get("conditions"),
+        "schedule": schedule_of(definition),
+        **{name: definition.get(name) for name in AROUND},
     }
     return json.dumps(_without_seeds(parts), sort_keys=True, default=str)
 
@@ -331,8 +317,8 @@ def limits_of(
     hold for each topic unless it has its own."""
     general = {limit["metric"]: limit["at_most"] for limit in document["acceptable"]}
     own = {
-        topic: {limit["metric"]: limit["at_most"] for limit in found}
-        for topic, found in (document.get("topics") or {}).items()
+        topic: {limit["metric"]: limit["at_most"] for limit in limits}
+        for topic, limits in (document.get("topics") or {}).items()
     }
     if not topics:
         mine = {k: v for name in names for k, v in own.get(name, {}).items()}
@@ -352,7 +338,7 @@ def blocks_of(seen: CandidateData, asked: Asked) -> BlockValues | None:
     nothing of it arrived. What it cost, and what was late in it or never sent, is not known, and it
     is left out of these."""
     values_at, entry = seen.values.get(asked, {}), GLOSSARY[asked[1]]
-    kind = seen.kinds.get(asked) or entry.kind
+    kind = "positive" if entry.kind == "quantile" else entry.kind
     lost = [] if entry.failed is None else sorted(seen.failed)
     if not values_at and not lost:
         return None
@@ -366,7 +352,7 @@ def blocks_of(seen: CandidateData, asked: Asked) -> BlockValues | None:
         each: dict[Place, Any] = dict.fromkeys(lost, entry.failed) | values_at
         values, of = tuple(float(each[place]) for place in places), ()
     return BlockValues(
-        "fraction" if kind == "fraction" else "amount" if kind == "amount" else "positive",
+        kind,
         values,
         tuple(campaign for campaign, _ in places),
         tuple(places),
@@ -403,9 +389,9 @@ def candidate(
         if seen.ran and seen.bound_trials >= disturbed.SHARE * len(seen.ran):
             bound.add(case.name)
         for limit in own:
-            found = blocks_of(seen, (limit.topic, limit.metric))
-            if found is not None:
-                blocks[limit] = found
+            values = blocks_of(seen, (limit.topic, limit.metric))
+            if values is not None:
+                blocks[limit] = values
             else:
                 absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
     done = Failed(trials=failed, of=ran)

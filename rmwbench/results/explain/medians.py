@@ -72,7 +72,7 @@ def _median(
     own = [one for t in arm.trials if (one := typical.get(t.trial, {}).get(topic)) is not None]
     if response.value == inf:
         own = []
-    bound_ns = max(arm.clock_bounds(PRIMARY, topic).values(), default=0.0)
+    bound_ns = arm.clock_bound(PRIMARY, topic)
     count = sum(one.messages for one in own)
     whole = sum(one.response_ns for one in own)
     phases = []

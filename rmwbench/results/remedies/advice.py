@@ -11,7 +11,6 @@ from pathlib import PurePath
 
 from rmwbench.analysis.causes.symptoms import SeenSymptom, Symptom, symptoms
 from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.statements import Statement
@@ -22,7 +21,7 @@ from rmwbench.results.remedies.arm_conduct import conduct, largest_topic, metric
 from rmwbench.results.remedies.remedies_file import Remedy, known_remedies
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.results.shown import Levels
-from rmwbench.results.workload.workload_arm import ArmReport
+from rmwbench.results.workload.workload_arm import ArmReport, statement
 
 RATE = "rate_hz"
 """The factor whose lower levels show a processor that sleeps between two messages."""
@@ -119,28 +118,12 @@ def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
     other = next((arm for arm in arms if remedy is not None and arm.name == remedy.arm), None)
     if other is None or not other.trials:
         return
-    sides = other, seen.arm
     own = metric_of(seen.symptom.symptom, seen.arm)
     metrics = judged_loss(seen.arm.primary), seen.arm.primary, *([own] if own else [])
+    group = (seen.workload, seen.arm.name, seen.symptom.symptom.value)
     for metric in dict.fromkeys(metrics):
         of = topic if metric in POOLED else None
-        left, right = (side.in_blocks(metric, of) for side in sides)
-        bounds = other.clock_bounds(metric, of), seen.arm.clock_bounds(metric, of)
-        yield _AskedGain(
-            seen,
-            other,
-            Statement(
-                left=left,
-                right=right,
-                metric=GLOSSARY[metric],
-                paired=True,
-                group=(seen.workload, seen.arm.name, seen.symptom.symptom.value),
-                reliable=any(side.is_reliable_in(of) for side in sides),
-                bounds=bounds,
-                topic=of,
-                primary=seen.arm.primary,
-            ),
-        )
+        yield _AskedGain(seen, other, statement(other, seen.arm, metric, of, group))
 
 
 def _advice(

@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.remedies.remedies_file import known_remedies
-from rmwbench.results.workload.workload_arm import ArmReport
+from rmwbench.results.workload.workload_arm import ArmReport, described_of
 
 STALLS = ("stall_outside_outages", "longest_stall")
 """The longest silence; where a link or a node was away, outside of that."""
@@ -43,7 +43,7 @@ def conduct(
     writer = _writer(arm)
     granted, asked = loads(writer.get("granted")), loads(writer.get("asked"))
     qos, arrival = granted.get("qos") or {}, asked.get("arrival") or {}
-    able = described.capabilities if (described := arm.described(bundle)) else {}
+    able = described.capabilities if (described := described_of(arm.cell, bundle)) else {}
 
     def median(metric: str) -> float | None:
         found = aggregate(GLOSSARY[metric], trials).value

@@ -23,7 +23,7 @@ from rmwbench.analysis.verdicts.statements import Statement, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Rules
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Levels, LevelStep
-from rmwbench.results.workload.workload_arm import ArmReport
+from rmwbench.results.workload.workload_arm import ArmReport, statement
 
 COSTS = names_for(Use.EFFECT)
 
@@ -152,22 +152,9 @@ def _asked(number: int, part: _Part, metrics: Sequence[str]) -> Iterator[_Asked]
     levels, topic = part.ladder.levels, part.topic
     for metric in metrics:
         for at, against in steps(len(part.arms)):
-            sides = left, right = part.arms[at], part.arms[against]
-            yield _Asked(
-                levels[at],
-                levels[against],
-                Statement(
-                    left=left.in_blocks(metric, topic),
-                    right=right.in_blocks(metric, topic),
-                    metric=GLOSSARY[metric],
-                    paired=True,
-                    group=(number, at, against),
-                    reliable=any(arm.is_reliable_in(topic) for arm in sides),
-                    bounds=(left.clock_bounds(metric, topic), right.clock_bounds(metric, topic)),
-                    topic=topic,
-                    primary=part.primary,
-                ),
-            )
+            left, right, group = part.arms[at], part.arms[against], (number, at, against)
+            question = statement(left, right, metric, topic, group)
+            yield _Asked(levels[at], levels[against], question)
 
 
 def _with_ratio(asked: Iterable[_Asked]) -> Iterator[_Asked]:

@@ -3,7 +3,7 @@ and attested, its metrics.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ from rmwbench.analysis.verdicts import disturbed, interim, ratio, sequential
 from rmwbench.analysis.verdicts.failed_arms import with_lost
 from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.reader_spread import Spread, spread
+from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike import ArmFacts
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, Verdict
 from rmwbench.bundle import Bundle
@@ -115,7 +116,7 @@ class ArmReport:
         self._take_granted(granted)
         self._take_disturbances(small)
         self._take_paths(small)
-        self.configuration = self._configuration(bundle)
+        self.configuration = configuration_of(self.cell, bundle)
         self.support_ended = self._support_ended(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
@@ -320,6 +321,10 @@ class ArmReport:
         """Block -> how far the metric's value may be from the truth for the clocks of two hosts."""
         return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials_in(topic)}
 
+    def clock_bound(self, metric: str, topic: str | None = None) -> float:
+        """The largest of them; 0 without a trial."""
+        return max(self.clock_bounds(metric, topic).values(), default=0.0)
+
     def qos_of(self, topic: str) -> str | None:
         """What was granted to the topic's endpoints, in words; several joined where they differ."""
         own = next((one.endpoints for one in self.topics if one.name == topic), frozenset())
@@ -327,31 +332,10 @@ class ArmReport:
             qos_words(qos) for endpoint, qos in self._granted_qos if endpoint in own and qos
         )
 
-    def _configuration(self, bundle: Bundle) -> Configuration | None:
-        own = self.arm.get("profile") or {}
-        if own.get("text") is not None:
-            return Configuration(format=own.get("format"), text=own["text"])
-        described = self.described(bundle)
-        for profile in described.profiles if described else ():
-            if profile.name == self.cell["profile"]:
-                return Configuration(format=profile.format, text=profile.text)
-        return None
-
-    def described(self, bundle: Bundle) -> DescribedMiddleware | None:
-        """What the worker said of itself; None where that is not kept, or the arm is of several."""
-        return next(
-            (
-                one
-                for one in bundle.campaign.middlewares
-                if (one.middleware, one.layer) == (self.cell["middleware"], self.cell["layer"])
-            ),
-            None,
-        )
-
     def _support_ended(self, bundle: Bundle) -> str | None:
         """The month in which the vendor's support of this version had ended when the campaign was
         made; None also where nobody says when it ends."""
-        described = self.described(bundle)
+        described = described_of(self.cell, bundle)
         month = described and described.build.get("end_of_life")
         ended = month and month < (bundle.campaign.created_utc or "")[:7]
         return str(month) if ended else None
@@ -470,6 +454,42 @@ class ArmReport:
         bounds = mine.bounds, its.bounds
         found = ratio.ratio(mine.primary, its.primary, bounds=bounds)
         return found.inverse() if mine.order.higher and isinstance(found, BlockRatio) else found
+
+
+def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware | None:
+    """What the cell's worker said of itself; None where that is not kept, or the arm is of
+    several."""
+    name = cell["middleware"], cell["layer"]
+    return next((m for m in bundle.campaign.middlewares if (m.middleware, m.layer) == name), None)
+
+
+def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration | None:
+    """The text of the cell's profile: the arm's own, else that of the middleware."""
+    own = (loads(cell["definition"]).get("arm") or {}).get("profile") or {}
+    if own.get("text") is not None:
+        return Configuration(format=own.get("format"), text=own["text"])
+    described = described_of(cell, bundle)
+    for profile in described.profiles if described else ():
+        if profile.name == cell["profile"]:
+            return Configuration(format=profile.format, text=profile.text)
+    return None
+
+
+def statement(
+    left: ArmReport, right: ArmReport, metric: str, topic: str | None, group: Hashable
+) -> Statement:
+    """`left` against `right` within the blocks that both have, in that topic or in the whole."""
+    return Statement(
+        left=left.in_blocks(metric, topic),
+        right=right.in_blocks(metric, topic),
+        metric=GLOSSARY[metric],
+        paired=True,
+        group=group,
+        reliable=left.is_reliable_in(topic) or right.is_reliable_in(topic),
+        bounds=(left.clock_bounds(metric, topic), right.clock_bounds(metric, topic)),
+        topic=topic,
+        primary=right.primary,
+    )
 
 
 def floors(arms: Sequence[ArmReport]) -> dict[Family, ArmReport]:
