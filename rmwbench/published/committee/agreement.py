@@ -58,7 +58,7 @@ class RunPair:
         return Agreement.SAME if len(sides) == 1 else Agreement.CONTRARY
 
     def document(self) -> dict[str, Any]:
-        told = [
+        verdicts = [
             {
                 "verdict": verdict_of(arm),
                 "by": arm.verdict.by,
@@ -67,21 +67,21 @@ class RunPair:
             for arm in self.arms
         ]
         where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
-        return where | {"said": str(self.said), "first": told[0], "second": told[1]}
+        return where | {"said": str(self.said), "first": verdicts[0], "second": verdicts[1]}
 
 
 def document(first: Report, second: Report) -> dict[str, Any]:
     """What the second run says of the first's verdicts, section by section; every pair that is
     contrary by itself. UserError where they have no workload in common."""
-    found = list(_pairs(first, second))
-    if not found:
+    pairs = list(_pairs(first, second))
+    if not pairs:
         raise UserError(
             "these evaluations have no workload in common",
             where=f"{first.session.directory}, {second.session.directory}",
             expected="two runs of one evaluation, with other seeds",
         )
     counts: dict[str, Counter[str]] = {}
-    for pair in found:
+    for pair in pairs:
         counts.setdefault(pair.section, Counter())[pair.said] += 1
     return {
         "schema": "rmwbench/evaluation-agreement",
@@ -92,8 +92,8 @@ def document(first: Report, second: Report) -> dict[str, Any]:
             {"section": name, **{str(said): count[said] for said in Agreement}}
             for name, count in counts.items()
         ],
-        "contrary": [pair.document() for pair in found if pair.said == Agreement.CONTRARY],
-        "exit_code": 1 if any(pair.said == Agreement.CONTRARY for pair in found) else 0,
+        "contrary": [pair.document() for pair in pairs if pair.said == Agreement.CONTRARY],
+        "exit_code": 1 if any(pair.said == Agreement.CONTRARY for pair in pairs) else 0,
     }
 
 
@@ -154,8 +154,8 @@ def view(doc: Mapping[str, Any]) -> View:
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     """A pair that is contrary, with what each run says."""
-    told = (_told(one[place]) for place in ("first", "second"))
-    return (one["section"], one["workload"], one["candidate"], *told)
+    verdicts = (_told(one[place]) for place in ("first", "second"))
+    return (one["section"], one["workload"], one["candidate"], *verdicts)
 
 
 def _told(one: Mapping[str, Any]) -> str:
@@ -168,17 +168,19 @@ def _told(one: Mapping[str, Any]) -> str:
 
 def sentence(doc: Mapping[str, Any]) -> str:
     """`Of 120 verdicts that both runs decide, 119 are the same and 1 is contrary.`"""
-    total = {said: sum(one[said] for one in doc["sections"]) for said in Agreement}
+    total = {said: sum(in_one[said] for in_one in doc["sections"]) for said in Agreement}
     decided = total[Agreement.SAME] + total[Agreement.CONTRARY]
     if not decided:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
-    opposite, one = total[Agreement.CONTRARY], total[Agreement.ONE]
-    told = f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
+    opposite, in_one = total[Agreement.CONTRARY], total[Agreement.ONE]
+    contrary = f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
     if not opposite:
-        told = "none is contrary"
-    more = f" {fmt.counted(one, 'verdict')} more {'is' if one == 1 else 'are'} decided in one."
-    what = (
-        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Agreement.SAME]} are "
-        f"the same and {told}."
+        contrary = "none is contrary"
+    more = (
+        f" {fmt.counted(in_one, 'verdict')} more {'is' if in_one == 1 else 'are'} decided in one."
     )
-    return what + (more if one else "")
+    text = (
+        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Agreement.SAME]} are "
+        f"the same and {contrary}."
+    )
+    return text + (more if in_one else "")

@@ -20,8 +20,8 @@ from rmwbench.words import numbers as fmt
 
 @dataclass(frozen=True)
 class TopicFates:
-    """What becomes of an arm's messages, in the topic in which it delivers least: the `fates` of
-    what is called `of`. `endless`: its primary metric is infinite, in whichever topic."""
+    """What becomes of an arm's messages, in the topic in which it delivers least: their `fates`,
+    and their name `of`. `endless`: its primary metric is infinite, in whichever topic."""
 
     arm: str
     of: str
@@ -43,29 +43,29 @@ def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> 
     best in its `detail`. A sentence per family."""
     families = said.families(workload)
     if len(families) > 1:
-        one = together([(opening, answer(part)) for opening, part in families])
-        return replace(one, limits=headline(workload, condition).limits)
-    found, workload = headline(workload, condition), said.labelled(workload)
+        joined = together([(opening, answer(part)) for opening, part in families])
+        return replace(joined, limits=headline(workload, condition).limits)
+    summary, workload = headline(workload, condition), said.labelled(workload)
     arms = [arm for arm in said.contenders(workload) if said.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}
-    named = [fates[name] for name in _named(found.facts) if name in fates]
+    named = [fates[name] for name in _named(summary.facts) if name in fates]
     failing = [fate for fate in named if not fate.is_carried]
     if not failing:
-        return found
+        return summary
     order = words(workload.primary_metric)
     endless = order.why_infinite(f"the {said.title_of(workload.primary_metric)}")
-    verdicts = [fact for fact in found.facts if not isinstance(fact, (*_ASIDE, said.AtWorst))]
+    verdicts = [fact for fact in summary.facts if not isinstance(fact, (*_ASIDE, said.AtWorst))]
     plain = said.sentence(verdicts, order)
     if any(fate.is_carried for fate in fates.values()):
         losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
         text = plain if _tells_losses(verdicts[0]) else plain + losses
-        return replace(found, answer=text, lead="", rest="")
+        return replace(summary, answer=text, lead="", rest="")
     running = [fates[arm.arm] for arm in arms if not said.is_by_failure(arm)]
     without = said.DoesNotWork | said.NoDataFact | said.Unable
     others = [fact.clause(order) for fact in verdicts if isinstance(fact, without)]
-    told = "; ".join([*_losses(running, endless), *others])
-    text = f"{_nobody(arms)} carries this: {told}."
-    return replace(found, answer=text, detail=plain, lead="", rest="")
+    reasons = "; ".join([*_losses(running, endless), *others])
+    text = f"{_nobody(arms)} carries this: {reasons}."
+    return replace(summary, answer=text, detail=plain, lead="", rest="")
 
 
 def _fate(arm: WorkloadArm, workload: WorkloadAnswer) -> TopicFates:
@@ -115,17 +115,19 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
     more, and whose metric is infinite all the same, why it is."""
     clauses: list[str] = []
     last = None
-    for one in fates:
-        if one.undelivered < said.UNLIKE:
+    for fate in fates:
+        if fate.undelivered < said.UNLIKE:
             continue
-        of = one.of if one.fates.loses_only else None
+        of = fate.of if fate.fates.loses_only else None
         if of and of == last:
-            clauses[-1] += f", {one.arm} {fmt.percent(one.fates.lost)}"
+            clauses[-1] += f", {fate.arm} {fmt.percent(fate.fates.lost)}"
         else:
-            clauses.append(f"{one.arm} {one.fates.verbs(one.of)}")
+            clauses.append(f"{fate.arm} {fate.fates.verbs(fate.of)}")
         last = of
-    if found := [one.arm for one in fates if one.endless and one.undelivered <= MOST_LOST]:
-        clauses.append(f"with {said.names(found)} {endless}")
+    if endless_arms := [
+        fate.arm for fate in fates if fate.endless and fate.undelivered <= MOST_LOST
+    ]:
+        clauses.append(f"with {said.names(endless_arms)} {endless}")
     return clauses
 
 

@@ -109,11 +109,11 @@ def _missed_unnamed(
 
 def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
     """The trials of the head are those of all sections; of a section, each total is its parts."""
-    told = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
+    head = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
     of_sections = sum(part.answer.campaign.trials.done for part in report.measured)
-    if told is None or _number(told[1]) != of_sections:
+    if head is None or _number(head[1]) != of_sections:
         yield DocumentFault(
-            Contradiction.SUM, "head", f"{told and told[0]}: sections have {of_sections}"
+            Contradiction.SUM, "head", f"{head and head[0]}: sections have {of_sections}"
         )
     for part in report.measured:
         trials = part.answer.campaign.trials

@@ -22,14 +22,14 @@ def blocks_asked(needs: Sequence[RobotNeed], section: str, cells: Sequence[Cell]
     """The fewest blocks, at most `most`, in which a candidate that loses nothing is shown to meet
     all limits of shares that the needs' cases have in `cells`, which are those of contenders; 0
     where they have none."""
-    found = [
+    blocks = [
         _fewest(shares, able, most)
         for need in needs
         for case in need.cases
         if case.section == section
         for shares, able in _asked(case, cells)
     ]
-    return max(found, default=0)
+    return max(blocks, default=0)
 
 
 def _fewest(shares: Shares, able: int, most: int) -> int:
@@ -46,13 +46,13 @@ def _fewest(shares: Shares, able: int, most: int) -> int:
 
 
 def _belief(messages: int, blocks: int) -> Posterior:
-    """Of blocks in which nothing was missing."""
+    """What blocks say in which nothing was missing."""
     lost, campaigns, wanted = (0.0,) * blocks, (0,) * blocks, (float(messages),) * blocks
     return posterior(BlockValues("fraction", lost, campaigns, of=wanted))
 
 
 def _asked(case: NeedCase, cells: Sequence[Cell]) -> Iterator[tuple[Shares, int]]:
-    """Of each comparison of the case what may be missing of it, and how many candidates it has."""
+    """What may be missing of each comparison of the case, and how many candidates it has."""
     limits = case.read()
     of_case = [cell for cell in cells if limits.of.has(cell.workload.name, cell.factors)]
     able = Counter(cell.comparison for cell in of_case)
@@ -71,8 +71,8 @@ def _messages(cell: Cell) -> Counter[tuple[str, str, NodeLife]]:
     """How many a trial has of each topic that is looked at, for those of its readers together that
     are on one host and there at the same time: the others are judged one by one."""
     focus = cell.workload.focus
-    found: Counter[tuple[str, str, NodeLife]] = Counter()
-    for one in cell.endpoints:
-        if one.kind in ("subscription", "client") and (not focus or one.topic in focus):
-            found[one.topic, one.host, one.life] += one.steady_messages
-    return found
+    messages: Counter[tuple[str, str, NodeLife]] = Counter()
+    for endpoint in cell.endpoints:
+        if endpoint.kind in ("subscription", "client") and (not focus or endpoint.topic in focus):
+            messages[endpoint.topic, endpoint.host, endpoint.life] += endpoint.steady_messages
+    return messages

@@ -68,13 +68,12 @@ class RmwColumn:
         return next((one for one in self._own(need) if one.as_installed), None)
 
     def better(self, need: NeedAnswer) -> NeedCandidate | None:
-        """Of what is tuned the first that does most, where that is more than as installed."""
+        """The first of the tuned ones that does most, where that is more than as installed."""
         installed = self.installed(need)
         least = _worth(need, installed) if installed else -1
-        found = [
-            one for one in self._own(need) if not one.as_installed and _worth(need, one) > least
-        ]
-        return max(found, key=lambda one: _worth(need, one), default=None)
+        tuned = [one for one in self._own(need) if not one.as_installed]
+        best = max(tuned, key=lambda one: _worth(need, one), default=None)
+        return best if best and _worth(need, best) > least else None
 
     def mark(self, need: NeedAnswer) -> NeedMark:
         """As installed; unknown where it was not measured so."""
@@ -87,8 +86,8 @@ class RmwColumn:
 
 def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     """ROS 2's RMWs where there is one, for no node can take anything else; else all."""
-    found = [one for need in needs for one in need.candidates]
-    chosen = [one for one in found if one.arm.is_rmw] or found
+    candidates = [one for need in needs for one in need.candidates]
+    chosen = [one for one in candidates if one.arm.is_rmw] or candidates
     columns = []
     for middleware in dict.fromkeys(one.arm.middleware for one in chosen):
         own = [one for one in chosen if one.arm.middleware == middleware]
@@ -172,8 +171,8 @@ def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
     measured = [
         met
         for case in need.cases
-        if (found := case.of(one.candidate)) is not None
-        for met in found.answer.limits
+        if (judged := case.of(one.candidate)) is not None
+        for met in judged.answer.limits
         if met.measured is not None
     ]
     return decide_words.measured(max(measured, key=lambda met: decide_words.times(met) or 0.0))
@@ -219,7 +218,7 @@ def _missed(need: NeedAnswer, column: RmwColumn) -> str | None:
 
 
 def _title(need: NeedAnswer) -> str:
-    """`“cameras on one board”`: a title has words of its own."""
+    """The title in quotation marks, since it has words of its own: `“cameras on one board”`."""
     return f"“{need.need.title[0].lower()}{need.need.title[1:]}”"
 
 

@@ -138,8 +138,8 @@ class NeedAnswer:
     @cached_property
     def candidates(self) -> tuple[NeedCandidate, ...]:
         """Each once, those as installed first, as the first case that has it says."""
-        found = {one.candidate: one for case in reversed(self.cases) for one in case.judged}
-        return tuple(sorted(found.values(), key=lambda one: not one.as_installed))
+        by_name = {one.candidate: one for case in reversed(self.cases) for one in case.judged}
+        return tuple(sorted(by_name.values(), key=lambda one: not one.as_installed))
 
     @property
     def why(self) -> str | None:
@@ -149,8 +149,8 @@ class NeedAnswer:
         return "; ".join(dict.fromkeys(case.why for case in self.cases if case.why))
 
     def mark(self, candidate: str) -> NeedMark:
-        found = [case.of(candidate) for case in self.cases]
-        outcomes = [None if one is None else one.outcome for one in found]
+        candidates = [case.of(candidate) for case in self.cases]
+        outcomes = [None if one is None else one.outcome for one in candidates]
         if all(one is Outcome.MEETS for one in outcomes):
             return NeedMark.MEETS
         if Outcome.MEETS in outcomes:
@@ -185,9 +185,9 @@ class NeedAnswer:
     def decisive(self, candidate: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
         """The case that its mark rests on: one that it misses before one that is open, and else the
         first."""
-        found = [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
+        judged = [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
         order = (Outcome.MISSES, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MEETS)
-        return min(found, key=lambda pair: order.index(pair[1].outcome), default=None)
+        return min(judged, key=lambda pair: order.index(pair[1].outcome), default=None)
 
 
 def answer_need(need: RobotNeed, campaigns: Mapping[str, MeasuredSection | str]) -> NeedAnswer:

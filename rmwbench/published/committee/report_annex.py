@@ -1,6 +1,7 @@
 """What a committee's report is of: the middlewares with version, release and build, and the machines
 with the dates of their measurements."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 from rmwbench.bundle.campaign_json import DescribedMiddleware
@@ -17,16 +18,14 @@ VERSIONS_TITLE = "Versions, machines and dates"
 
 def versions(report: Report) -> Iterator[Block]:
     """Each middleware once per version, then each machine."""
-    found: dict[tuple[str, str | None], DescribedMiddleware] = {}
-    sections: dict[tuple[str, str | None], int] = {}
+    middlewares: dict[tuple[str, str | None], DescribedMiddleware] = {}
+    sections: Counter[tuple[str, str | None]] = Counter()
     for part in report.measured:
         compared = {arm.middleware for arm in part.arms.values()}
         for one in part.middlewares:
             if one.middleware in compared:
-                found.setdefault((one.middleware, one.version), one)
-                sections[one.middleware, one.version] = (
-                    sections.get((one.middleware, one.version), 0) + 1
-                )
+                middlewares.setdefault((one.middleware, one.version), one)
+                sections[one.middleware, one.version] += 1
     rows = [
         (
             one.middleware,
@@ -36,7 +35,7 @@ def versions(report: Report) -> Iterator[Block]:
             str(sections[key]),
         )
         for key, one in sorted(
-            found.items(), key=lambda item: (item[1].layer == "native", item[0][0])
+            middlewares.items(), key=lambda item: (item[1].layer == "native", item[0][0])
         )
     ]
     yield Table(("middleware", "version", "released", "build", ("sections", True)), rows)
@@ -96,12 +95,12 @@ def _pairs(part: SectionPart) -> Iterator[tuple[str, str]]:
 def _compared(report: Report, part: SectionPart, library: str, rmw: str) -> Iterator[MetricRow]:
     place = report.session.place(part.section)
     primary = {workload.name: workload.primary_metric for workload in part.answer.workloads}
-    found = compare(
+    comparison = compare(
         select(f"{place}:arm={library}"),
         select(f"{place}:arm={rmw}"),
         metrics=tuple(dict.fromkeys(primary.values())),
     )
-    yield from (row for row in found.rows if row.metric == primary.get(row.workload))
+    yield from (row for row in comparison.rows if row.metric == primary.get(row.workload))
 
 
 def _cost_row(part: SectionPart, row: MetricRow) -> list[TableCell | str]:

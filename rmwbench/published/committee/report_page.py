@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from markdown_it import MarkdownIt
@@ -33,26 +34,20 @@ def render(text: str, directory: Path) -> str:
     tokens = reader.parse(text)
     _inline_pictures(tokens, directory)
     contents = _number_headings(tokens)
-    title = next(
-        (
-            tokens[place + 1].content
-            for place, one in enumerate(tokens)
-            if one.type == "heading_open"
-        ),
-        "Report",
-    )
+    titles = (after.content for token, after in pairwise(tokens) if token.type == "heading_open")
+    title = next(titles, "Report")
     body = reader.renderer.render(tokens, reader.options, {})
     body = body.replace("<table>", '<div class="wide"><table>').replace(
         "</table>", "</table></div>"
     )
-    made = environment().get_template("committee.html.j2")
+    template = environment().get_template("committee.html.j2")
     style = Markup(asset("page.css") + asset("committee.css"))
-    return made.render(title=title, style=style, contents=contents, body=Markup(body))
+    return template.render(title=title, style=style, contents=contents, body=Markup(body))
 
 
 def browser() -> str | None:
     """The path of a browser that prints; None where there is none."""
-    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 def write_pdf(page: Path, path: Path, printer: str) -> str | None:
@@ -77,16 +72,16 @@ def write_pdf(page: Path, path: Path, printer: str) -> str | None:
             start_new_session=True,
         )
         try:
-            _, told = running.communicate(timeout=PRINT_TIMEOUT_S)
+            _, errors = running.communicate(timeout=PRINT_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            told = f"it took more than {PRINT_TIMEOUT_S} s"
+            errors = f"it took more than {PRINT_TIMEOUT_S} s"
         finally:
             if running.poll() is None:
                 os.killpg(running.pid, signal.SIGKILL)
                 running.wait()
     if running.returncode == 0 and path.is_file():
         return None
-    return (told.strip().splitlines() or [f"exit code {running.returncode}"])[-1]
+    return (errors.strip().splitlines() or [f"exit code {running.returncode}"])[-1]
 
 
 def _inline_pictures(tokens: Sequence[Token], directory: Path) -> None:
@@ -100,15 +95,10 @@ def _inline_pictures(tokens: Sequence[Token], directory: Path) -> None:
 
 def _number_headings(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     """Gives the headings of the second level names to link to; (name, text) of each."""
-    found: list[tuple[str, str]] = []
-    for place, token in enumerate(tokens):
+    headings: list[tuple[str, str]] = []
+    for token, inline in pairwise(tokens):
         if token.type == "heading_open" and token.tag == "h2":
-            token.attrs["id"] = f"section-{len(found) + 1}"
-            inline = tokens[place + 1]
-            found.append(
-                (
-                    f"section-{len(found) + 1}",
-                    "".join(child.content for child in inline.children or ()),
-                )
-            )
-    return found
+            name = f"section-{len(headings) + 1}"
+            token.attrs["id"] = name
+            headings.append((name, "".join(child.content for child in inline.children or ())))
+    return headings

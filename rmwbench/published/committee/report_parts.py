@@ -99,10 +99,14 @@ def which_ran(ran: Sequence[ReportCondition], not_run: Sequence[ReportCondition]
     return f"{labels}; {rest} {'was' if len(not_run) == 1 else 'were'} not run"
 
 
-def _axes(found: Sequence[ReportCondition]) -> list[str]:
+def _axes(conditions: Sequence[ReportCondition]) -> list[str]:
     """On which they differ: their workloads, and factors."""
-    factors = dict.fromkeys(factor for one in found for factor in one.levels)
-    return [axis for axis in (WORKLOAD, *factors) if len({one.at(axis) for one in found}) > 1]
+    factors = dict.fromkeys(factor for condition in conditions for factor in condition.levels)
+    return [
+        axis
+        for axis in (WORKLOAD, *factors)
+        if len({condition.at(axis) for condition in conditions}) > 1
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,8 +138,8 @@ class SectionPart:
     def heading(self) -> str:
         """Its title, with the conditions that ran where the budget left some out."""
         ran = [ReportCondition(one.name, one.levels) for one in self.answer.workloads]
-        there = which_ran(ran, self.not_run)
-        return f"{self.section.title} ({there})" if there else self.section.title
+        which = which_ran(ran, self.not_run)
+        return f"{self.section.title} ({which})" if which else self.section.title
 
     @property
     def answer(self) -> SuiteAnswer:
@@ -229,7 +233,7 @@ def gather(
     shipped where None."""
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
-    asked, evidence = load_questionnaire(QUESTIONS)
+    questions, evidence = load_questionnaire(QUESTIONS)
     measured = {part.section.name: _measured(part) for part in parts}
     return Report(
         title=title,
@@ -239,7 +243,7 @@ def gather(
         needs=tuple(
             answer_need(one, measured) for one in (shipped_needs() if needs is None else needs)
         ),
-        questionnaire=questionnaire.document(asked, evidence, list(map(of_shown, shown))),
+        questionnaire=questionnaire.document(questions, evidence, list(map(of_shown, shown))),
         beside=tuple(beside),
         comments=tuple(_comments(session.directory / "comments")),
     )
@@ -366,17 +370,17 @@ def standings(shown: Sequence[SuiteAnswer]) -> list[Standing]:
     middlewares are not candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
     sections: dict[str, set[int]] = {}
-    for number, one in enumerate(shown):
-        for workload in one.workloads:
+    for number, answer in enumerate(shown):
+        for workload in answer.workloads:
             for arm in contenders(workload):
                 if arm.pair is None and decidable(workload):
                     counts.setdefault(candidate(arm), Counter())[verdict_of(arm)] += 1
                     sections.setdefault(candidate(arm), set()).add(number)
-    found = [
+    unordered = (
         Standing(arm=arm, counts=dict(count), sections=len(sections[arm]))
         for arm, count in counts.items()
-    ]
-    return sorted(found, key=lambda one: (-one.workloads, one.arm))
+    )
+    return sorted(unordered, key=lambda standing: (-standing.workloads, standing.arm))
 
 
 def decidable(workload: WorkloadAnswer) -> bool:
@@ -387,8 +391,8 @@ def decidable(workload: WorkloadAnswer) -> bool:
 def blocks_of(workload: WorkloadAnswer) -> int:
     """The blocks of that contender which has most: each is a trial that is done, or that it failed
     by itself."""
-    found = (arm.trials for arm in contenders(workload))
-    return max((trials.done + trials.failed for trials in found), default=0)
+    counts = (arm.trials for arm in contenders(workload))
+    return max((trials.done + trials.failed for trials in counts), default=0)
 
 
 def candidate(arm: WorkloadArm) -> str:
@@ -400,10 +404,10 @@ def candidate(arm: WorkloadArm) -> str:
 
 
 def _comments(directory: Path) -> list[Comment]:
-    found = []
+    comments = []
     for path in sorted(directory.glob("*.md")):
         try:
-            found.append(Comment(who=path.stem, text=read_text(path, MOST_COMMENT_BYTES)))
+            comments.append(Comment(who=path.stem, text=read_text(path, MOST_COMMENT_BYTES)))
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"a comment cannot be read: {error}", where=str(path)) from None
-    return found
+    return comments

@@ -110,8 +110,8 @@ def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
 
 
 def _comparisons(part: SectionPart, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
-    """Of what was drawn for the section's page the comparison of the first workloads: (title, path
-    relative to the report)."""
+    """The charts on the section's page that compare the first workloads: (title, path relative to
+    the report)."""
     for workload in part.answer.workloads[:MOST_CHARTS]:
         path = charts_directory(page) / f"{file_name(workload.workload)}-comparison.svg"
         if path in drawn:
@@ -147,14 +147,14 @@ def _left_out(report: Report, lacking: Mapping[str, int]) -> Iterator[Block]:
 
 def _outdated(report: Report) -> Iterator[str]:
     """Which middlewares have a second name in the tables of the sections' own pages, and why."""
-    found = {
+    outdated = {
         (arm.middleware, arm.version): arm
         for part in report.measured
         for workload in part.answer.workloads
         for arm in workload.arms
         if replace(arm, ungranted=()).label != arm.arm
     }
-    for arm in found.values():
+    for arm in outdated.values():
         series = replace(arm, arm=arm.middleware, ungranted=()).label
         why = f"released {arm.release_date}, more than {MONTHS} months before the newest beside it"
         if arm.support_ended:
@@ -168,7 +168,7 @@ def _outdated(report: Report) -> Iterator[str]:
 def _lacking(report: Report) -> dict[str, int]:
     """What more than one section lacks, with how many do; said once."""
     lists = (part.answer.campaign.left_out for part in report.measured)
-    each = Counter(text for found in lists for text in dict.fromkeys(found))
+    each = Counter(text for texts in lists for text in dict.fromkeys(texts))
     return {text: count for text, count in each.items() if count > 1}
 
 
@@ -202,14 +202,14 @@ def _answer_text(shown: SuiteAnswer) -> str:
     return " ".join(filter(None, (text, _too_few(open_, len(every)))))
 
 
-def _too_few(found: Sequence[WorkloadAnswer], of: int) -> str:
-    if not found:
+def _too_few(short: Sequence[WorkloadAnswer], of: int) -> str:
+    if not short:
         return ""
-    blocks = fmt.counted(max(map(blocks_of, found)), "block")
+    blocks = fmt.counted(max(map(blocks_of, short)), "block")
     which = (
         "Nothing can be said"
-        if len(found) == of
-        else f"Of {len(found)} of {of} conditions nothing can be said"
+        if len(short) == of
+        else f"Of {len(short)} of {of} conditions nothing can be said"
     )
     return f"{which}: {blocks} at most, and fewer than {DECIDABLE_BLOCKS} decide nothing."
 
@@ -257,28 +257,30 @@ def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
 
 def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     """The table of the candidates that ran in at least so many sections."""
-    found = [one for one in standings if one.sections >= least]
-    if not found:
+    listed = [one for one in standings if one.sections >= least]
+    if not listed:
         return
-    used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
+    used = [name for name in ORDER if any(one.counts.get(name) for one in listed)]
     few = (
         f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1
         else "Workloads"
     )
-    told = (
+    about = (
         "In how many workloads of this report each candidate came to each verdict, all sections "
         f"together. {few} of fewer than {DECIDABLE_BLOCKS} blocks are in none."
     )
     heads = ("candidate", *(HEADS[name] for name in used), "workloads", "sections")
     rows = [
-        (one.arm, *(str(one.counts.get(name, 0)) for name in used), *_sums(one)) for one in found
+        (
+            one.arm,
+            *(str(one.counts.get(name, 0)) for name in used),
+            str(one.workloads),
+            str(one.sections),
+        )
+        for one in listed
     ]
-    yield Section("Appendix: where each candidate stands", [Text(told), Table(heads, rows)])
-
-
-def _sums(one: Standing) -> tuple[str, str]:
-    return str(one.workloads), str(one.sections)
+    yield Section("Appendix: where each candidate stands", [Text(about), Table(heads, rows)])
 
 
 def _beside(report: Report, *, opens: bool) -> Iterator[str]:
@@ -393,7 +395,7 @@ def _by_workload(
     workloads: Sequence[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]
 ) -> Iterator[Block]:
     arms = list(dict.fromkeys(arm.arm for workload in workloads for arm in workload.arms))
-    found = {
+    cells = {
         (workload.workload, arm.arm): _cell(arm, workload)
         for workload in workloads
         for arm in workload.arms
@@ -405,12 +407,12 @@ def _by_workload(
     if len(names) <= min(WIDE, len(arms)):
         yield Table(
             ("arm", *names),
-            [[arm, *(found.get((name, arm), "") for name in names)] for arm in arms],
+            [[arm, *(cells.get((name, arm), "") for name in names)] for arm in arms],
         )
     else:
         yield Table(
             ("workload", *arms),
-            [[name, *(found.get((name, arm), "") for arm in arms)] for name in names],
+            [[name, *(cells.get((name, arm), "") for arm in arms)] for name in names],
         )
 
 
@@ -427,27 +429,25 @@ def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> TableCell:
 
 
 def _questions(report: Report) -> Iterator[str]:
-    made = report.questionnaire
+    document = report.questionnaire
     yield from (
         "## The committee's questionnaire",
         "",
-        f"**{escape(questionnaire_summary(made))}.**",
+        f"**{escape(questionnaire_summary(document))}.**",
+        "",
+        "In each cell how the question is answered, and in how many values; [every answer with its ",
+        "place and date](sections/questionnaire.md).",
         "",
     )
-    yield (
-        "In each cell how the question is answered, and in how many values; [every answer with its "
-    )
-    yield "place and date](sections/questionnaire.md)."
-    yield ""
     rows = []
-    for question in made["questions"]:
+    for question in document["questions"]:
         cells = []
         for answer in question["answers"]:
             values = sum(row["value"] is not None for row in answer["measured"])
             count = f", {fmt.counted(values, 'value')}" if values else ""
             cells.append(answer["state"] + count)
         rows.append((question["asks"], *cells))
-    yield from render_blocks([Table(("question", *made["middlewares"]), rows)], level=3)
+    yield from render_blocks([Table(("question", *document["middlewares"]), rows)], level=3)
 
 
 def _comments(report: Report) -> Iterator[str]:
@@ -487,13 +487,13 @@ def _method(report: Report) -> Iterator[str]:
 
 def _cautions(report: Report) -> dict[str, list[str]]:
     """Each caution about a whole campaign, with the titles of the sections that it is of."""
-    found: dict[str, list[str]] = {}
+    titles_by_text: dict[str, list[str]] = {}
     for part in report.measured:
         lines = part.answer.conclusions
         texts = [line.text for line in lines if line.kind == "caution" and not line.workload]
         for text in dict.fromkeys(texts):
-            found.setdefault(text, []).append(part.section.title)
-    return found
+            titles_by_text.setdefault(text, []).append(part.section.title)
+    return titles_by_text
 
 
 def _appendix(report: Report) -> Iterator[str]:

@@ -374,15 +374,15 @@ def costs(
     """What each section takes with what is ready here, and section -> why it cannot run at all.
     `choice`: what the command line says of the suites' arms; `machines`: of a cluster, and like
     this one."""
-    found: list[SectionCost] = []
+    possible: list[SectionCost] = []
     absent: dict[str, str] = {}
     machine = MachineLimits.here()
     for section in sections:
         try:
-            found.append(_cost(section, machine, seed, choice, machines))
+            possible.append(_cost(section, machine, seed, choice, machines))
         except UserError as error:
             absent[section.name] = error.what
-    return found, absent
+    return possible, absent
 
 
 def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner, Request]:
