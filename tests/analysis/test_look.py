@@ -5,9 +5,16 @@ import json
 import pytest
 
 from rmwbench.analysis.metrics.fates import FateCounts
-from rmwbench.analysis.verdicts import best, interim, sequential
+from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.disturbed import unbound
-from rmwbench.analysis.verdicts.interim import InterimCell, Looks, is_bound, leaving, rules
+from rmwbench.analysis.verdicts.interim import (
+    BlockFacts,
+    InterimCell,
+    Looks,
+    is_bound,
+    leaving,
+    rules,
+)
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.results.judged import judged as judged_campaign
@@ -193,8 +200,10 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
 
 
 def test_a_primary_value_of_0_is_data_and_none_is_not():
-    facts = [(0, 0.0, (0, 9), 0.0, FateCounts()), (1, None, (0, 9), 0.0, FateCounts())]
-    made = interim.arm(
-        "a", {"definition": "{}", "middleware": "x", "layer": "native"}, facts, reliable=True
-    )
-    assert made.primary == {0: 0.0} and set(made.undelivered) == {0, 1}
+    blocks = [
+        BlockFacts(block=block, cost=cost, undelivered=(0, 9), bound=0.0, fates=FateCounts())
+        for block, cost in ((0, 0.0), (1, None))
+    ]
+    cell = {"definition": "{}", "middleware": "x", "layer": "native"}
+    arm = InterimCell(blocks={None: blocks}).arm("a", cell, None)
+    assert arm.primary == {0: 0.0} and set(arm.undelivered) == {0, 1}

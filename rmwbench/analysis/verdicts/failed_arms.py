@@ -75,12 +75,7 @@ def with_lost(
 def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:
     """Arm -> the fraction of its messages that it did not deliver, with those of the blocks that it
     lost; 0 of an arm without messages. `arms` are of one workload or of one of its topics."""
-    shares = {}
-    for arm in counted(arms):
-        wanted = sum(of for _, of in arm.undelivered.values())
-        missing = sum(events for events, _ in arm.undelivered.values())
-        shares[arm.name] = missing / wanted if wanted else 0.0
-    return shares
+    return {arm.name: arm.undelivered_share for arm in counted(arms)}
 
 
 def works_never(arm: JudgedArm) -> bool:

@@ -9,7 +9,7 @@ numbers are kept.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -33,7 +33,7 @@ from rmwbench.analysis.metrics.comparisons import (
 from rmwbench.analysis.metrics.context import Evidence, Row
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
@@ -162,7 +162,7 @@ class InterimCell:
     window; `busy`: block -> whether its trial was machine-bound; `order` has the words of the
     primary metric."""
 
-    blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
+    blocks: dict[str | None, list["BlockFacts"]] = field(default_factory=dict)
     drifts: dict[str | None, list[Drift | None]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
     busy: dict[int, bool] = field(default_factory=dict)
@@ -178,7 +178,7 @@ class InterimCell:
     ) -> None:
         self.order = words(primary)
         self.busy[trial.block] = bound
-        self.blocks.setdefault(None, []).append(facts(trial, primary))
+        self.blocks.setdefault(None, []).append(BlockFacts.of(trial, primary))
         in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # another metric may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
         judged = in_focus(endpoints, definition)
@@ -187,7 +187,7 @@ class InterimCell:
             parts = judged_topics(endpoints, definition)
             self.reliable |= {one.name: one.reliable for one in parts}
         for name, of_topic in trial.topics.items():
-            self.blocks.setdefault(name, []).append(facts(of_topic, primary))
+            self.blocks.setdefault(name, []).append(BlockFacts.of(of_topic, primary))
             drift = of_topic.messages.drift if in_time else None
             self.drifts.setdefault(name, []).append(drift)
 
@@ -200,18 +200,26 @@ class InterimCell:
     def arm(
         self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()
     ) -> JudgedArm:
-        """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every
-        topic."""
-        made = arm(
-            name,
-            cell,
-            self.blocks.get(topic, ()),
-            reliable=self.reliable.get(topic, False),
-            failed=failed_blocks(lines),
-        )
+        """The arm of the cell as verdicts take it. `lines`: of all finished trials of its cell; a
+        block that the arm lost is lost in every topic. What an untimed cell measured is judged by
+        nothing."""
+        untimed = is_untimed(cell)
+        blocks = [] if untimed else self.blocks.get(topic, [])
         network = bool(loads(cell["definition"]).get("network"))
-        busy = {block: network and bound for block, bound in self.busy.items()}
-        return replace(made, order=self.order, since=since(lines), busy=busy)
+        return JudgedArm(
+            name,
+            primary={x.block: x.cost for x in blocks if x.cost is not None and x.cost >= 0},
+            undelivered={x.block: x.undelivered for x in blocks if x.undelivered[1]},
+            floor=is_floor(cell),
+            reliable=self.reliable.get(topic, False),
+            bounds={x.block: x.bound for x in blocks if x.bound},
+            failed=frozenset() if untimed else failed_blocks(lines) - {x.block for x in blocks},
+            order=self.order,
+            since=since(lines),
+            busy={block: network and bound for block, bound in self.busy.items()},
+            family=family_of(cell),
+            fates={x.block: x.fates for x in blocks if x.fates.wanted},
+        )
 
 
 def is_bound(events: Iterable[Row]) -> bool:
@@ -252,27 +260,29 @@ def leaving(
     return tuple(sorted(gone - wanted))
 
 
-Facts = tuple[int, float | None, tuple[int, int], float, FateCounts]
+@dataclass(frozen=True, kw_only=True)
+class BlockFacts:
+    """What a verdict takes of a trial. `cost`: its primary metric as what is better when it is
+    smaller (`RankingWords.as_lower_is_better`), None where it has none, known within `bound` for
+    the clocks; `undelivered`: (messages, wanted); `fates`: what became of its messages."""
 
+    block: int
+    cost: float | None
+    undelivered: tuple[int, int]
+    bound: float
+    fates: FateCounts
 
-def facts(trial: MeasuredTrial, primary: str) -> Facts:
-    """(block, primary metric as what is better when it is smaller (`RankingWords.as_lower_is_better`) or None where the
-    trial has none, (undelivered, wanted), the clocks' bound of the primary metric, what became of
-    its messages): what a verdict takes of a trial.
-    """
-    entry = GLOSSARY[primary]
-    return (
-        trial.block,
-        _cost(entry, trial),
-        fraction_of(judged_loss(primary), trial),
-        clock_bound(entry, trial),
-        counts_of(primary, trial),
-    )
-
-
-def _cost(entry: Metric, trial: MeasuredTrial) -> float | None:
-    value = trial_value(entry, trial)
-    return None if value is None else words(entry.name).as_lower_is_better(value)
+    @classmethod
+    def of(cls, trial: MeasuredTrial, primary: str) -> "BlockFacts":
+        entry = GLOSSARY[primary]
+        value = trial_value(entry, trial)
+        return cls(
+            block=trial.block,
+            cost=None if value is None else words(primary).as_lower_is_better(value),
+            undelivered=fraction_of(judged_loss(primary), trial),
+            bound=clock_bound(entry, trial),
+            fates=counts_of(primary, trial),
+        )
 
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:
@@ -290,31 +300,6 @@ def since(lines: Iterable[InterimLine]) -> dict[int, int]:
 def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
     """The blocks that a cell's arm lost, of the lines of all its finished trials."""
     return frozenset(x.block for x in lines if lost_by_its_arm(x))
-
-
-def arm(
-    name: str,
-    cell: Row,
-    blocks: Iterable[Facts],
-    *,
-    reliable: bool,
-    failed: frozenset[int] = frozenset(),
-) -> JudgedArm:
-    """A cell as `compare.judge` takes it, from the `facts` of its done trials and its
-    `failed_blocks`. What an untimed cell measured is judged by nothing."""
-    untimed = is_untimed(cell)
-    blocks = [] if untimed else list(blocks)
-    return JudgedArm(
-        name,
-        {block: value for block, value, *_ in blocks if value is not None and value >= 0},
-        {block: fraction for block, _, fraction, *_ in blocks if fraction[1]},
-        is_floor(cell),
-        reliable,
-        {block: bound for block, _, _, bound, _ in blocks if bound},
-        frozenset() if untimed else failed - {block for block, *_ in blocks},
-        family=family_of(cell),
-        fates={block: counts for block, *_, counts in blocks if counts.wanted},
-    )
 
 
 def family_of(cell: Row) -> Family:

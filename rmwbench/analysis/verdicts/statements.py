@@ -332,11 +332,13 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test
     )
 
 
+def _summed(side: Mapping[int, Counts]) -> Counts:
+    return sum(events for events, _ in side.values()), sum(of for _, of in side.values())
+
+
 def _failures(q: Statement) -> _Test | str:
     """Fisher's exact test on trials that failed, of those that ran."""
-    (fa, na), (fb, nb) = (
-        tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.right, q.left)
-    )
+    (fa, na), (fb, nb) = (_summed(side) for side in (q.right, q.left))
     if not na or not nb:
         return "no trial ran on one side"
     failed, total = fa + fb, na + nb
@@ -483,9 +485,7 @@ def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) ->
 
 
 def _failures_answer(q: Statement, claim: Direction | None) -> StatementAnswer:
-    (failed_a, trials_a), (failed_b, trials_b) = (
-        tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.right, q.left)
-    )
+    (failed_a, trials_a), (failed_b, trials_b) = (_summed(side) for side in (q.right, q.left))
     reason = f"{failed_a} of {trials_a} trials failed in A, {failed_b} of {trials_b} in B"
     if not failed_a and not failed_b:
         return StatementAnswer("equivalent", None, reason)

@@ -60,6 +60,12 @@ class JudgedArm:
             block: self.order.as_lower_is_better(value) for block, value in self.primary.items()
         }
 
+    @property
+    def undelivered_share(self) -> float:
+        """The fraction of its messages that it did not deliver; 0 without messages."""
+        wanted = sum(of for _, of in self.undelivered.values())
+        return sum(events for events, _ in self.undelivered.values()) / wanted if wanted else 0.0
+
     def fates_together(self) -> Fates | None:
         """Over its blocks, with those that it lost; None where they were not counted."""
         counts_of_blocks = [

@@ -161,7 +161,7 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
 def _undelivered(arm: JudgedArm, fates: Fates | None) -> str:
     """`loses 12 % of its messages, although it was asked to be reliable`."""
     told = fates.verbs() if fates else ""
-    told = told or f"does not deliver {percent(_fraction(arm))} of its messages"
+    told = told or f"does not deliver {percent(arm.undelivered_share)} of its messages"
     if fates is not None and fates.main is not Fate.LOST:
         return told
     promise = (
@@ -400,11 +400,6 @@ def _place(arm: JudgedArm) -> tuple[float, float, float]:
 def _centre(arm: JudgedArm, blocks: Sequence[int]) -> float:
     """The geometric mean over these blocks, in which it is finite."""
     return math.exp(float(np.mean(np.log([arm.primary[block] for block in blocks]))))
-
-
-def _fraction(arm: JudgedArm) -> float:
-    total = sum(n for _, n in arm.undelivered.values())
-    return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
 
 
 def times(ratio: BlockRatio) -> str:

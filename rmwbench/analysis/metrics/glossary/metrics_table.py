@@ -84,7 +84,16 @@ _start = partial(Metric, better=LOWER, of=MetricScope.START, group=START_UP)
 _start_percentiles = partial(percentiles, metric=_start)
 _cost = partial(Metric, better=LOWER, of=MetricScope.PROCESSES, group=COSTS)
 _link = partial(Metric, better=LOWER, of=MetricScope.LINKS, group=ON_LINKS)
+_cross_traffic = partial(_link, of=MetricScope.CROSS_TRAFFIC, group=OTHERS)
+_stray = partial(_link, of=MetricScope.INTERFACES, group=INTERFACES)
 _outage = partial(Metric, better=LOWER, of=MetricScope.OUTAGES, group=AROUND_OUTAGE)
+_joiner = partial(
+    _outage,
+    of=MetricScope.JOINERS,
+    group=DISCOVERY,
+    without_under_way=True,
+    absent=NOTHING_COUNTED,
+)
 _node = partial(Metric, better=LOWER, of=MetricScope.NODES, group=BRING_UP)
 
 
@@ -1273,30 +1282,26 @@ METRICS: tuple[Metric, ...] = (
         "one that found the queue full had not.",
         heading="busiest link",
     ),
-    _link(
+    _cross_traffic(
         "cross_goodput",
         "goodput of the traffic of others",
         "bytes/s",
         "amount",
         "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
         "second of the steady window, all flows together, without headers.",
-        of=MetricScope.CROSS_TRAFFIC,
-        group=OTHERS,
         heading="goodput",
         better=HIGHER,
     ),
-    _link(
+    _cross_traffic(
         "cross_goodput_least",
         "goodput of the traffic of others, worst second",
         "bytes/s",
         "amount",
         "The same in that whole second of the window in which they read least.",
-        of=MetricScope.CROSS_TRAFFIC,
-        group=OTHERS,
         heading="worst second",
         better=HIGHER,
     ),
-    _link(
+    _cross_traffic(
         "cross_cpu_cores",
         "CPU of the traffic of others",
         "cores",
@@ -1304,24 +1309,20 @@ METRICS: tuple[Metric, ...] = (
         "Processor time of its senders and receivers, which are on this machine too, per second of "
         "the window. It is in no figure of a middleware; the link's own time for its frames is "
         "among our processes'.",
-        of=MetricScope.CROSS_TRAFFIC,
-        group=OTHERS,
         heading="CPU",
         better=NEITHER,
         instead="cross_goodput",
     ),
-    _link(
+    _stray(
         "stray_bytes",
         "bytes into interfaces that lead nowhere",
         "bytes",
         "amount",
         "What all hosts sent into the further interfaces that their network gives them, from "
         "before the first session opened until the steady state's end.",
-        of=MetricScope.INTERFACES,
-        group=INTERFACES,
         heading="into them",
     ),
-    _link(
+    _stray(
         "loopback_bytes",
         "bytes that hosts sent to themselves",
         "bytes",
@@ -1329,24 +1330,18 @@ METRICS: tuple[Metric, ...] = (
         "What went over the loopback interfaces of all hosts in the same time, of trials with "
         "further interfaces: among it what was meant for another host and sent to an address that "
         "the sender has too.",
-        of=MetricScope.INTERFACES,
-        group=INTERFACES,
         heading="to itself",
     ),
     # What is lost around nodes that join late, outages and their ends, and what is left behind.
     *(
-        _outage(
+        _joiner(
             name,
             title,
             "fraction",
             "fraction",
             text + " Of all messages published for readers of which either side joined within the "
             "window.",
-            of=MetricScope.JOINERS,
-            group=DISCOVERY,
             heading=heading,
-            without_under_way=True,
-            absent=NOTHING_COUNTED,
         )
         for name, heading, title, text in (
             (
@@ -1377,19 +1372,15 @@ METRICS: tuple[Metric, ...] = (
             ),
         )
     ),
-    _outage(
+    _joiner(
         "lost_after_first",
         "loss from the first delivery on",
         "fraction",
         "fraction",
         "Of the messages published from the first delivered one on: those that were lost, those "
         "under way apart. It is what a loss figure would be if it did not count discovery.",
-        of=MetricScope.JOINERS,
-        group=DISCOVERY,
         heading="loss from the first on",
-        without_under_way=True,
         use=LIMIT,
-        absent=NOTHING_COUNTED,
     ),
     _outage(
         "recovery_time",
