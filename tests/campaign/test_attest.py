@@ -97,6 +97,17 @@ def test_the_middlewares_own_word_comes_first():
     }
 
 
+def test_what_the_middleware_names_no_path_for_has_not_the_path_that_it_names_for_others():
+    """Here 4 of 10 messages; what is mapped says nothing of them, since it would have named it."""
+    shm = {"path": "shm", "messages": 6}
+    for segments in ((), ()), BOTH:
+        attested = observed(received(10), evidence=[shm], segments=segments)
+        assert shares(attested) == {("shm", "evidence"): 0.6, ("other", "inferred"): 0.4}
+        assert [row["segments"] for row in attestations(attested) if row["path"] == "other"] == [
+            "[]"
+        ]
+
+
 def test_evidence_is_scaled_from_the_trial_to_the_window():
     # 10 messages in the window and 10 in the warm-up; the middleware counts all 20.
     sections = received(10), received(10, taken_ns=1500)

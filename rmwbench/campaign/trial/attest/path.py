@@ -201,29 +201,13 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     if _is_disproved(outcome, sum(off_interfaces.values()), delivered, counted):
         note += f"; the middleware's own word was {', '.join(off_interfaces)}, for which these leave no room"
         off_interfaces = {}
-    rows, rest = [], 1.0
     segments = shared_segments(outcome)
     path, why, known_segments = _remainder(outcome, segments, bool(claimed), edges[1])
     if not claimed and path != "other" and _is_control(outcome, delivered, counted):
         text = f"{CONTROL_SUFFICES}; {why.removeprefix(UNSEEN + ', and ')}"
         silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in counted]
         return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known_segments)]
-    for path, size in off_interfaces.items():
-        fraction = min(rest, size / delivered)
-        rest -= fraction
-        note_of_path = f"the middleware's own word: {path}"
-        known_segments = segments if path == "shm" else []
-        rows.append(
-            _row(
-                path,
-                None,
-                "evidence",
-                round(fraction * delivered),
-                fraction,
-                note_of_path,
-                known_segments,
-            )
-        )
+    rows, rest = _claimed_rows(off_interfaces, delivered, segments)
     for c, fraction in _shares(counted, delivered, rest, claimed):
         rest -= fraction
         share_note = (
@@ -235,6 +219,22 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
             _row(path, None, "inferred", round(rest * delivered), rest, why, known_segments)
         )
     return rows
+
+
+def _claimed_rows(
+    claimed: Mapping[str, int], delivered: int, segments: list[str]
+) -> tuple[list[dict[str, Any]], float]:
+    """A row for each path that the middleware names, and the fraction that is left."""
+    rows, rest = [], 1.0
+    for path, size in claimed.items():
+        fraction = min(rest, size / delivered)
+        rest -= fraction
+        note = f"the middleware's own word: {path}"
+        mapped = segments if path == "shm" else []
+        rows.append(
+            _row(path, None, "evidence", round(fraction * delivered), fraction, note, mapped)
+        )
+    return rows, rest
 
 
 def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, path: str) -> bool:
