@@ -24,7 +24,7 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
-from rmwbench.analysis.verdicts.interim import facts
+from rmwbench.analysis.verdicts.interim import BlockFacts
 from tests.analysis.test_one_clock import Evidence, a_trial
 
 WINDOW = SteadyWindow(0, 10_000)
@@ -294,7 +294,7 @@ def test_a_verdict_on_a_chain_judges_the_loss_along_it():
         ("response_latency_p50", "undelivered", (10, 40)),
         ("pss", "undelivered", (10, 40)),
     ):
-        assert judged_loss(primary) == loss and facts(trial, primary)[2] == lost
+        assert judged_loss(primary) == loss and BlockFacts.of(trial, primary).undelivered == lost
 
 
 def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_not_a_chain():

@@ -11,8 +11,8 @@ from rmwbench.analysis.metrics.network.cross_traffic_metrics import (
     NONE,
     ROLE,
     TOO_SHORT,
-    asked,
     cross_traffic,
+    hosts_of,
 )
 from rmwbench.analysis.metrics.network.network_metrics import network
 from rmwbench.analysis.records.columns import SteadyWindow
@@ -80,7 +80,7 @@ def test_absent_is_not_zero():
 
 
 def test_frames_of_cross_traffic_are_nobodys_bytes():
-    assert asked(DEFINITION) == ("server", "laptop", "tv")
+    assert hosts_of(DEFINITION) == ("server", "laptop", "tv")
     mine = [
         (0, "robot", "base", "delivered", "data", 150),
         (1, "base", "robot", "delivered", "acknowledgement", 60),

@@ -87,7 +87,7 @@ def test_the_history_is_counted_apart_and_is_not_a_latency():
 def test_a_history_is_no_longer_than_its_writer_keeps_and_goes_with_it():
     known = lives(rows("transient_local", depth=10, joins_ns=400), JOINED, WINDOW)
     newest = [{"endpoint": 3, "seq": 4, "taken_ns": 1500}]
-    keeps_one = [EndpointRow(1, "publisher", "t", kept=1), *ENDPOINTS[1:]]
+    keeps_one = [EndpointRow(1, "publisher", "t", depth=1), *ENDPOINTS[1:]]
     found = history(Records(SENT, newest), keeps_one, known)
     assert found == {"history_wanted": 1, "history_delivered": 1, "history_time": 80}
     gone = known | {1: ReaderLife(end_ns=1300)}

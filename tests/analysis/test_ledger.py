@@ -142,7 +142,7 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
     case, pace, kept
 ):
     writer, arrivals = case
-    writer = replace(writer, kept=kept)
+    writer = replace(writer, depth=kept)
     found = arranged(writer, arrivals)
     waiting = int(np.count_nonzero(late(writer, found, pace)))
     ledger = reconcile(writer, found)

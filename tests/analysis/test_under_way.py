@@ -102,7 +102,7 @@ def test_what_was_sent_after_a_reader_left_is_no_history_of_its():
     """It left at half of the messages, silent since the twentieth: the ten before it left were
     held for it."""
     half = np.arange(100) < 50
-    sent = Writer(0, half, np.ones(100, bool), np.zeros(100, bool), kept=10)
+    sent = Writer(0, half, np.ones(100, bool), np.zeros(100, bool), depth=10)
     came = Arrivals(np.arange(20).astype(np.uint64), np.arange(20) + 1, np.zeros(20, np.int64))
     waiting = late(sent, arranged(sent, came), Pace.SILENT)
     assert np.flatnonzero(waiting).tolist() == list(range(40, 50))

@@ -251,16 +251,16 @@ def _condition(part: str) -> Condition:
             where=WHERE,
             expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`",
         )
-    what, sign, number, unit = match.groups()
+    phrase, sign, number, unit = match.groups()
     if not sign.startswith(("<", "≤")):
         raise UserError(
             f"`{part}`: a limit is an upper one",
             where=WHERE,
             expected=f"`<`, as in `{EXAMPLE}`",
             actual=sign,
-            fix="for delivery, say `loss < …`" if "deliver" in what else None,
+            fix="for delivery, say `loss < …`" if "deliver" in phrase else None,
         )
-    metric = _metric(what, part)
+    metric = _metric(phrase, part)
     try:
         value = float(number)
     except ValueError:
@@ -284,17 +284,17 @@ def _condition(part: str) -> Condition:
     return Condition(metric, below, inclusive=sign in ("<=", "≤"))
 
 
-def _metric(what: str, part: str) -> str:
-    words = what.lower().replace("_", " ").replace("latency", " ").replace("call", " ").split()
+def _metric(phrase: str, part: str) -> str:
+    words = phrase.lower().replace("_", " ").replace("latency", " ").replace("call", " ").split()
     if (named := NAMED.get(" ".join(words))) is not None:
         return named.name
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
     rest = [w for w in words if w not in percentiles]
     known = [*LATENCIES, *dict.fromkeys(m.words[0] for m in NAMED.values()), "median"]
     if len(percentiles) != 1 or len(rest) > 1:
-        wrong = next((w for w in rest if w not in known), what)
+        wrong = next((w for w in rest if w not in known), phrase)
         raise UserError(
-            f"`{part}`: unknown metric `{what}`",
+            f"`{part}`: unknown metric `{phrase}`",
             where=WHERE,
             expected="pNN with " + ", ".join(LATENCIES) + "; or loss, late, never sent, "
             "undelivered, stall",

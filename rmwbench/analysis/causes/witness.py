@@ -64,9 +64,9 @@ def between(
         if o.kind == "network" and o.who in (writer, reader)
     ]
     # On its way up a multicast frame has no destination yet.
-    there = frames.receiver.among(reader) | (frames.receiver.codes < 0)
+    towards_reader = frames.receiver.among(reader) | (frames.receiver.codes < 0)
     gone = ~frames.verdict.among(*NOT_LOST) & frames.kind.among("data")
-    lost = np.sort(frames.in_ns[frames.sender.among(writer) & there & gone])
+    lost = np.sort(frames.in_ns[frames.sender.among(writer) & towards_reader & gone])
     return replace(seen, away=_stretches([(int(a), int(b)) for a, b in away]), lost_ns=lost)
 
 

@@ -65,15 +65,15 @@ class BlockValues:
     def used(self) -> "BlockValues":
         """Without campaigns of one block; all where no campaign has more."""
         sizes = Counter(self.campaigns)
-        kept = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
-        if not kept:
+        rows = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
+        if not rows:
             return self
         return replace(
             self,
-            values=tuple(self.values[n] for n in kept),
-            campaigns=tuple(self.campaigns[n] for n in kept),
-            places=tuple(self.places[n] for n in kept) if self.places else (),
-            of=tuple(self.of[n] for n in kept) if self.of else (),
+            values=tuple(self.values[n] for n in rows),
+            campaigns=tuple(self.campaigns[n] for n in rows),
+            places=tuple(self.places[n] for n in rows) if self.places else (),
+            of=tuple(self.of[n] for n in rows) if self.of else (),
         )
 
     def each(self) -> np.ndarray:

@@ -234,9 +234,9 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
         if not totals.sum():
             reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
             return NoData(entry.unit, no_data=reason or entry.absent)
-        kept = totals > 0
-        (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
-        return Measured(entry.unit, value, low, high, int(totals.sum()), int(kept.sum()), method)
+        rows = totals > 0
+        (value, low, high), method = intervals.clustered_fraction(counts[rows], totals[rows])
+        return Measured(entry.unit, value, low, high, int(totals.sum()), int(rows.sum()), method)
     values = np.array([v for t in trials if (v := t.values.get(entry.name)) is not None])
     if not len(values):
         reasons = [t.reasons[entry.name] for t in trials if entry.name in t.reasons]
@@ -325,8 +325,8 @@ def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) ->
     )
 
 
-def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, what: str) -> Measured:
-    """From one value per trial, shape (trials,), at least one; `what` names them in the interval's
+def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, noun: str) -> Measured:
+    """From one value per trial, shape (trials,), at least one; `noun` names them in the interval's
     description."""
     n = len(values)
     infinite = int(np.count_nonzero(~np.isfinite(values)))
@@ -342,7 +342,7 @@ def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, what: str
             high,
             count,
             n,
-            f"median and range of {n} trial {what} ({coverage * 100:.3g} %), {infinite} of them "
+            f"median and range of {n} trial {noun} ({coverage * 100:.3g} %), {infinite} of them "
             "infinite",
         )
     if unit == "messages":
@@ -354,14 +354,14 @@ def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, what: str
             *intervals.log_t(values),
             count,
             n,
-            f"95 % t interval on the log of {n} trial {what}",
+            f"95 % t interval on the log of {n} trial {noun}",
         )
     return Measured(
         unit,
         *intervals.plain_t(values, least=0.0 if (values >= 0).all() else -math.inf),
         count,
         n,
-        f"95 % t interval of {n} trial {what}",
+        f"95 % t interval of {n} trial {noun}",
     )
 
 

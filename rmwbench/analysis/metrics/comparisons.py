@@ -91,11 +91,11 @@ def is_reliable(endpoints: Iterable[Row]) -> bool:
     asked for it where nothing says what was granted: one best-effort end, of a reliable one too, is
     allowed to lose. False where none says it.
     """
-    said = {value for endpoint in endpoints if (value := _qos(endpoint).get("reliability"))}
-    return said == {"reliable"}
+    values = {value for endpoint in endpoints if (value := _qos(endpoint).get("reliability"))}
+    return values == {"reliable"}
 
 
-def kept(endpoint: Row) -> int | None:
+def history_depth(endpoint: Row) -> int | None:
     """The depth of an endpoint's history, granted or asked for; None for keep all, or where nothing
     says it."""
     qos = _qos(endpoint)

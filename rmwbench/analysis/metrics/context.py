@@ -14,9 +14,9 @@ import numpy as np
 
 from rmwbench.analysis.metrics.comparisons import (
     focus_of,
+    history_depth,
     in_focus,
     is_reliable,
-    kept,
     loads,
     relays,
 )
@@ -167,7 +167,7 @@ def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
             e["kind"],
             e["topic"],
             is_reliable([e]),
-            kept(e),
+            history_depth(e),
             e["process"] if _may_share_its_thread(e) else None,
         )
         for e in evidence.endpoints

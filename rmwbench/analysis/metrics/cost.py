@@ -225,8 +225,8 @@ class _Spent:
             whole = not self.readings.unseen and not ended
             why = f"the counter {metric.counter} was not read" if whole else self.missing
             # After the window a process that ended has nothing any more, but its peak is not known.
-            there = self.table if metric.counter == "peak_rss" else alive
-            self.put(metric.name, _at_end(there, MIDDLEWARE, metric.counter), 1, why)
+            processes = self.table if metric.counter == "peak_rss" else alive
+            self.put(metric.name, _at_end(processes, MIDDLEWARE, metric.counter), 1, why)
         for side in ("publisher", "subscription"):
             amount = _at_end(alive, (side,), "pss") if self.apart else None
             why = _why_none(self.table, side, "the counter pss was not read")
@@ -244,8 +244,8 @@ class _Spent:
             if counter.startswith(OF_INTERFACES) and counter.endswith(".tx_bytes")
         }
         sent, packets = (
-            {name: self.steady(("machine",), f"interface.{name}.{what}") for name in sorted(names)}
-            for what in ("tx_bytes", "tx_packets")
+            {name: self.steady(("machine",), f"interface.{name}.{kind}") for name in sorted(names)}
+            for kind in ("tx_bytes", "tx_packets")
         )
         of = self.messages
         every = total(sent.values()) if sent else None
@@ -311,9 +311,9 @@ def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
     reasons: Reasons = {}
     for row in events:
         if row["event"] == "no_data":
-            what, colon, reason = (row.get("text") or "").partition(": ")
-            is_name = bool(colon) and " " not in what
-            reasons[what if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
+            name, colon, reason = (row.get("text") or "").partition(": ")
+            is_name = bool(colon) and " " not in name
+            reasons[name if is_name else ""] = reason if is_name else row.get("text") or NOT_SAMPLED
     return reasons
 
 

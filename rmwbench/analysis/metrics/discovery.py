@@ -40,12 +40,12 @@ def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
     the readers that joined within the window, +inf where one never matched or never came up; empty
     without such a reader. `events` are those of the window; `joined`: reader -> its node."""
     rows = list(events)
-    told, matched = _told(rows, joined), times(rows, "matched")
-    waits = [max(matched.get(e, np.inf) - told.get(e, 0.0), 0.0) for e in joined]
+    since_ns, matched = _joined_ns(rows, joined), times(rows, "matched")
+    waits = [max(matched.get(e, np.inf) - since_ns.get(e, 0.0), 0.0) for e in joined]
     return {"late_match_time": max(waits)} if waits else {}
 
 
-def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
+def _joined_ns(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
     """Endpoint -> when its process was told to let its node join (`joining`), ns; when it was
     created where nothing tells of that."""
     joined_ns: dict[int, float] = {}
@@ -70,8 +70,8 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
     took_ns = 0.0
     if lack is None:
         # The step ended with the last answer. Bundles without it begin with the first answer.
-        told = max(created.values()) - steps.get("step.create", 0.0)
-        took_ns = max(max(matched.values()) - min(told, *created.values()), 0.0)
+        commanded_ns = max(created.values()) - steps.get("step.create", 0.0)
+        took_ns = max(max(matched.values()) - min(commanded_ns, *created.values()), 0.0)
     daemons = [row["value"] for row in counters if row["counter"].startswith(DAEMON_STEP)]
     why_none = NO_DAEMON if steps else "the trial did not time its steps"
     timed = lack is None and steps.keys() == STEPS
@@ -106,11 +106,11 @@ def _grown(counters: Iterable[Row]) -> dict[str, float]:
     at: dict[str, dict[str, dict[tuple[str, str], float]]] = {BEFORE: {}, COMPLETE: {}}
     for row in counters:
         if row["at"] in at and row["counter"].startswith("interface.") and row["value"] is not None:
-            interface, _, what = row["counter"].rpartition(".")
-            at[row["at"]].setdefault(what, {})[row["process"], interface] = row["value"]
+            interface, _, counter = row["counter"].rpartition(".")
+            at[row["at"]].setdefault(counter, {})[row["process"], interface] = row["value"]
     before, after = at[BEFORE], at[COMPLETE]
     return {
-        what: sum(after[what].values()) - sum(sent.values())
-        for what, sent in before.items()
-        if sent.keys() == after.get(what, {}).keys()
+        counter: sum(after[counter].values()) - sum(sent.values())
+        for counter, sent in before.items()
+        if sent.keys() == after.get(counter, {}).keys()
     }

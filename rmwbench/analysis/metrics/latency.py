@@ -279,9 +279,9 @@ def _pairs(
         _count_within(window, p, size[p.rows], out)
         taken_ns = arrangement.arrivals.taken_ns
         ordered = taken_ns if arrangement.rows is None else taken_ns[arrangement.rows]
-        there = _both_there(p, window, lives)
-        begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
-        stalls.append(longest_gap(ordered[begin:stop], there))
+        presence = _both_there(p, window, lives)
+        begin, stop = np.searchsorted(ordered, [presence.begin_ns, presence.end_ns])
+        stalls.append(longest_gap(ordered[begin:stop], presence))
     out.longest_stall_ns = max(stalls, default=None)
     out.undelivered_in_a_row = max(runs, default=None)
     return [w for w, _ in heard], pairs
@@ -458,14 +458,14 @@ def pace_of(
     """How a stream went when the drain ended, or its reader left (`life`), by the stamps of its
     messages in order of place; one that is not `reliable` had ended. How old its history was when a
     late reader was given it says nothing of how slow the stream is."""
-    there = taken_ns != ABSENT
-    if not reliable or window is None or window.drain_end_ns is None or not there.any():
+    arrived = taken_ns != ABSENT
+    if not reliable or window is None or window.drain_end_ns is None or not arrived.any():
         return Pace.ENDED
     waits_ns = taken_ns - intended_ns
-    own = there if life is None else there & (intended_ns >= life.begin_ns)
+    own = arrived if life is None else arrived & (intended_ns >= life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
     end_ns = window.drain_end_ns if life is None else min(window.drain_end_ns, life.end_ns)
-    silent_ns = end_ns - int(taken_ns[there].max())
+    silent_ns = end_ns - int(taken_ns[arrived].max())
     if silent_ns < QUIET_NS:
         return Pace.MOVING
     return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED
@@ -522,12 +522,13 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
     n = len(latency_ns)
     if n <= SERIES_POINTS:
         return time_s.copy(), latency_ns.copy()
-    kept = np.zeros(n, bool)
-    kept[np.linspace(0, n, SERIES_POINTS - SERIES_SLOWEST, endpoint=False).astype(np.int64)] = True
-    others = np.flatnonzero(~kept)
+    chosen = np.zeros(n, bool)
+    evenly = np.linspace(0, n, SERIES_POINTS - SERIES_SLOWEST, endpoint=False)
+    chosen[evenly.astype(np.int64)] = True
+    others = np.flatnonzero(~chosen)
     arrived = np.where(np.isfinite(latency_ns[others]), latency_ns[others], -np.inf)
-    kept[others[np.argpartition(arrived, -SERIES_SLOWEST)[-SERIES_SLOWEST:]]] = True
-    return time_s[kept], latency_ns[kept]
+    chosen[others[np.argpartition(arrived, -SERIES_SLOWEST)[-SERIES_SLOWEST:]]] = True
+    return time_s[chosen], latency_ns[chosen]
 
 
 def _writer(
@@ -555,7 +556,7 @@ def _writer(
             is_steady(flags, intended_ns, begin_ns),
             (call_ns != ABSENT) | failed,
             failed,
-            publisher.kept,
+            publisher.depth,
         ),
         intended_ns,
         call_ns,

@@ -16,7 +16,7 @@ from rmwbench.analysis.records.columns import SteadyWindow
 PUBLISHER, SUBSCRIPTION = STEMS = ("publisher_period", "subscription_period")
 
 
-def periods(times_ns: np.ndarray, there: SteadyWindow) -> np.ndarray:
+def periods(times_ns: np.ndarray, window: SteadyWindow) -> np.ndarray:
     """The times between consecutive events of one endpoint while it was there, in ns: float64 of
     shape (n − 1,) for n events in the window, in any order, or of a few more; empty for fewer than
     two events.
@@ -25,20 +25,20 @@ def periods(times_ns: np.ndarray, there: SteadyWindow) -> np.ndarray:
     than every whole period: one that stops halfway has no short period. Shorter cuts would only
     make the mean too small.
     """
-    inside = np.sort(times_ns[(times_ns >= there.begin_ns) & (times_ns < there.end_ns)])
+    inside = np.sort(times_ns[(times_ns >= window.begin_ns) & (times_ns < window.end_ns)])
     if len(inside) < 2:
         return np.empty(0)
     whole_ns = np.diff(inside).astype(float)
-    cut = np.array([inside[0] - there.begin_ns, there.end_ns - inside[-1]], float)
+    cut = np.array([inside[0] - window.begin_ns, window.end_ns - inside[-1]], float)
     return np.concatenate([whole_ns, cut[cut > whole_ns.max()]])
 
 
-def of_endpoint(times_ns: np.ndarray, there: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
+def of_endpoint(times_ns: np.ndarray, windows: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
     """The periods of one endpoint in the times when it was there, as `periods` has them, and how
     long these are together, in ns. Nothing can happen between them, so no period spans it; one of
     them without a period counts as what an edge cuts: an endpoint that hears nothing more has no
     short period."""
-    parts = _merged(there)
+    parts = _merged(windows)
     each = [periods(times_ns, part) for part in parts]
     periods_ns = np.concatenate(each or [np.empty(0)])
     silent_ns = [part.length_ns for part, own in zip(parts, each, strict=True) if not len(own)]
@@ -51,8 +51,8 @@ def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
     """The mean period of the endpoint in which it is longest, in ns; `each` is of `of_endpoint`.
     One without a period counts as long as it was there: hearing nothing is not better than hearing
     little. None where none was there."""
-    there = [(own, there_ns) for own, there_ns in each if there_ns > 0]
-    means = (float(own.mean()) if len(own) else there_ns for own, there_ns in there)
+    present = [(own, there_ns) for own, there_ns in each if there_ns > 0]
+    means = (float(own.mean()) if len(own) else there_ns for own, there_ns in present)
     return max(means, default=None)
 
 

@@ -154,9 +154,14 @@ def _of_topic(
         counts["only_kept"] += int((kept & ~beside).sum())
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
-    told = {name: counts[name] for name in NUMBERED}
     return RecordingFates(
-        topic=topic, before=None, cache=None, disk=None, unplaced=0, contradiction="", **told
+        topic=topic,
+        before=None,
+        cache=None,
+        disk=None,
+        unplaced=0,
+        contradiction="",
+        **{name: counts[name] for name in NUMBERED},
     )
 
 

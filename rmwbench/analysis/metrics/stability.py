@@ -77,7 +77,7 @@ def stability(
     sent_by, seq, intended, called = (
         columns.sent(c) for c in ("endpoint", "seq", "intended_ns", "call_ns")
     )
-    reader, writer, got, taken, flags = (
+    reader, writer, number, taken, flags = (
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
     sound = ((flags & (CORRUPT | LATE | FOREIGN)) == 0) & (taken != ABSENT)
@@ -91,9 +91,11 @@ def stability(
         place = (seq[rows] - first).astype(np.int64)
         for subscription in readers:
             mine = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)
-            mine &= (got >= first) & (got <= last)
+            mine &= (number >= first) & (number <= last)
             arrival = np.full(last - first + 1, np.inf)
-            np.minimum.at(arrival, (got[mine] - first).astype(np.int64), taken[mine].astype(float))
+            np.minimum.at(
+                arrival, (number[mine] - first).astype(np.int64), taken[mine].astype(float)
+            )
             arrival = arrival[place]
             waiting = call_ns == ABSENT
             queued = np.isfinite(arrival) | waiting

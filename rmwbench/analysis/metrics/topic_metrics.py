@@ -226,10 +226,10 @@ def _promise(row: Row) -> tuple[Any, Any, Any]:
 
 def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
     """Topic -> messages due per second; of a relayed topic that of the one it is relayed from."""
-    asked: dict[str, list[Mapping[str, Any]]] = {}
+    arrivals: dict[str, list[Mapping[str, Any]]] = {}
     for row in endpoints:
         if row["kind"] in _SENDS:
-            asked.setdefault(row["topic"], []).append(arrival_of(row))
+            arrivals.setdefault(row["topic"], []).append(arrival_of(row))
     reads = {row["endpoint"]: row["topic"] for row in endpoints}
 
     def rate(topic: str, seen: frozenset[str] = frozenset()) -> float | None:
@@ -239,11 +239,11 @@ def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
             rate(reads.get(a.get("from"), ""), seen | {topic})
             if a.get("kind") == "relay"
             else _rate_hz(a)
-            for a in asked.get(topic, ())
+            for a in arrivals.get(topic, ())
         )
-        return None if topic not in asked or whole is None else round(whole, 6)
+        return None if topic not in arrivals or whole is None else round(whole, 6)
 
-    return {topic: rate(topic) for topic in asked}
+    return {topic: rate(topic) for topic in arrivals}
 
 
 def _rate_hz(arrival: Mapping[str, Any]) -> float | None:

@@ -149,12 +149,12 @@ def _leg(
     the sound arrivals."""
     readers, writers, seqs, takens = received
     here = (readers == reader) & (writers == writer)
-    got, taken = seqs[here], takens[here]
-    order = np.lexsort((taken, got))
-    got, taken = got[order], taken[order]
-    place = np.searchsorted(got, seq)
-    came = place < len(got)
-    came[came] = (got[place[came]] == seq[came]) & (taken[place[came]] != ABSENT)
+    arrived_seq, taken = seqs[here], takens[here]
+    order = np.lexsort((taken, arrived_seq))
+    arrived_seq, taken = arrived_seq[order], taken[order]
+    place = np.searchsorted(arrived_seq, seq)
+    came = place < len(arrived_seq)
+    came[came] = (arrived_seq[place[came]] == seq[came]) & (taken[place[came]] != ABSENT)
     elapsed = np.full(len(seq), np.inf)
     elapsed[came] = taken[place[came]] - call_ns[came]
     return elapsed

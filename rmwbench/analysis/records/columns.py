@@ -26,7 +26,7 @@ class EndpointRow:
     topic: str
     reliable: bool = False
     """Whether it was granted reliable delivery."""
-    kept: int | None = None
+    depth: int | None = None
     """The depth of its history; None for one that keeps all, or is not known."""
     process: str | None = None
     """Its process; None where it is not known, or it sends by no schedule."""

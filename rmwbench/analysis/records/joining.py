@@ -140,20 +140,20 @@ def history(
             before = np.sort(
                 sent_seq[(sent_by == source.endpoint) & published & (call < life.begin_ns)]
             )
-            depth = life.history if source.kept is None else min(life.history, source.kept)
-            kept = before if np.isinf(depth) else before[-int(depth) :]
-            kept = kept[life.passes(kept)]
+            depth = life.history if source.depth is None else min(life.history, source.depth)
+            due = before if np.isinf(depth) else before[-int(depth) :]
+            due = due[life.passes(due)]
             mine = (
-                sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, kept)
+                sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, due)
             )
-            wanted += len(kept)
+            wanted += len(due)
             came, copy_of = np.unique(seq[mine], return_inverse=True)
             delivered += len(came)
-            if len(kept):
+            if len(due):
                 # of a message that came twice the first copy counts
                 first_ns = np.full(len(came), np.iinfo(np.int64).max)
                 np.minimum.at(first_ns, copy_of, taken[mine])
-                whole = len(came) == len(kept)
+                whole = len(came) == len(due)
                 slowest = max(slowest, float(first_ns.max() - life.created_ns) if whole else np.inf)
     out: dict[str, float] = {"history_wanted": wanted, "history_delivered": delivered}
     return out | ({"history_time": slowest} if wanted else {})

@@ -147,7 +147,7 @@ class Writer:
     steady: np.ndarray
     attempted: np.ndarray
     failed: np.ndarray
-    kept: int | None = None
+    depth: int | None = None
     """Its history's depth; None for one that keeps all, or is not known."""
 
 
@@ -330,10 +330,10 @@ def late(writer: Writer, arrangement: Arranged, pace: Pace) -> np.ndarray:
     delivered = np.flatnonzero(writer.steady & (arrangement.first >= 0))
     if pace is not Pace.ENDED and len(delivered):
         behind = int(delivered[-1]) + 1
-        if pace is Pace.SILENT and writer.kept is not None:
+        if pace is Pace.SILENT and writer.depth is not None:
             # What was sent after a reader left pushed nothing out that it still waited for.
             until = int(np.flatnonzero(writer.steady)[-1]) + 1
-            held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.kept :]
+            held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.depth :]
             behind = max(behind, int(held[0])) if len(held) else behind
         which[behind:] = ~corrupt[behind:]
     which[arrangement.late_places] = True
@@ -374,13 +374,13 @@ def _reordered(arrangement: Arranged, steady: np.ndarray, *, unique: bool) -> in
     first, rows, places = arrangement.first, arrangement.rows, arrangement.places
     if len(places) < 2 or not (places[1:] < places[:-1]).any():
         return 0
-    seen = places
+    firsts = places
     if not unique:
-        seen = places[
+        firsts = places[
             first[places] == (np.arange(len(places), dtype=first.dtype) if rows is None else rows)
         ]
-    overtaken = seen < np.maximum.accumulate(seen)
-    return int(np.count_nonzero(overtaken & steady[seen]))
+    overtaken = firsts < np.maximum.accumulate(firsts)
+    return int(np.count_nonzero(overtaken & steady[firsts]))
 
 
 def _thirds(missing: np.ndarray, delivered: np.ndarray) -> tuple[int, int, int]:

@@ -69,11 +69,11 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
     groups: dict[NamedReader, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "subscription"):
         writers = writing.get(row["topic"], [])
-        said = json.loads(row.get("asked") or "{}")
+        request = json.loads(row.get("asked") or "{}")
         host = _shared("host", row, writers)
         asked = NamedReader(
-            qos=_text(said.get("qos")),
-            taking=_text([said.get(name) for name in _TAKING]),
+            qos=_text(request.get("qos")),
+            taking=_text([request.get(name) for name in _TAKING]),
             hold_ns=held.get(row["endpoint"], 0),
             joins=_joins(lives[row["topic"], row["node"]]),
             process=_shared("process", row, writers),
@@ -92,8 +92,8 @@ def _joins(late: Collection[bool]) -> Joins:
     return "late" if all(late) else "again" if any(late) else "start"
 
 
-def _shared(what: str, row: Row, writers: Collection[Row]) -> Shared:
-    same = sum(writer[what] == row[what] for writer in writers)
+def _shared(key: str, row: Row, writers: Collection[Row]) -> Shared:
+    same = sum(writer[key] == row[key] for writer in writers)
     return "none" if not same else "all" if same == len(writers) else "some"
 
 

@@ -41,9 +41,9 @@ class Calls:
     @property
     def spans(self) -> np.ndarray:
         """Its calls in order of time, shape (calls, 2); one that never returned lasts for ever."""
-        made = self.called_ns != ABSENT
+        called = self.called_ns != ABSENT
         end = np.where(self.returned_ns == ABSENT, np.iinfo(np.int64).max, self.returned_ns)
-        spans = np.stack([self.called_ns[made], end[made]], axis=1)
+        spans = np.stack([self.called_ns[called], end[called]], axis=1)
         ordered: np.ndarray = spans[np.argsort(spans[:, 0], kind="stable")]
         return ordered
 

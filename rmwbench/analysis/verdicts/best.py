@@ -48,11 +48,11 @@ def judge(
     decided = decided or {}
     contenders = _contenders(workloads)
     judged = _judged(contenders, pairs(contenders, rules), rules)
-    told: dict[str, dict[str, Verdict]] = {w: {} for w in workloads}
+    verdicts: dict[str, dict[str, Verdict]] = {w: {} for w in workloads}
     for group, tests in judged.items():
-        told[group[0]] |= word(tests, rules, decided.get(group[0], {}))
+        verdicts[group[0]] |= word(tests, rules, decided.get(group[0], {}))
     return {
-        w: {arm.name: _verdict(arm, arms, told[w], rules, decided.get(w, {})) for arm in arms}
+        w: {arm.name: _verdict(arm, arms, verdicts[w], rules, decided.get(w, {})) for arm in arms}
         for w, arms in workloads.items()
     }
 
@@ -60,11 +60,11 @@ def judge(
 def _verdict(
     arm: JudgedArm,
     arms: Sequence[JudgedArm],
-    told: Mapping[str, Verdict],
+    verdicts: Mapping[str, Verdict],
     rules: Rules,
     earlier: Mapping[str, Verdict],
 ) -> Verdict:
-    """`told`: of those arms of the workload that were tested; `earlier`: of an earlier look."""
+    """`verdicts`: of those arms of the workload that were tested; `earlier`: of an earlier look."""
     if arm.floor:
         return Verdict(
             "reference",
@@ -72,12 +72,12 @@ def _verdict(
             None,
             "a raw operating-system primitive: what any middleware is measured against",
         )
-    if arm.name in told:
-        return told[arm.name]
+    if arm.name in verdicts:
+        return verdicts[arm.name]
     if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
         return earlier[arm.name]  # its blocks are left out by now
     if works_never(arm):
-        return never(arm, _leader(arms, told), rules, earlier.get(arm.name))
+        return never(arm, _leader(arms, verdicts), rules, earlier.get(arm.name))
     why = arm.barred or "no trial of this arm was completed with enough messages"
     return Verdict("no data", None, None, why)
 

@@ -100,5 +100,5 @@ def conditions(definition: Mapping[str, Any]) -> str | None:
     levels = definition.get("conditions")
     if not levels:
         return None
-    asked = [f"{name} {level}" for name, level in levels.items() if level != USUAL.get(name)]
-    return ", ".join(asked) or "nothing else running"
+    unusual = [f"{name} {level}" for name, level in levels.items() if level != USUAL.get(name)]
+    return ", ".join(unusual) or "nothing else running"

@@ -42,10 +42,10 @@ def has_ratio(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
     return bool(left and right) and min(*left.values(), *right.values()) > 0
 
 
-def judge(asked: Sequence[Statement], rules: Rules) -> list[Gain]:
+def judge(questions: Sequence[Statement], rules: Rules) -> list[Gain]:
     """A gain for each, in their order; `rules.alpha` is that of the report, or of its last look."""
     out = []
-    for answer in statements.judge(asked, rules):
+    for answer in statements.judge(questions, rules):
         ratio = answer.effect
         if not isinstance(ratio, Ratio):
             ratio = NoRatio(no_data=answer.reason)

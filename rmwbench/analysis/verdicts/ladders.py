@@ -46,8 +46,8 @@ class Ladder:
 
     def only(self, has: Callable[[int], bool]) -> "Ladder":
         """With the levels whose cell has."""
-        kept = [at for at, cell in enumerate(self.cells) if has(cell)]
-        levels, cells = ([column[at] for at in kept] for column in (self.levels, self.cells))
+        places = [at for at, cell in enumerate(self.cells) if has(cell)]
+        levels, cells = ([column[at] for at in places] for column in (self.levels, self.cells))
         return replace(self, levels=tuple(levels), cells=tuple(cells))
 
 
@@ -112,9 +112,9 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
         taken.add(other)
         here = {(r.arm, _key(r.levels)): r for r in rungs if r.workload == other}
         for rung in (r for r in rungs if r.workload == one):
-            there = here.get((rung.arm, _key(rung.levels)))
-            if there is not None:
-                both = (rung, there)
+            counterpart = here.get((rung.arm, _key(rung.levels)))
+            if counterpart is not None:
+                both = (rung, counterpart)
                 levels = (one, other)
                 out.append(
                     Ladder(

@@ -96,7 +96,7 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
     arms of eight blocks look as alike as 0.9 by chance now and then, and variances multiplied for
     that would be of no use to anybody; many arms tell it well and are not shrunk.
     """
-    seen, contrasts, blocks = [], 0, []
+    correlations, contrasts, blocks = [], 0, []
     for logs in workloads:
         whole = _whole(logs)
         if whole is None:
@@ -105,14 +105,14 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
         e = e - e.mean(1, keepdims=True)
         squares = (e**2).sum(1)
         if (squares > 1e-20).any():
-            seen.append(
+            correlations.append(
                 ((e[:, 1:] * e[:, :-1]).sum(1) / np.maximum(squares, 1e-300))[squares > 1e-20]
             )
             contrasts += whole.shape[0] - 1
             blocks.append(whole.shape[1])
-    if not seen:
+    if not correlations:
         return NONE
-    n, lag_one = int(np.median(blocks)), float(np.concatenate(seen).mean())
+    n, lag_one = int(np.median(blocks)), float(np.concatenate(correlations).mean())
     error = 1 / math.sqrt(n * contrasts)
     usable = n >= FEW or n * contrasts >= LEAST_WORTH
     z = (lag_one + 1 / n) / error
@@ -128,15 +128,15 @@ def _whole(logs: np.ndarray) -> np.ndarray | None:
     stayed. None where no two arms have LEAST_BLOCKS."""
     if logs.ndim < 2 or logs.shape[0] < 2:
         return None
-    there = np.isfinite(logs)
-    order = np.argsort(-there.sum(1), kind="stable")
-    blocks = np.logical_and.accumulate(there[order], axis=0).sum(1)
+    finite = np.isfinite(logs)
+    order = np.argsort(-finite.sum(1), kind="stable")
+    blocks = np.logical_and.accumulate(finite[order], axis=0).sum(1)
     arms = np.arange(1, len(order) + 1)
     worth = np.where((blocks >= LEAST_BLOCKS) & (arms >= 2), blocks * (arms - 1), 0)
     if not worth.any():
         return None
-    kept = np.sort(order[: int(worth.argmax()) + 1])
-    complete: np.ndarray = logs[kept][:, there[kept].all(0)]
+    rows = np.sort(order[: int(worth.argmax()) + 1])
+    complete: np.ndarray = logs[rows][:, finite[rows].all(0)]
     return complete
 
 

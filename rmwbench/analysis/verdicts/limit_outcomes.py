@@ -272,8 +272,8 @@ def _open(may: frozenset[ArmOutcome], why: Why, brief: str, more: str) -> ArmJud
 def _without_data(failures: Sequence[FailedTrial]) -> ArmJudgement:
     for failure in failures:
         brief = f"trial {failure.trial} {failure.status}"
-        told = ((failure.reason or "").splitlines() or ["no reason recorded"])[0]
-        return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=f"{brief}: {told}", brief=brief)
+        line = ((failure.reason or "").splitlines() or ["no reason recorded"])[0]
+        return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=f"{brief}: {line}", brief=brief)
     text = "no trial was run"
     return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=text, brief=text)
 

@@ -31,14 +31,14 @@ def over_topics(
     lost: Lost | None = None,
     order: RankingWords = TIME,
     families: Mapping[str, Family] = MappingProxyType({}),
-    what: Noun = "topic",
+    noun: Noun = "topic",
 ) -> dict[str, Overall]:
     """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in
     any topic, because a robot needs all of them; undecided where any is open; else equivalent, or
     best where every other contender is worse in some topic. It claims nothing that is not claimed
     of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
     what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named;
-    `what`: how a topic is called."""
+    `noun`: how a topic is called."""
     arms = list(dict.fromkeys(arm for by_arm in verdicts.values() for arm in by_arm))
     per = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
@@ -54,7 +54,7 @@ def over_topics(
             ),
             gone[arm],
             order,
-            what,
+            noun,
         )
         for arm in arms
     }
@@ -102,28 +102,28 @@ def _overall(
     others_are_worse: bool,
     lost: Mapping[str, float],
     order: RankingWords,
-    what: Noun,
+    noun: Noun,
 ) -> Overall:
     kinds = {v.verdict for v in per.values()}
     if len(kinds) == 1 and kinds & {"reference", "no data", "alone"}:
         return Overall(next(iter(per.values())), None)
     for kind, pick in (("worse", _worst), ("undecided", _furthest)):
         if kind in kinds:
-            of = f"{WHERE[what]} {{}} of {len(per)} {what}s"
+            of = f"{WHERE[noun]} {{}} of {len(per)} {noun}s"
             return pick({t: v for t, v in per.items() if v.verdict == kind}, of, lost)
     if "no data" in kinds:
         topic = next(t for t, v in per.items() if v.verdict == "no data")
-        return Overall(Verdict("undecided", None, None, f"no data {WHERE[what]} {topic}"), topic)
+        return Overall(Verdict("undecided", None, None, f"no data {WHERE[noun]} {topic}"), topic)
     topic = max(per, key=lambda t: _size(per[t]))
     known = per[topic]
     if others_are_worse:
         reason = (
-            f"worse {WHERE[what]} no {what}, and every other contender is decided to be worse "
-            f"{WHERE[what]} one"
+            f"worse {WHERE[noun]} no {noun}, and every other contender is decided to be worse "
+            f"{WHERE[noun]} one"
         )
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
     reason = (
-        f"{WHERE[what]} none of {len(per)} {what}s "
+        f"{WHERE[noun]} none of {len(per)} {noun}s "
         f"{order.behind_of('any other arm that delivers as much')} by more than the margin"
     )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)

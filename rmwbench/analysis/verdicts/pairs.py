@@ -126,9 +126,9 @@ def _raw(arms: Sequence[JudgedArm]) -> _RawPairs:
     values = _table([a.primary for a in arms])
     with np.errstate(divide="ignore"):
         logs = np.log(values)
-    there = ~np.isnan(logs)
-    finite = there & ~np.isinf(logs)
-    n = _common(there, there)
+    ran = ~np.isnan(logs)
+    finite = ran & ~np.isinf(logs)
+    n = _common(ran, ran)
     infinite = n - _common(finite, finite)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = np.where(finite, logs, np.nan)
@@ -211,11 +211,9 @@ def _error(
 def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
     """[i, j]: i is infinite in some common blocks, j in none, and neither is 0 in any. To leave
     those blocks out makes i look faster than it is, so a test of "i is slower" may do it."""
-    there, endless, zero = ~np.isnan(logs), np.isposinf(logs), np.isneginf(logs)
-    no_zero = _common(zero, there) + _common(there, zero) == 0
-    only_first: np.ndarray = (
-        (_common(endless, there) > 0) & (_common(there, endless) == 0) & no_zero
-    )
+    ran, endless, zero = ~np.isnan(logs), np.isposinf(logs), np.isneginf(logs)
+    no_zero = _common(zero, ran) + _common(ran, zero) == 0
+    only_first: np.ndarray = (_common(endless, ran) > 0) & (_common(ran, endless) == 0) & no_zero
     return only_first
 
 
@@ -264,17 +262,17 @@ def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.nda
         return np.ones((len(arms), len(arms))), np.zeros((len(arms), len(arms)))
     lost = _table([{b: k for b, (k, _) in a.undelivered.items()} for a in arms])
     wanted = _table([{b: m for b, (_, m) in a.undelivered.items()} for a in arms])
-    there = ~np.isnan(lost)
-    n = _common(there, there)
+    ran = ~np.isnan(lost)
+    n = _common(ran, ran)
     p = (lost + 1) / (wanted + 2)
-    chance = np.where(there, p * (1 - p) / wanted, 0.0)
+    chance = np.where(ran, p * (1 - p) / wanted, 0.0)
     allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         fraction = lost / wanted
         mean, variance = _mean_and_variance(fraction[:, None, :] - fraction[None, :, :], n)
         error = np.sqrt(variance / np.maximum(n, 1))
         # Summed over the blocks that both have: binomial variance of i there, and of j there.
-        least = (chance @ there.T + (chance @ there.T).T) / n
+        least = (chance @ ran.T + (chance @ ran.T).T) / n
         error = np.fmax(error, np.sqrt(least / n))
         p_above = _p_above(mean, error, np.maximum(n - 1, 1), allowed)
         p_lossier = np.where((n >= max(rules.min_blocks, 2)) & (mean > allowed), p_above, 1.0)

@@ -121,7 +121,7 @@ def _is_slower(
     return _each(slow - bound > RATIO * (quick + bound) for quick, slow, bound in both)
 
 
-def _each(said: Iterable[bool]) -> bool:
+def _each(in_blocks: Iterable[bool]) -> bool:
     """Whether it is so in each block that has both, and these are enough."""
-    each = list(said)
+    each = list(in_blocks)
     return len(each) >= LEAST_BLOCKS and all(each)

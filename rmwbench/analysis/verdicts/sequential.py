@@ -125,13 +125,13 @@ def judge(
     """
     from rmwbench.analysis.verdicts import best  # it uses this module's times
 
-    there = blocks if blocks is not None else blocks_of(workloads)
-    there = min(there, looks[-1])
-    stops = {end for end in endings if end < there} | ({there} if ended else set())
+    last = blocks if blocks is not None else blocks_of(workloads)
+    last = min(last, looks[-1])
+    stops = {end for end in endings if end < last} | ({last} if ended else set())
     spent = shares(looks, stops, rules.alpha)
-    ahead = () if ended else tuple((n, share) for n, share in spent.items() if n > there)
+    ahead = () if ended else tuple((n, share) for n, share in spent.items() if n > last)
     decided: dict[str, dict[str, Verdict]] = {}
-    for n in [n for n in spent if n <= there] or [there]:
+    for n in [n for n in spent if n <= last] or [last]:
         now = replace(rules, alpha=spent.get(n, 0.0), ahead=ahead, campaign_alpha=rules.alpha)
         then = {workload: arms_after(arms, n) for workload, arms in workloads.items()}
         decided = best.judge(then, now, decided)
@@ -149,15 +149,15 @@ def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
     """What is known of it after so many blocks: those, without the ones that the machine spoilt
     and that ran again later."""
 
-    def there(block: int) -> bool:
+    def counts(block: int) -> bool:
         return block < blocks and arm.since.get(block, 0) <= blocks
 
     return replace(
         arm,
-        primary={b: v for b, v in arm.primary.items() if there(b)},
-        undelivered={b: v for b, v in arm.undelivered.items() if there(b)},
-        failed=frozenset(b for b in arm.failed if there(b)),
-        busy={b: bound for b, bound in arm.busy.items() if there(b)},
+        primary={b: v for b, v in arm.primary.items() if counts(b)},
+        undelivered={b: v for b, v in arm.undelivered.items() if counts(b)},
+        failed=frozenset(b for b in arm.failed if counts(b)),
+        busy={b: bound for b, bound in arm.busy.items() if counts(b)},
     )
 
 

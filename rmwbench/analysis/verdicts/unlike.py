@@ -156,8 +156,8 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     out: dict[str, list[str]] = {a.arm: [] for a in arms}
     loaned = [a for a in contenders if a.written == "loan"]
     for family in (loaned, [a for a in contenders if a not in loaned]):
-        for attribute, said in _TEXTS.items():
-            for arm, text in _different(family, attribute, *said):
+        for attribute, templates in _TEXTS.items():
+            for arm, text in _different(family, attribute, *templates):
                 out[arm].append(text)
     ages = _ages(contenders)
     for a in contenders:

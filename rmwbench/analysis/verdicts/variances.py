@@ -123,8 +123,8 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
     """Log variances without the bias of their degrees of freedom, and these; none where most have
     no variance."""
-    there = (level.freedom > 0) & np.isfinite(level.variance)
-    variance, d = level.variance[there], level.freedom[there].astype(float)
+    known = (level.freedom > 0) & np.isfinite(level.variance)
+    variance, d = level.variance[known], level.freedom[known].astype(float)
     middle = float(np.median(variance)) if len(variance) else 0.0
     if not middle > 0:
         return np.zeros(0), np.zeros(0)

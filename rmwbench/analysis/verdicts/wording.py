@@ -85,27 +85,24 @@ def word(
     if not judged:
         return {}
     order = sorted(judged, key=lambda name: (*_place(judged[name].arm), name))
-    kept = {
+    earlier = {
         n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")
     }
-    verdicts: dict[str, Verdict | None] = {
-        n: kept[n] if n in kept and kept[n].verdict == "worse" else _worse(judged[n], order, rules)
-        for n in order
-    }
-    for n, v in kept.items():  # the earlier of two claims stands
-        if v.verdict == "equivalent":
-            verdicts[n], judged[n].equivalent = None, True
+    verdicts = {n: _worse(judged[n], order, rules) for n in order}
+    for n, v in earlier.items():  # the earlier of two claims stands
+        verdicts[n] = v if v.verdict == "worse" else None
+        judged[n].equivalent |= v.verdict == "equivalent"
     standing = [name for name in order if verdicts[name] is None]
     # The leader is the fastest of those that are not decided worse (loss first, so the fastest of
     # all may not be among them).
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
-    told = {name: v for name, v in verdicts.items() if v is not None}
+            verdicts[name] = earlier.get(name) or _open(judged[name], judged[leader], rules)
+    settled = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        told[leader] = _lead(judged[leader], told, kept.get(leader), rules)
-    return {name: told[name] for name in order}
+        settled[leader] = _lead(judged[leader], settled, earlier.get(leader), rules)
+    return {name: settled[name] for name in order}
 
 
 def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
@@ -160,16 +157,16 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
 
 def _undelivered(arm: JudgedArm, fates: Fates | None) -> str:
     """`loses 12 % of its messages, although it was asked to be reliable`."""
-    told = fates.verbs() if fates else ""
-    told = told or f"does not deliver {percent(arm.undelivered_share)} of its messages"
+    loss = fates.verbs() if fates else ""
+    loss = loss or f"does not deliver {percent(arm.undelivered_share)} of its messages"
     if fates is not None and fates.main is not Fate.LOST:
-        return told
+        return loss
     promise = (
         "although it was asked to be reliable"
         if arm.reliable
         else "best effort, but more than the margin allows"
     )
-    return f"{told}, {promise}"
+    return f"{loss}, {promise}"
 
 
 def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:

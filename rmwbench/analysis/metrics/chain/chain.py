@@ -16,7 +16,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import PathTrace, elapsed, traces
-from rmwbench.analysis.metrics.comparisons import is_reliable, kept
+from rmwbench.analysis.metrics.comparisons import history_depth, is_reliable
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
@@ -119,7 +119,7 @@ def measure_chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
-    reliable = {row["endpoint"]: kept(row) for row in rows if is_reliable([row])}
+    reliable = {row["endpoint"]: history_depth(row) for row in rows if is_reliable([row])}
     path_traces = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in path_traces]
@@ -162,17 +162,17 @@ class _Stretch:
 def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
     """The parts of a path in their order. A message that a relay's failed call left behind was lost
     in the relay; one that arrived in spite of the error was not."""
-    there = trace.wanted
+    reached = trace.wanted
     since, where, reliable = trace.intended_ns, nodes[trace.path[0].writer], True
     for number, (link, hop) in enumerate(zip(trace.path, trace.hops, strict=True)):
         kind = RELAY if number else SOURCE
         took = elapsed(hop.call_ns, since)
         took[~(hop.accepted | hop.arrived)] = np.inf
-        yield (before := _Stretch(kind, number, where, there, took, hop.stopped, reliable))
-        there, reliable = before.passed, hop.reliable
+        yield (before := _Stretch(kind, number, where, reached, took, hop.stopped, reliable))
+        reached, reliable = before.passed, hop.reliable
         name, took = f"{where} → {nodes[link.reader]}", elapsed(hop.taken_ns, hop.call_ns)
-        yield (after := _Stretch(TRANSPORT, number + 1, name, there, took, hop.late, reliable))
-        there = after.passed
+        yield (after := _Stretch(TRANSPORT, number + 1, name, reached, took, hop.late, reliable))
+        reached = after.passed
         since, where = hop.taken_ns, nodes[link.reader]
 
 
@@ -263,13 +263,13 @@ def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stret
     for parts, chosen in zip(stretches, around_median, strict=True):
         for place, part in enumerate(parts):
             positions.setdefault((place, part.kind), []).append((part, chosen))
-    made = []
+    chain_parts = []
     for (_, kind), here in sorted(positions.items(), key=lambda item: item[0][0]):
         took = np.concatenate([part.took_ns[part.reached] for part, _ in here])
         names = list(dict.fromkeys(part.name for part, _ in here))
         spent = sum(float(part.took_ns[chosen].sum()) for part, chosen in here)
         ordered = np.sort(took)
-        made.append(
+        chain_parts.append(
             ChainPart(
                 kind,
                 here[0][0].hop,
@@ -291,7 +291,7 @@ def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stret
         _total(t.wanted for t in path_traces),
         _total(t.wanted & t.last.arrived for t in path_traces),
         *_late(path_traces, stretches),
-        tuple(made),
+        tuple(chain_parts),
     )
 
 

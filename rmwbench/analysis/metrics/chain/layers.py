@@ -162,9 +162,9 @@ def _in_order(moments: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
     latest, end = moments[0], moments[-1]
     for moment in moments:
         wrong = (moment < latest) | ((moment > end) & (end != ABSENT))
-        kept = np.where(wrong, ABSENT, moment)
-        latest = np.maximum(latest, kept)
-        yield kept
+        stamps = np.where(wrong, ABSENT, moment)
+        latest = np.maximum(latest, stamps)
+        yield stamps
 
 
 class _Noted:
@@ -191,6 +191,6 @@ class _Noted:
         order = np.argsort(self._time[rows], kind="stable")[::-1]
         order = order[inside[order]]
         by_place[place[order]] = self._time[rows][order]
-        there = hop.place >= 0
-        out[there] = by_place[hop.place[there]]
+        known = hop.place >= 0
+        out[known] = by_place[hop.place[known]]
         return out

@@ -161,16 +161,16 @@ class Tracer:
                 origin = _origins(writer, before.writer, origin)
             arrivals = self._arrived(link)
             place = _chosen(writer, arrivals["taken_ns"], origin, n)
-            there = place >= 0
+            exists = place >= 0
             before = Hop(
                 writer,
                 link.reader,
                 place,
-                there & _at(writer.accepted, place, there, missing=False),
-                _at(writer.call_ns, place, there),
-                **{name: _at(arrivals[name], place, there) for name in STAMPS},
-                late=_at(arrivals[LATE], place, there, missing=False),
-                stopped=~there & self._after_all(before, n),
+                exists & _at(writer.accepted, place, exists, missing=False),
+                _at(writer.call_ns, place, exists),
+                **{name: _at(arrivals[name], place, exists) for name in STAMPS},
+                late=_at(arrivals[LATE], place, exists, missing=False),
+                stopped=~exists & self._after_all(before, n),
                 reliable=self._is_reliable(link),
             )
             yield before
@@ -238,12 +238,12 @@ class Tracer:
                     *(self._columns.received(name)[rows] for name in ("seq", "taken_ns", "flags"))
                 ),
             )
-            there = np.flatnonzero(arrangement.first >= 0)
+            taken = np.flatnonzero(arrangement.first >= 0)
             out = {name: np.full(len(sent), ABSENT) for name in STAMPS}
             for name in STAMPS:
-                out[name][there] = self._columns.received(name)[rows[arrangement.first[there]]]
+                out[name][taken] = self._columns.received(name)[rows[arrangement.first[taken]]]
             out[LATE] = np.zeros(len(sent), bool)
-            if len(there) < len(sent):
+            if len(taken) < len(sent):
                 pace = pace_of(
                     out["taken_ns"],
                     sent.intended_ns,
@@ -297,10 +297,10 @@ def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int
 
 
 def _at(
-    values: np.ndarray, place: np.ndarray, there: np.ndarray, missing: Any = ABSENT
+    values: np.ndarray, place: np.ndarray, exists: np.ndarray, missing: Any = ABSENT
 ) -> np.ndarray:
     out = np.full(len(place), missing, values.dtype)
-    out[there] = values[place[there]]
+    out[exists] = values[place[exists]]
     return out
 
 

@@ -28,7 +28,7 @@ Counted = dict[tuple[str, str], float]
 def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
     """Of one trial, all cross traffic together: bytes per second in the window and in its worst
     second, and processor time per second. `definition` is the cell's."""
-    if not asked(definition):
+    if not hosts_of(definition):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
     processes: dict[str, Counted] = {}
     for row in counters:
@@ -47,7 +47,7 @@ def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str
     }
 
 
-def asked(definition: Mapping[str, Any]) -> tuple[str, ...]:
+def hosts_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The hosts that cross traffic alone has, from a cell's definition; empty where there is
     none."""
     traffic = (definition.get("network") or {}).get("cross_traffic") or ()

@@ -249,9 +249,9 @@ def _copies(frames: Frames) -> np.ndarray:
     copies = np.ones(len(frames), np.int64)
     nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
     for code in np.unique(frames.interface.codes):
-        there = frames.interface.codes == code
-        hosts = _names(frames.sender, there) | _names(frames.receiver, there)
-        copies[there & nowhere] = max(1, len(hosts) - 1)
+        on_it = frames.interface.codes == code
+        hosts = _names(frames.sender, on_it) | _names(frames.receiver, on_it)
+        copies[on_it & nowhere] = max(1, len(hosts) - 1)
     return copies
 
 
@@ -274,9 +274,9 @@ def _met(
         met = _crossed(frames, (port, UP), rows, at_up[rows], left_ns[mine], rates_bps)
         left_ns[mine] = met.left_ns
         yield met
-    came_ns, there = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
+    came_ns, met_receiver = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
     for code, port in enumerate(receivers.names):
-        rows = np.flatnonzero((receivers.codes == code) & there)
+        rows = np.flatnonzero((receivers.codes == code) & met_receiver)
         rows = rows[np.argsort(came_ns[rows], kind="stable")]
         ended = ~frames.verdict.where(rows).among(DELIVERED)
         yield _crossed(frames, (port, DOWN), rows, ended, came_ns[rows], rates_bps)
@@ -332,8 +332,8 @@ def _ports(hosts: Names, interfaces: Names) -> Names:
     names, codes = list(hosts.names), hosts.codes
     for code, interface in enumerate(interfaces.names):
         if interface != ETH0:
-            there = (interfaces.codes == code) & (hosts.codes >= 0)
-            codes = np.where(there, hosts.codes + len(names), codes)
+            on_it = (interfaces.codes == code) & (hosts.codes >= 0)
+            codes = np.where(on_it, hosts.codes + len(names), codes)
             names += [f"{host} {interface}" for host in hosts.names]
     return Names(codes, tuple(names))
 
@@ -341,8 +341,8 @@ def _ports(hosts: Names, interfaces: Names) -> Names:
 def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
     """Whether a frame ended on its sender's link and never met its receiver's: bool of shape
     (rows,). The log says so; of a log that does not it is a guess."""
-    told, untold = frames.ended.among(UP), frames.ended.codes < 0
-    return np.where(untold, _guessed_up(frames, outages), told) if untold.any() else told
+    logged, unlogged = frames.ended.among(UP), frames.ended.codes < 0
+    return np.where(unlogged, _guessed_up(frames, outages), logged) if unlogged.any() else logged
 
 
 def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:

@@ -62,8 +62,8 @@ def network(context: Context) -> NetworkMetrics:
     frames, counts = _without_others(context)
     no_log = wire.why_no_log(context.definition) if counts is None else WHY
     rows, events = context.evidence.endpoints, list(context.evidence.events)
-    asked = context.definition.get("workload")
-    returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
+    workload = context.definition.get("workload")
+    returns = isinstance(workload, Mapping) and workload.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
     asks_for_streams = bool(frames is not None or counts is not None or interruptions or late)
@@ -80,20 +80,20 @@ def network(context: Context) -> NetworkMetrics:
         measures["stall_outside_outages"] = UNINTERRUPTED
     if frames is None and interruptions:
         measures["recovery_bytes"] = no_log
-    seen = None
+    trial_wire = None
     if frames is None and counts is None:
         measures |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
     else:
-        seen, of_links = _links(context, interruptions, frames, counts)
+        trial_wire, of_links = _links(context, interruptions, frames, counts)
         measures |= of_links
     if not asks_for_streams:
         return NetworkMetrics(measures, TrialNetwork())
-    return NetworkMetrics(measures, _over_time(pairs, window, seen, interruptions, recovered))
+    return NetworkMetrics(measures, _over_time(pairs, window, trial_wire, interruptions, recovered))
 
 
 def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
     """The log of frames, or the counts of a trial whose log lacks some, without cross traffic."""
-    others = cross_traffic_metrics.asked(context.definition)
+    others = cross_traffic_metrics.hosts_of(context.definition)
     frames, counts = context.frames, context.frame_counts
     if counts is not None:
         return None, counts.without(others)
@@ -116,22 +116,22 @@ def _links(
     )
     rates_bps = wire.rates_of(definition)
     if counts is not None:
-        seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
+        trial_wire = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
         sums = wire.sums_of_counts(counts)
     else:
         assert frames is not None
-        seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
+        trial_wire = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
         sums = wire.sums_of(frames, window)
-    measures = wire.values(seen, sums)
+    measures = wire.values(trial_wire, sums)
     if frames is not None and wire.is_mixed(frames, definition):
         measures["link_utilisation"] = wire.MIXED
-    return seen, measures
+    return trial_wire, measures
 
 
 def _over_time(
     pairs: Sequence[StreamPair],
     window: SteadyWindow,
-    seen: Wire | None,
+    trial_wire: Wire | None,
     interruptions: Sequence[Outage],
     recovered: Sequence[StreamRecovery],
 ) -> TrialNetwork:
@@ -139,7 +139,7 @@ def _over_time(
     bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
     edges = delivery.edges_ns(window, bin_ns)
     return TrialNetwork(
-        seen,
+        trial_wire,
         tuple(interruptions),
         tuple(recovered),
         window.begin_ns,

@@ -119,22 +119,22 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
     down: dict[str, tuple[str, float]] = {}
     roaming: dict[str, tuple[str, float]] = {}
     for row in (row for row in timed if row["event"] == "network"):
-        who, what, at = row["process"], row["text"] or "", float(row["time_ns"])
-        if what in DOWN:
-            down.setdefault(who, (what, at))
-        elif what.startswith(ROAM):
+        who, change, at = row["process"], row["text"] or "", float(row["time_ns"])
+        if change in DOWN:
+            down.setdefault(who, (change, at))
+        elif change.startswith(ROAM):
             # it is nowhere since the first one
-            roaming[who] = what, roaming.get(who, (what, at))[1]
-        elif what.startswith(ROAMED) and who in roaming:
+            roaming[who] = change, roaming.get(who, (change, at))[1]
+        elif change.startswith(ROAMED) and who in roaming:
             yield Outage("network", who, *roaming.pop(who), at)
-        elif what == "up" and who in down:
+        elif change == "up" and who in down:
             yield Outage("network", who, *down.pop(who), at)
-        elif what == "new_address" and who in down:
+        elif change == "new_address" and who in down:
             down[who] = (f"{down[who][0]}, new address", down[who][1])
-        elif what == "new_address":
+        elif change == "new_address":
             yield Outage("network", who, "new address", at, at)
-    for who, (what, at) in [*down.items(), *roaming.items()]:
-        yield Outage("network", who, what, at, math.inf)
+    for who, (change, at) in [*down.items(), *roaming.items()]:
+        yield Outage("network", who, change, at, math.inf)
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:

@@ -104,9 +104,9 @@ def pairs_of(
         writer, reader = ends[pair.writer.endpoint], ends[pair.reader.endpoint]
         servers: tuple[str, ...] = ()
         if pair.writer.kind == "client":
-            asked = [row for row in services if row["topic"] == pair.writer.topic]
-            reader = replace(reader, host=asked[-1]["host"] if asked else writer.host)
-            servers = tuple(row["node"] for row in asked)
+            own_services = [row for row in services if row["topic"] == pair.writer.topic]
+            reader = replace(reader, host=own_services[-1]["host"] if own_services else writer.host)
+            servers = tuple(row["node"] for row in own_services)
         due = pair.writer.intended_ns
         both = pair.places.steady & (due >= max(writer.begin_ns, reader.begin_ns))
         both &= due < min(writer.end_ns, reader.end_ns)
