@@ -44,8 +44,8 @@ class _Member(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _ATTRIBUTES and self.size > MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {self.size} bytes")
-        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
-        return found
+        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        return member
 
 
 class _Stream:

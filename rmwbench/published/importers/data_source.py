@@ -114,10 +114,12 @@ def checksums_above(path: Path) -> tuple[Checksums, str] | None:
             text = place.read_bytes()
         except OSError:
             continue
-        found = checksums_in(text, shown(place))
+        checksums = checksums_in(text, shown(place))
         relative = "" if folder == resolved else resolved.relative_to(folder).as_posix()
-        if not relative or any(n == relative or n.startswith(f"{relative}/") for n in found.wanted):
-            return found, relative
+        if not relative or any(
+            n == relative or n.startswith(f"{relative}/") for n in checksums.wanted
+        ):
+            return checksums, relative
     return None
 
 
@@ -285,8 +287,8 @@ class Source:
 
     def _items(self) -> Iterator[SourceFile]:
         self.checked = 0
-        found = checksums_above(self.path)
-        listed, relative = found if found else (None, "")
+        above = checksums_above(self.path)
+        listed, relative = above if above else (None, "")
         if self._is_directory:
             yield from self._of_directory(listed, relative)
         elif is_archive(self.path):
@@ -301,7 +303,7 @@ class Source:
 
     def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
         prefix = f"{relative}/" if relative else ""
-        for path, name in sorted(_walk(self.path, self.skipped), key=lambda found: found[0]):
+        for path, name in sorted(_walk(self.path, self.skipped), key=lambda entry: entry[0]):
             if listed is None and not _is_data(path):
                 continue
             if is_archive(path):

@@ -136,7 +136,7 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
     UserError where nothing there is of a known kind, or data is not as its format says.
     """
     wanted = set(kinds) or set(KINDS)
-    found: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
+    by_kind: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = {}
     refused: list[NotRecognised] = []
     for place in _places(Path(path), 0):
         source = Source(place)
@@ -150,10 +150,10 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
         out = Collected()
         kind.reader().read(source, out)
         source.must_have_files()
-        merged = found.setdefault(kind.name, {})
+        merged = by_kind.setdefault(kind.name, {})
         for row in out.figures:
             _merge(merged, row)
-    if not found:
+    if not by_kind:
         raise (
             refused[0]
             if len(refused) == 1
@@ -164,7 +164,7 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
                 fix="`rmwbench published import --list` says what can be read",
             )
         )
-    return {kind: list(rows.values()) for kind, rows in found.items()}
+    return {kind: list(rows.values()) for kind, rows in by_kind.items()}
 
 
 def _merge(merged: dict[tuple[str, str, str], dict[str, Any]], row: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ imported when it is needed.
 """
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import islice
 from typing import Protocol, cast
@@ -47,8 +47,8 @@ class Kind:
 
     def reader(self) -> FormatReader:
         module, _, name = self.module.partition(":")
-        found = import_module(f"{__package__}.formats.{module}")
-        return cast(FormatReader, getattr(found, name) if name else found)
+        imported = import_module(f"{__package__}.formats.{module}")
+        return cast(FormatReader, getattr(imported, name) if name else imported)
 
 
 _KINDS = (
@@ -142,23 +142,23 @@ def named(name: str) -> Kind:
 def recognise(source: Source) -> Kind:
     """The kind of what lies at a path. UserError where no file of it is of a known format, or files
     of several are."""
-    found: Counter[str] = Counter()
+    files: Counter[str] = Counter()
     first: SourceFile | None = None
     for item in islice(source, LOOKED_AT):
         first = first or item
         name = next((k.name for k in _KINDS if k.reader().recognises(item)), None)
         if name:
-            found[name] += 1
-    if not found:
+            files[name] += 1
+    if not files:
         raise _unknown(source, first)
     for kind in _KINDS:
-        if kind.name in found and set(found) <= {kind.name, *kind.within}:
+        if kind.name in files and set(files) <= {kind.name, *kind.within}:
             return kind
     raise NotRecognised(
         "several kinds of data",
         where=shown(source.path),
         expected="data of one kind",
-        actual=", ".join(f"{name} ({count} files)" for name, count in found.most_common()),
+        actual=", ".join(f"{name} ({count} files)" for name, count in files.most_common()),
         fix="import each directory by itself",
     )
 
@@ -206,4 +206,4 @@ def _not_utf8(data: bytes) -> int | None:
 
 
 def _with_commas(item: SourceFile) -> SourceFile:
-    return SourceFile(item.name, item.where, item.data.replace(b";", b","), item.above)
+    return replace(item, data=item.data.replace(b";", b","))

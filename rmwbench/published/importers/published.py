@@ -201,11 +201,11 @@ class Published:
 
     def known(self, kind: str, without: Collection[str] = ()) -> None:
         """Adds what is known of a kind, but for the errors `without` which it is."""
-        found = known(kind)
-        for name, error in found.errors.items():
+        known_of_kind = known(kind)
+        for name, error in known_of_kind.errors.items():
             if name not in without:
                 self.error(name, error["text"], error.get("figures", ""))
-        for metric, reason in found.limits.items():
+        for metric, reason in known_of_kind.limits.items():
             self.limit(metric, reason)
 
     def limit(self, metric: str, reason: str) -> None:

@@ -98,26 +98,28 @@ def rows(
         _, header = next(lines)
     except StopIteration:
         raise item.wrong("an empty file", "a line of column names") from None
-    _check_header(f"{item.where}:1", header, columns, at_least)
-    found = False
+    check_header(f"{item.where}:1", header, columns, at_least=at_least)
+    has_rows = False
     for line, cells in lines:
         if not cells:
             continue
         where = f"{item.where}:{line}"
         if len(cells) != len(header):
             raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
-        found = True
+        has_rows = True
         row = SheetRow(where, dict(zip(header, cells, strict=True)))
         if plausible is not None:
             plausible.check_row(row)
         yield row
-    if not found:
+    if not has_rows:
         raise item.wrong("a table without rows", "a row after the line of column names")
 
 
-def _check_header(
-    where: str, header: list[str], columns: Sequence[str] | None, at_least: bool
+def check_header(
+    where: str, header: list[str], columns: Sequence[str] | None, *, at_least: bool
 ) -> None:
+    """Raises UserError unless a table is separated by commas and has each of the `columns` once,
+    and no others unless `at_least`."""
     if len(header) == 1 and header[0].count(";") >= 2:
         what, fix = "semicolons between the cells", "save it with commas between the cells"
         raise malformed(where, what, "comma-separated values", header[0], fix)
@@ -126,13 +128,13 @@ def _check_header(
         raise malformed(where, "a column is named twice", "distinct column names", doubled)
     if columns is None:
         return
-    wanted, there = ", ".join(columns), ", ".join(header)
+    wanted, named = ", ".join(columns), ", ".join(header)
     missing = next((name for name in columns if name not in header), None)
     if missing is not None:
-        raise malformed(where, f"column {missing!r} is missing", wanted, there)
+        raise malformed(where, f"column {missing!r} is missing", wanted, named)
     extra = next((name for name in header if name not in columns), None)
     if extra is not None and not at_least:
-        raise malformed(where, f"column {extra!r} is unknown", wanted, there)
+        raise malformed(where, f"column {extra!r} is unknown", wanted, named)
 
 
 def parsed(item: SourceFile) -> Iterator[tuple[int, list[str]]]:

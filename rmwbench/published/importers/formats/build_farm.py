@@ -222,10 +222,10 @@ def _raw(item: SourceFile) -> Result:
     if experiment is None:
         raise item.wrong("the name does not say what was run", "TEST_results_RMW_MODE….csv", name)
     names = _COLUMNS[experiment]
-    for which, found in (("header", header), ("values", cells)):
-        if len(found) != len(names):
+    for which, of_line in (("header", header), ("values", cells)):
+        if len(of_line) != len(names):
             where = f"{item.where}:{1 if which == 'header' else line}"
-            raise malformed(where, f"another number of {which}", f"{len(names)}", len(found))
+            raise malformed(where, f"another number of {which}", f"{len(names)}", len(of_line))
     where = f"{item.where}:{line}"
     values = {
         c: number(cell, where, f"value {i} ({c})")

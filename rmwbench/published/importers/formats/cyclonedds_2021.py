@@ -115,12 +115,12 @@ def _table(item: SourceFile, out: Published) -> None:
             wins[name].append(_ratio(first, second, name, label, out))
     if not pairs:
         raise item.wrong("a table without rows", "pairs of rows")
-    for name, found in wins.items():
+    for name, winners in wins.items():
         for who in ("CYCLONE", "FAST"):
-            shown = sum(x in (who, f"{who} BYDEF") for x in found)
+            shown = sum(x in (who, f"{who} BYDEF") for x in winners)
             note = "corrected: without wins by the other's failure"
             point = SeriesPoints(out, "cyclone_wins", f"{label} ({host})", who, pairs)
-            point(name, "tests", shown, found.count(who), note)
+            point(name, "tests", shown, winners.count(who), note)
 
 
 def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:

@@ -5,8 +5,8 @@ parentheses are over the last ten seconds, divided by ten from the first second 
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -71,16 +71,20 @@ QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
 """Name → the share above it."""
 
 
+Lines = list[tuple[float, re.Match[str]]]
+"""(time in s, its values) of each line of a kind."""
+
+
 @dataclass
 class _Output:
-    """One process's output: lists of (time in s, its values)."""
+    """One process's output."""
 
     item: SourceFile
-    received: list[tuple[float, re.Match[str]]] = field(default_factory=list)
-    latency: dict[tuple[str, bool], list[tuple[float, re.Match[str]]]] = field(default_factory=dict)
-    sent: list[tuple[float, re.Match[str]]] = field(default_factory=list)
-    process: list[tuple[float, re.Match[str]]] = field(default_factory=list)
-    discarded: list[tuple[float, re.Match[str]]] = field(default_factory=list)
+    received: Lines = field(default_factory=list)
+    latency: dict[tuple[str, bool], Lines] = field(default_factory=dict)
+    sent: Lines = field(default_factory=list)
+    process: Lines = field(default_factory=list)
+    discarded: Lines = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
 
 
@@ -103,7 +107,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def _parse(item: SourceFile) -> _Output:
-    found = _Output(item)
+    output = _Output(item)
     last = 0.0
     for line, text in enumerate(item.text().splitlines(), start=1):
         if not text.strip():
@@ -115,7 +119,7 @@ def _parse(item: SourceFile) -> _Output:
         rest = outer["rest"].rstrip()
         if UNTIMED.fullmatch(rest):
             if rest.startswith("error: "):
-                found.errors.append(rest.removeprefix("error: "))
+                output.errors.append(rest.removeprefix("error: "))
             continue
         timed = TIMED.fullmatch(rest)
         if timed is None:
@@ -131,37 +135,37 @@ def _parse(item: SourceFile) -> _Output:
                 f"{time:g} s",
             )
         last = time
-        if not _take(found, time, timed["what"].strip(), where):
+        if not _take(output, time, timed["what"].strip(), where):
             raise malformed(
                 where,
                 "an unknown line of ddsperf",
                 "received, latency, sent, process or network",
                 text[:80],
             )
-    if not (found.received or found.latency or found.sent):
+    if not (output.received or output.latency or output.sent):
         raise item.wrong(
-            "no second of results", "a line per second", f"{len(found.process)} lines of processes"
+            "no second of results", "a line per second", f"{len(output.process)} lines of processes"
         )
-    return found
+    return output
 
 
-def _take(found: _Output, time: float, what: str, where: str) -> bool:
-    for pattern, held in (
-        (RECEIVED, found.received),
-        (SENT, found.sent),
-        (PROCESS, found.process),
-        (DISCARDED, found.discarded),
+def _take(output: _Output, time: float, what: str, where: str) -> bool:
+    for pattern, lines in (
+        (RECEIVED, output.received),
+        (SENT, output.sent),
+        (PROCESS, output.process),
+        (DISCARDED, output.discarded),
     ):
         match = pattern.fullmatch(what)
         if match:
             if pattern is RECEIVED:
                 _check(match, where)
-            held.append((time, match))
+            lines.append((time, match))
             return True
     match = LATENCY.fullmatch(what)
     if match:
         _check(match, where)
-        found.latency.setdefault((match["peer"], bool(match["sub"])), []).append((time, match))
+        output.latency.setdefault((match["peer"], bool(match["sub"])), []).append((time, match))
         return True
     return NETWORK.fullmatch(what) is not None
 
@@ -172,12 +176,13 @@ def _check(match: re.Match[str], where: str) -> None:
     )
 
 
-def _trial(found: _Output, out: Published) -> None:
-    size = next((int(m["size"]) for _, m in (*found.received, *_all(found))), None)
-    receives = bool(found.received) or any(sub for _, sub in found.latency)
+def _trial(output: _Output, out: Published) -> None:
+    sized = chain(output.received, *output.latency.values())
+    size = next((int(m["size"]) for _, m in sized), None)
+    receives = bool(output.received) or any(sub for _, sub in output.latency)
     kinds = [
         *(["subscription"] if receives else []),
-        *(["publisher"] if found.sent or not receives else []),
+        *(["publisher"] if output.sent or not receives else []),
     ]
     role = " and ".join(kinds)
     cell = PublishedCell(
@@ -185,33 +190,24 @@ def _trial(found: _Output, out: Published) -> None:
         arm="cyclonedds",
         middleware="cyclonedds",
         layer="native",
-        factors={"role": role, "payload_bytes": size, "output": found.item.name},
+        factors={"role": role, "payload_bytes": size, "output": output.item.name},
     )
     ends = [
         PublishedEndpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds")
         for k in kinds
     ]
-    times = [
-        t
-        for held in (found.received, found.sent, found.process, *found.latency.values())
-        for t, _ in held
-    ]
-    out.trial(out.cell(cell), ends, duration_ns=round(max(times) * 1e9))
-    name = found.item.name
-    if found.received:
-        _received(name, found, out)
-    if found.sent:
-        _sent(name, found, kinds.index("publisher"), out)
-    for (peer, sub), held in found.latency.items():
-        _latency(name, peer, sub, held, 0, out)
-    own = [(t, m) for t, m in found.process if not m["remote"]]
+    lines = chain(output.received, output.sent, output.process, *output.latency.values())
+    out.trial(out.cell(cell), ends, duration_ns=round(max(t for t, _ in lines) * 1e9))
+    name = output.item.name
+    if output.received:
+        _received(name, output.received, out)
+    if output.sent:
+        _sent(name, output.sent, kinds.index("publisher"), out)
+    for (peer, sub), of_peer in output.latency.items():
+        _latency(name, peer, sub, of_peer, out)
+    own = [(t, m) for t, m in output.process if not m["remote"]]
     if own:
         _process(own, out)
-
-
-def _all(found: _Output) -> Iterator[tuple[float, re.Match[str]]]:
-    for held in found.latency.values():
-        yield from held
 
 
 def _spans(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -221,8 +217,8 @@ def _spans(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate(([0], end[:-1])), end
 
 
-def _columns(held: list[tuple[float, re.Match[str]]], *names: str) -> list[np.ndarray]:
-    return [np.array([float(m[name]) for _, m in held]) for name in names]
+def _columns(lines: Lines, *names: str) -> list[np.ndarray]:
+    return [np.array([float(m[name]) for _, m in lines]) for name in names]
 
 
 def _per_second(messages: np.ndarray, seconds: np.ndarray) -> float | None:
@@ -230,15 +226,15 @@ def _per_second(messages: np.ndarray, seconds: np.ndarray) -> float | None:
     return float(messages.sum() / seconds.sum()) / 1e3 if seconds.sum() > 0 else None
 
 
-def _received(name: str, found: _Output, out: Published) -> None:
-    times = np.array([t for t, _ in found.received])
+def _received(name: str, lines: Lines, out: Published) -> None:
+    times = np.array([t for t, _ in lines])
     begin, end = _spans(times)
     delta, lost, rate, rate10, total, total_lost = _columns(
-        found.received, "delta", "lost", "rate", "rate10", "total", "total_lost"
+        lines, "delta", "lost", "rate", "rate10", "total", "total_lost"
     )
     for metric, values in (("received", delta), ("lost", lost)):
         out.window(0, begin, end, metric, "messages", values)
-    out.window(0, begin, end, "data_received", "bits/s", _columns(found.received, "bits")[0] * 1e6)
+    out.window(0, begin, end, "data_received", "bits/s", _columns(lines, "bits")[0] * 1e6)
     seconds = np.diff(times, prepend=0.0)
     whole = _per_second(delta, seconds)
     note = "corrected: messages ÷ seconds" if whole is not None else NO_TIME
@@ -256,34 +252,27 @@ def _received(name: str, found: _Output, out: Published) -> None:
     SeriesPoints(out, "ddsperf", name)("received", "messages", n, n)
 
 
-def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
-    begin, end = _spans(np.array([t for t, _ in found.sent]))
+def _sent(name: str, lines: Lines, endpoint: int, out: Published) -> None:
+    begin, end = _spans(np.array([t for t, _ in lines]))
     factor = {"": 1.0, "k": 1e3, "M": 1e6}
-    rate = np.array([float(m["rate"]) * factor[m["unit"]] for _, m in found.sent])
+    rate = np.array([float(m["rate"]) * factor[m["unit"]] for _, m in lines])
     out.window(endpoint, begin, end, "sent_rate_rounded", "Hz", rate)
     note = "no data: three digits per second, and no count beside them"
     point = SeriesPoints(out, "ddsperf", name, count=len(rate))
     point("sent_rate", "Hz", float(rate.mean()), None, note)
 
 
-def _latency(
-    name: str,
-    peer: str,
-    sub: bool,
-    held: list[tuple[float, re.Match[str]]],
-    endpoint: int,
-    out: Published,
-) -> None:
-    begin, end = _spans(np.array([t for t, _ in held]))
+def _latency(name: str, peer: str, sub: bool, lines: Lines, out: Published) -> None:
+    begin, end = _spans(np.array([t for t, _ in lines]))
     kind = "latency" if sub else "half_round_trip"
-    (count,) = _columns(held, "cnt")
+    (count,) = _columns(lines, "cnt")
     for statistic in ("mean", "min", "p50", "p90", "p99", "max"):
-        (values,) = _columns(held, statistic)
+        (values,) = _columns(lines, statistic)
         if statistic in QUANTILES:
             values = np.where(count * QUANTILES[statistic] >= 10, values, np.nan)
-        out.window(endpoint, begin, end, f"{kind}_{statistic}", "ns", values * 1e3)
-    out.window(endpoint, begin, end, f"{kind}_count", "messages", count)
-    mean, least, most = _columns(held, "mean", "min", "max")
+        out.window(0, begin, end, f"{kind}_{statistic}", "ns", values * 1e3)
+    out.window(0, begin, end, f"{kind}_count", "messages", count)
+    mean, least, most = _columns(lines, "mean", "min", "max")
     series = f"{name} {'from' if sub else 'with'} {peer}"
     n = int(count.sum())
     weighted = float(np.average(mean, weights=count))
@@ -297,19 +286,19 @@ def _latency(
     point("min", "µs", float(least.min()), float(least.min()))
     point("max", "µs", float(most.max()), float(most.max()))
     for statistic in QUANTILES:
-        (values,) = _columns(held, statistic)
+        (values,) = _columns(lines, statistic)
         why = "no data: percentiles of seconds do not make one of the run"
         point(statistic, "µs", float(values.mean()), None, why)
 
 
-def _process(held: list[tuple[float, re.Match[str]]], out: Published) -> None:
-    begin, end = _spans(np.array([t for t, _ in held]))
+def _process(lines: Lines, out: Published) -> None:
+    begin, end = _spans(np.array([t for t, _ in lines]))
     factor = {"MB": 1048576.0, "kB": 1024.0}
-    rss = np.array([float(m["rss"]) * factor[m["unit"]] if m["rss"] else np.nan for _, m in held])
+    rss = np.array([float(m["rss"]) * factor[m["unit"]] if m["rss"] else np.nan for _, m in lines])
     out.window(0, begin, end, "peak_rss", "bytes", rss)
-    out.window(0, begin, end, "voluntary_switches", "Hz", _columns(held, "vcsw")[0])
-    out.window(0, begin, end, "involuntary_switches", "Hz", _columns(held, "ivcsw")[0])
+    out.window(0, begin, end, "voluntary_switches", "Hz", _columns(lines, "vcsw")[0])
+    out.window(0, begin, end, "involuntary_switches", "Hz", _columns(lines, "ivcsw")[0])
     cpu = np.array(
-        [sum(int(u) + int(s) for u, s in THREAD.findall(m["threads"])) / 100 for _, m in held]
+        [sum(int(u) + int(s) for u, s in THREAD.findall(m["threads"])) / 100 for _, m in lines]
     )
     out.window(0, begin, end, "cpu_of_busy_threads", "fraction of one processor", cpu)

@@ -86,9 +86,9 @@ FORMS = {FULL: "full", FULL_COMMA: "full", WHOLE: "whole", SHORT: "short", SUMMA
 
 
 def _form(header: Sequence[str]) -> str | None:
-    found = tuple(name.strip() for name in header)
-    grid = "throughput" if {*DEMAND, *RECEIVED} <= set(found) else None
-    return FORMS.get(found, grid)
+    names = tuple(name.strip() for name in header)
+    grid = "throughput" if {*DEMAND, *RECEIVED} <= set(names) else None
+    return FORMS.get(names, grid)
 
 
 def read(source: Source, out: Published) -> None:
@@ -172,8 +172,8 @@ def _latency(
             )
             raise malformed(where, "a row of another length or kind", expected, ",".join(cells))
         tails.append(tail)
-    found = restore(tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True))))
-    for (line, cells), values in zip(lines, found, strict=True):
+    restored = restore(tails, len(names), lambda v: _ordered(dict(zip(names, v, strict=True))))
+    for (line, cells), values in zip(lines, restored, strict=True):
         size, samples = int(float(cells[0])), int(float(cells[1]))
         once((place, vendor, "latency", size), f"{item.where}:{line}")
         _trial(out, vendor, place, size)
@@ -258,9 +258,9 @@ def _maxima(
     best: list[tuple[str, str, dict[int, tuple[float, str]]]],
     out: Published,
 ) -> None:
-    for place, vendor, found in best:
+    for place, vendor, maxima in best:
         grid = tables.get((place, vendor))
-        for size, (shown, where) in found.items():
+        for size, (shown, where) in maxima.items():
             right = grid[size][1] if grid and size in grid else None
             if grid and size in grid and grid[size][0] != shown:
                 raise malformed(
@@ -289,20 +289,20 @@ def readings(parts: Sequence[str], values: int) -> Iterator[tuple[Values, tuple[
     if not 0 <= whole <= values or not all(p.isdigit() for p in parts):
         return
     for alone in combinations(range(values), whole):
-        found, decimals, at = [], [], 0
+        numbers, decimals, at = [], [], 0
         for k in range(values):
             if k in alone:
-                found.append(float(parts[at]))
+                numbers.append(float(parts[at]))
                 decimals.append(0)
                 at += 1
             elif len(parts[at + 1]) > MOST_DECIMALS:
                 break
             else:
-                found.append(float(f"{parts[at]}.{parts[at + 1]}"))
+                numbers.append(float(f"{parts[at]}.{parts[at + 1]}"))
                 decimals.append(len(parts[at + 1]))
                 at += 2
         else:
-            yield tuple(found), tuple(decimals)
+            yield tuple(numbers), tuple(decimals)
 
 
 def restore(
@@ -312,10 +312,10 @@ def restore(
     as well; the caller tells the two apart with `readings`.
     """
     possible = [[r for r in readings(row, values) if ordered(r[0])] for row in rows]
-    sure = {d for found in possible if len(found) == 1 for d in found[0][1]}
+    sure = {d for left in possible if len(left) == 1 for d in left[0][1]}
     out: list[Values | None] = []
-    for found in possible:
-        if len(found) > 1 and sure:
-            found = [r for r in found if set(r[1]) <= sure | {0}]
-        out.append(found[0][0] if len(found) == 1 else None)
+    for left in possible:
+        if len(left) > 1 and sure:
+            left = [r for r in left if set(r[1]) <= sure | {0}]
+        out.append(left[0][0] if len(left) == 1 else None)
     return out

@@ -69,34 +69,34 @@ def _form(item: SourceFile) -> str | None:
 def read(source: Source, out: Published) -> None:
     """Reads figures only: an item on GitHub is not a trial."""
     out.known("github-csv")
-    found = repositories(source)
-    until = newest(found.values())
-    for stem, repository in found.items():
+    by_stem = repositories(source)
+    until = newest(by_stem.values())
+    for stem, repository in by_stem.items():
         _figures(stem, repository, until, out)
 
 
 def repositories(source: Source) -> dict[str, GithubRepository]:
     """The repositories of a directory of tables, by the stem of their files. Raises UserError for
     any other file."""
-    found: dict[str, GithubRepository] = {}
+    by_stem: dict[str, GithubRepository] = {}
     for item in source:
         form = _form(item)
         if form is None:
             what = "not a table of pull requests, issues or commits"
             raise unlike(item, what, "their columns")
         stem = item.file_name.removesuffix(".csv").removesuffix(f"_{form}")
-        repository = found.setdefault(stem, GithubRepository())
+        repository = by_stem.setdefault(stem, GithubRepository())
         {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
-    return found
+    return by_stem
 
 
-def newest(found: Iterable[GithubRepository]) -> float:
+def newest(of: Iterable[GithubRepository]) -> float:
     """The newest time in the data, s since 1970: until then at least it was watched. 0 without
     items."""
     return max(
         (
             time.timestamp() + (seconds or 0.0)
-            for r in found
+            for r in of
             for time, seconds, _ in (*r.pulls.values(), *r.issues.values())
         ),
         default=0.0,
@@ -114,11 +114,11 @@ def _issues(item: SourceFile, repository: GithubRepository) -> None:
 
 
 def _take(
-    found: Iterable[SheetRow], repository: GithubRepository, into: Closings, opened: str, took: str
+    items: Iterable[SheetRow], repository: GithubRepository, into: Closings, opened: str, took: str
 ) -> None:
     """`opened` and `took` are the columns of opening and of seconds until closed."""
     once = Once("the same number")
-    for row in found:
+    for row in items:
         number = _identify(row, repository)
         state, opened_at = row.one_of("state", ("open", "closed")), _time(row, opened)
         once(number, row.where)
@@ -231,12 +231,12 @@ def _counts(
     if right is not None and shown is not right:
         note = "corrected: without pull requests"
     for state in ("open", "closed"):
-        found = [
+        counts = [
             None if d is None else float(sum(s == state for *_, s in d.values()))
             for d in (shown, right)
         ]
         point = SeriesPoints(out, "", series, state, len(shown))
-        point(figure, "items", found[0], found[1], note)
+        point(figure, "items", counts[0], counts[1], note)
 
 
 def _curve(

@@ -136,20 +136,20 @@ def _test(item: SourceFile) -> GscamTest:
         raise item.wrong(
             "the path does not say what was run", "cyclonedds|zenoh/CONFIG_DATE_TIME.csv", item.name
         )
-    found = list(rows(item, SECOND, plausible=PLAUSIBLE))
-    shape = _shape(found[0])
-    for row in found:
+    seconds = list(rows(item, SECOND, plausible=PLAUSIBLE))
+    shape = _shape(seconds[0])
+    for row in seconds:
         if _shape(row) != shape:
             raise row.wrong("the camera's configuration changes", f"{shape}", row["width"])
         if STAMP.fullmatch(row["timestamp"]) is None:
             raise row.wrong(
                 "column 'timestamp' is not a time", "YYYY-MM-DD_HH-MM-SS", row["timestamp"]
             )
-    for before, row in pairwise(found):
+    for before, row in pairwise(seconds):
         if row["timestamp"] <= before["timestamp"]:
             expected = f"a time after {before['timestamp']}"
             raise row.wrong("the time does not grow", expected, row["timestamp"])
-    columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
+    columns = {c: np.array([row.number(c) for row in seconds]) for c in SECOND[4:]}
     run = folders[-2] if len(folders) > 1 else ""
     return GscamTest(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
 

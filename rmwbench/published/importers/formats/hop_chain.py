@@ -119,11 +119,11 @@ def read(source: Source, out: Published) -> None:
 
 
 def _run(item: SourceFile, folder: str) -> HopChainRun:
-    found = NAME.fullmatch(item.file_name)
-    assert found is not None
-    if found["sensor"] not in SENSORS:
+    name = NAME.fullmatch(item.file_name)
+    assert name is not None
+    if name["sensor"] not in SENSORS:
         raise item.wrong(
-            "a sensor that the original does not have", ", ".join(SENSORS), found["sensor"]
+            "a sensor that the original does not have", ", ".join(SENSORS), name["sensor"]
         )
     values = []
     for number, line in enumerate(item.text().splitlines(), start=1):
@@ -137,9 +137,9 @@ def _run(item: SourceFile, folder: str) -> HopChainRun:
         raise item.wrong("too few messages", f"more than the {WARM_UP} of the warm-up", len(values))
     return HopChainRun(
         folder,
-        found["sensor"],
-        found["rmw"],
-        int(found["run"]),
+        name["sensor"],
+        name["rmw"],
+        int(name["run"]),
         item.where,
         np.array(values, float),
     )
@@ -228,8 +228,12 @@ def _trials(
         ]
         # Messages that were lost are not in the file, so nobody knows how long a run was.
         out.trial(out.cell(cell, key=(run.sensor, run.rmw)), ends)
-        kept = run.latency_ns[WARM_UP:]
-        for name, value in (("mean", kept.mean()), ("min", kept.min()), ("max", kept.max())):
+        latency_ns = run.latency_ns[WARM_UP:]
+        for name, value in (
+            ("mean", latency_ns.mean()),
+            ("min", latency_ns.min()),
+            ("max", latency_ns.max()),
+        ):
             out.window(1, None, None, f"end_to_end_latency_{name}", "ns", float(value))
 
 
@@ -237,13 +241,13 @@ def _figures(runs: Sequence[HopChainRun], out: Published) -> None:
     by_cell: dict[tuple[str, str], list[HopChainRun]] = defaultdict(list)
     for run in runs:
         by_cell[run.sensor, run.rmw].append(run)
-    for (sensor, rmw), found in by_cell.items():
-        _cell_figures(sensor, rmw, found, out)
+    for (sensor, rmw), runs_of_cell in by_cell.items():
+        _cell_figures(sensor, rmw, runs_of_cell, out)
 
 
 def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Published) -> None:
-    kept = [run.latency_ns[WARM_UP:] / 1e6 for run in runs]
-    every = np.concatenate(kept)
+    latency_ms = [run.latency_ns[WARM_UP:] / 1e6 for run in runs]
+    every = np.concatenate(latency_ms)
     chain = published_chain_ms(runs)
     count = len(every)
 
@@ -260,7 +264,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
         "mean",
         "ms",
         chain,
-        float(np.mean([run.mean() for run in kept])),
+        float(np.mean([run.mean() for run in latency_ms])),
         f"of {len(runs)} runs, each counted once; of the messages that reached the end, others are "
         "in no file",
     )
@@ -288,7 +292,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
         "settling",
         "ratio",
         None,
-        float(np.mean([run[-50:].mean() / run[:50].mean() for run in kept])),
+        float(np.mean([run[-50:].mean() / run[:50].mean() for run in latency_ms])),
         "the last 50 messages ÷ the first 50 after the warm-up: 1 where the runs had settled",
     )
 
@@ -314,19 +318,17 @@ def _spread(runs: Sequence[HopChainRun]) -> tuple[float | None, float | None]:
     for run in runs:
         totals[run.session] += float(run.latency_ns[WARM_UP:].sum())
         means[run.session].append(float(run.latency_ns[WARM_UP:].mean()))
-    found, each = (
-        np.array(list(totals.values())),
-        np.array([np.mean(one) for one in means.values()]),
-    )
-    if len(found) < 2:
+    sums = np.array(list(totals.values()))
+    means_ns = np.array([np.mean(of_session) for of_session in means.values()])
+    if len(sums) < 2:
         return None, None
     half = (
-        special.stdtrit(len(each) - 1, 0.975)
-        * each.std(ddof=1)
-        / math.sqrt(len(each))
-        / each.mean()
+        special.stdtrit(len(means_ns) - 1, 0.975)
+        * means_ns.std(ddof=1)
+        / math.sqrt(len(means_ns))
+        / means_ns.mean()
     )
-    return float(found.std(ddof=1) / found.mean() * 100), float(half * 100)
+    return float(sums.std(ddof=1) / sums.mean() * 100), float(half * 100)
 
 
 def _cutoff(values: np.ndarray) -> float:
@@ -348,17 +350,17 @@ def _missing(
     runs: dict[tuple[str, str, str, int], HopChainRun], sessions: dict[str, HopChainSession]
 ) -> str:
     """`camera with rmw_connextdds (90 of 90 runs)`, …"""
-    asked: dict[tuple[str, str], int] = defaultdict(int)
-    there: dict[tuple[str, str], int] = defaultdict(int)
+    planned: dict[tuple[str, str], int] = defaultdict(int)
+    done: dict[tuple[str, str], int] = defaultdict(int)
     for session in sessions.values():
         for sensor in session.sensors:
             for rmw in session.middlewares:
-                asked[sensor, rmw] += session.num_runs
+                planned[sensor, rmw] += session.num_runs
     for run in runs.values():
         if run.session in sessions:
-            there[run.sensor, run.rmw] += 1
+            done[run.sensor, run.rmw] += 1
     return ", ".join(
-        f"{sensor} with {rmw} ({wanted - there[sensor, rmw]} of {wanted} runs)"
-        for (sensor, rmw), wanted in asked.items()
-        if there[sensor, rmw] < wanted
+        f"{sensor} with {rmw} ({wanted - done[sensor, rmw]} of {wanted} runs)"
+        for (sensor, rmw), wanted in planned.items()
+        if done[sensor, rmw] < wanted
     )

@@ -75,8 +75,8 @@ def read(source: Source, out: Published) -> None:
 
 
 def _run(items: list[SourceFile], out: Published) -> None:
-    found = _tables(items)
-    subscriptions = list(_rows(found["latency_all"], ALL))
+    tables = _tables(items)
+    subscriptions = list(_rows(tables["latency_all"], ALL))
     once = Once("the same subscription")
     for row in subscriptions:
         once((row["node"], row["topic"]), row.where)
@@ -97,30 +97,30 @@ def _run(items: list[SourceFile], out: Published) -> None:
     for place, row in enumerate(subscriptions):
         _subscription(place, row, out)
     series = f"{rmw} {name}"
-    _totals(series, subscriptions, found.get("latency_total"), out)
-    if "resources" in found:
-        _resources(series, found["resources"], out)
-    if "events" in found:
-        _events(series, list(_rows(found["events"], EVENTS)), out)
+    _totals(series, subscriptions, tables.get("latency_total"), out)
+    if "resources" in tables:
+        _resources(series, tables["resources"], out)
+    if "events" in tables:
+        _events(series, list(_rows(tables["events"], EVENTS)), out)
 
 
 def _tables(items: list[SourceFile]) -> dict[str, SourceFile]:
     """The tables of a run by their forms."""
-    found: dict[str, SourceFile] = {}
+    tables: dict[str, SourceFile] = {}
     for item in items:
         form = _form(item.data)
         if form is None:
             begin = item.data[:60].decode(errors="replace")
             what = "not a result of ros2-performance"
             raise malformed(f"{item.where}:1", what, "one of its four tables", begin)
-        if form in found:
+        if form in tables:
             what = f"a second {form} in one run"
-            raise item.wrong(what, "one of each", found[form].where)
-        found[form] = item
-    if "latency_all" not in found:
+            raise item.wrong(what, "one of each", tables[form].where)
+        tables[form] = item
+    if "latency_all" not in tables:
         where = items[0].where.rpartition("/")[0] or items[0].where
         raise malformed(where, "the run has no latency_all.txt", "a table of subscriptions")
-    return found
+    return tables
 
 
 def _endpoint(row: SheetRow, rmw: str) -> PublishedEndpoint:
@@ -199,8 +199,8 @@ def _totals(
         points(name, unit, shown.number(column) if shown else None, corrected, note)
 
     point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
-    told = "weighted by messages" if mean is not None else empty
-    point("latency_mean", "µs", "mean[us]", mean, told)
+    weighting = "weighted by messages" if mean is not None else empty
+    point("latency_mean", "µs", "mean[us]", mean, weighting)
     for column, value in sums.items():
         name = column.removesuffix("[#]")
         point(name, "messages", column, value, "sum over subscriptions")
@@ -238,7 +238,7 @@ def _resources(series: str, item: SourceFile, out: Published) -> None:
 
 
 def _rows(item: SourceFile, names: tuple[str, ...]) -> Iterator[SheetRow]:
-    found = False
+    has_rows = False
     for line, text in enumerate(item.text().splitlines(), start=1):
         if line == 1 or not text.strip():
             continue
@@ -246,9 +246,9 @@ def _rows(item: SourceFile, names: tuple[str, ...]) -> Iterator[SheetRow]:
         cells = text.split(maxsplit=len(names) - 1) if names is EVENTS else text.split()
         if len(cells) != len(names):
             raise malformed(where, "a row of another length", f"{len(names)} words", len(cells))
-        found = True
+        has_rows = True
         row = SheetRow(where, dict(zip(names, cells, strict=True)))
         PLAUSIBLE.check_row(row)
         yield row
-    if not found:
+    if not has_rows:
         raise item.wrong("a table without rows", "a row after the line of column names")

@@ -76,21 +76,21 @@ def read(source: Source, out: Published) -> None:
     """Raw runs or the summary table, whichever the source holds."""
     out.known("tsc-2020-mininet")
     out.known("perf-test")
-    found: list[MininetRun] = []
+    measured: list[MininetRun] = []
     summary = None
     once = Once("the same log")
     for directory, runs in _batches(source):
         if directory is None:
-            if found or summary:
+            if measured or summary:
                 raise runs[0].wrong("a summary beside raw runs", "one of both")
             summary = runs[0].where
-            found = list(_summary(runs[0], out))
+            measured = list(_summary(runs[0], out))
         elif summary:
             raise runs[0].wrong("a raw run beside a summary", "one of both")
         else:
-            found += _raw(runs, out, once)
-    if found:
-        figures.add(out, found, raw=summary is None)
+            measured += _raw(runs, out, once)
+    if measured:
+        figures.add(out, measured, raw=summary is None)
 
 
 def _batches(source: Source) -> Iterator[tuple[str | None, list[SourceFile]]]:
@@ -250,9 +250,9 @@ def _check_header(condition: MininetCell, log: Log) -> None:
         "history": condition.history_kind,
         "depth": condition.history_depth,
     }
-    found = perf_log.qos(log.header.get("QOS", ""))
-    if found != said:
-        raise log.wrong("'QOS' contradicts the configuration beside it", f"{said}", f"{found}")
+    logged = perf_log.qos(log.header.get("QOS", ""))
+    if logged != said:
+        raise log.wrong("'QOS' contradicts the configuration beside it", f"{said}", f"{logged}")
 
 
 def _measured(

@@ -269,22 +269,21 @@ def _loss(point: SeriesPoints, of: list[MininetRun], why_none: str) -> None:
 
 
 _LINES = (
-    ("sent", "messages/s", "sent", "sent_restored", 1.0, 1.0),
-    ("received", "messages/s", "received", "received_restored", 1.0, 1.0),
-    ("latency", "ms", "shown_latency_ms", "latency_ms", 1.0, 1.0),
+    ("sent", "messages/s", "sent", "sent_restored", 1.0),
+    ("received", "messages/s", "received", "received_restored", 1.0),
+    ("latency", "ms", "shown_latency_ms", "latency_ms", 1.0),
     (
         "latency_variance",
         "ms² (published: s² × 1000)",
         "shown_latency_variance_ms2",
         "latency_variance_ms2",
         0.001,
-        1.0,
     ),
-    ("publisher_cpu", "% of the machine", "publisher_cpu", "publisher_cpu", 1.0, 1.0),
-    ("publisher_rss", "KiB", "publisher_rss_kib", "publisher_rss_kib", 1.0, 1.0),
+    ("publisher_cpu", "% of the machine", "publisher_cpu", "publisher_cpu", 1.0),
+    ("publisher_rss", "KiB", "publisher_rss_kib", "publisher_rss_kib", 1.0),
 )
-"""Of the appendix: figure, unit, the runs' arrays as published and as corrected, and a factor for
-each."""
+"""The lines of the appendix: figure, unit, the runs' arrays as published and as corrected, and a
+factor for the published ones."""
 
 
 def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
@@ -292,9 +291,9 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
     value only where every run got something.
     """
     rows = min((min(len(run.sent), len(run.received)) for run in runs), default=0)
-    for name, unit, shown, right, shown_factor, right_factor in _LINES:
-        published = np.array([getattr(run, shown)[:rows] for run in runs]) * shown_factor
-        corrected = np.array([getattr(run, right)[:rows] for run in runs]) * right_factor
+    for name, unit, shown, right, factor in _LINES:
+        published = np.array([getattr(run, shown)[:rows] for run in runs]) * factor
+        corrected = np.array([getattr(run, right)[:rows] for run in runs])
         known = np.isfinite(corrected).sum(axis=0)
         sums = np.nansum(np.where(np.isfinite(corrected), corrected, 0.0), axis=0)
         means = published.mean(axis=0)
@@ -412,10 +411,7 @@ def _conditions(out: Published, cells: dict[MininetCell, list[MininetRun]]) -> N
 
 
 def _poor(of: list[MininetRun]) -> bool:
-    loss, latency = (
-        np.mean([run.lost_percent for run in of]),
-        np.mean([run.shown_latency_ms for run in of]),
-    )
+    loss, latency = np.mean([run.lost_percent for run in of]), _latency(of, filled=True)
     return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
 
 

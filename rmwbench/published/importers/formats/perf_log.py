@@ -24,7 +24,7 @@ import pyarrow.csv as pa_csv
 from rmwbench.published.importers import sheet as plausible
 from rmwbench.published.importers.data_source import Placed, SourceFile, malformed
 from rmwbench.published.importers.published import Published, PublishedEndpoint
-from rmwbench.published.importers.sheet import Plausible, Range
+from rmwbench.published.importers.sheet import Plausible, Range, check_header
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."
@@ -152,10 +152,10 @@ def check_latency(log: Log, *, one_clock: bool) -> None:
     `one_clock` at both ends, none is negative or below its minimum.
     """
     arrived = log.columns["data_received"] > 0
-    found = {
+    latencies = {
         name: np.where(arrived, v, 0.0) for name, v in log.columns.items() if name in LATENCY.ranges
     }
-    for name, values in found.items():
+    for name, values in latencies.items():
         bad = ~np.isfinite(values)
         if bad.any():
             row = int(np.argmax(bad))
@@ -163,16 +163,16 @@ def check_latency(log: Log, *, one_clock: bool) -> None:
             what = f"column {name!r} has no value in a row with messages"
             raise malformed(where, what, "a finite number", f"{values[row]:g}")
     if one_clock:
-        LATENCY.check_columns(found, log.where, log.first_line)
+        LATENCY.check_columns(latencies, log.where, log.first_line)
 
 
 def require_header(log: Log, wanted: Mapping[str, str]) -> None:
     """Raises UserError where the header says something else than what is known of the run from
     elsewhere."""
     for key, value in wanted.items():
-        found = log.header.get(key, "")
-        if found != value:
-            raise log.wrong(f"{key!r} contradicts what the run is said to be", repr(value), found)
+        logged = log.header.get(key, "")
+        if logged != value:
+            raise log.wrong(f"{key!r} contradicts what the run is said to be", repr(value), logged)
 
 
 def header_of(item: SourceFile) -> dict[str, str]:
@@ -226,19 +226,7 @@ def _split(item: SourceFile) -> _Raw:
             "a name between commas",
             ", ".join(names),
         )
-    missing = next((name for name in REQUIRED if name not in names), None)
-    if missing is not None:
-        raise malformed(
-            f"{item.where}:{line}",
-            f"column {missing!r} is missing",
-            ", ".join(REQUIRED),
-            ", ".join(names),
-        )
-    doubled = next((name for name in names if names.count(name) > 1), None)
-    if doubled is not None:
-        raise malformed(
-            f"{item.where}:{line}", "a column is named twice", "distinct column names", doubled
-        )
+    check_header(f"{item.where}:{line}", names, REQUIRED, at_least=True)
     rows = rows.translate(None, b"\t\r ")
     rows = rows.removesuffix(b"\n")
     exits = LAST_LINE.replace(b" ", b"")
@@ -386,13 +374,14 @@ def exact(log: Log) -> bool:
     if not some.any() or (received[some] == 0).any():
         return False
     size = data[some] / received[some]
-    return bool((size == size[0]).all() and size[0] == int(size[0]) and _later(log))
+    # A log may have whole multiples by chance; later versions dropped the loop reserve, too.
+    is_later = "pub_loop_res_mean (ms)" not in log.columns
+    return bool((size == size[0]).all() and size[0] == int(size[0]) and is_later)
 
 
-def _later(log: Log) -> bool:
-    """Later versions dropped the loop reserve; a second log with whole multiples by chance is not a
-    proof."""
-    return "pub_loop_res_mean (ms)" not in log.columns
+def has_counts(log: Log) -> bool:
+    """Whether the log counts messages, in `received` or in `latency_n`."""
+    return "latency_n" in log.columns or exact(log)
 
 
 def latency(log: Log, statistic: str, received: np.ndarray) -> np.ndarray:
@@ -423,7 +412,7 @@ def window(
     c = log.columns
     if receives is not None:
         some = arrived(log)
-        if exact(log) or "latency_n" in c:
+        if has_counts(log):
             add(receives, "lost", "messages", c["lost"])
         else:
             add(receives, "received_rate_cut", "Hz", c["received"])
@@ -435,7 +424,7 @@ def window(
                 unit = "ns²" if factor == LATENCY_UNITS["variance"] else "ns"
                 add(receives, f"latency_{statistic}", unit, latency(log, statistic, some))
     if publishes is not None:
-        if exact(log) or "latency_n" in c:
+        if has_counts(log):
             add(publishes, "sent", "messages", c["sent"])
         else:
             add(publishes, "sent_rate_cut", "Hz", c["sent"])
@@ -477,6 +466,6 @@ _QOS = {
 
 def qos(text: str) -> dict[str, str | int]:
     """A header's QoS in the bundle's words; what it does not say is left out."""
-    found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
-    words = {name: match[1].lower() for name, match in found.items() if match}
+    matches = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
+    words = {name: match[1].lower() for name, match in matches.items() if match}
     return {name: int(word) if name == "depth" else word for name, word in words.items()}

@@ -57,12 +57,12 @@ TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
 
 def recognises(item: SourceFile) -> bool:
     try:
-        found = next((cells for _, cells in parsed(item)), [])
+        header = next((cells for _, cells in parsed(item)), [])
     except UserError:
         return False
     return (
-        sum(QUESTION.fullmatch(name) is not None for name in found) >= 5
-        and _find(found, PROFILE["middleware"]) is not None
+        sum(QUESTION.fullmatch(name) is not None for name in header) >= 5
+        and _find(header, PROFILE["middleware"]) is not None
     )
 
 
@@ -80,7 +80,7 @@ def _survey(item: SourceFile, out: Published) -> None:
     except StopIteration:
         raise item.wrong("an empty file", "a line of questions") from None
     matches = ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
-    questions = [(i, found["text"].strip()) for i, found in matches if found]
+    questions = [(i, match["text"].strip()) for i, match in matches if match]
     middleware = _find(header, PROFILE["middleware"])
     if not questions or middleware is None:
         raise malformed(
@@ -134,8 +134,8 @@ def _question(
 ) -> None:
     means: dict[str, tuple[float | None, float | None]] = {}
     scores: dict[str, list[int]] = {}
-    for name, found in groups.items():
-        given = [row[i] for row in found if row[i] in DOCUMENTED]
+    for name, rows in groups.items():
+        given = [row[i] for row in rows if row[i] in DOCUMENTED]
         scores[name] = [DOCUMENTED[a] for a in given]
         applied = [APPLIED[a] for a in given]
         means[name] = (_mean(applied), _mean(scores[name]))
@@ -144,7 +144,7 @@ def _question(
         deviations = (_deviation(applied), _deviation(scores[name]))
         note = text if deviations[1] is not None else "no data: fewer than two answers"
         point("deviation", "1 to 5", *deviations, note)
-        _distribution(replace(point, series=f"{x} {name}"), given, [row[i] for row in found])
+        _distribution(replace(point, series=f"{x} {name}"), given, [row[i] for row in rows])
     (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
     if fast is None or cyclone is None or fast_shown is None or cyclone_shown is None:
         return
@@ -185,20 +185,20 @@ def _profile(
     header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool
 ) -> None:
     note = "published: the report's text" if original else None
-    for name, found in groups.items():
+    for name, rows in groups.items():
         shown = TEXT_RESPONSES[name] if original else None
-        SeriesPoints(out, "survey", name)("responses", "responses", shown, float(len(found)), note)
+        SeriesPoints(out, "survey", name)("responses", "responses", shown, float(len(rows)), note)
     for name, words in PROFILE.items():
         column = _find(header, words)
         if column is None:
             continue
-        for group, found in groups.items():
-            votes = Counter(row[column].strip() for row in found if row[column].strip())
+        for group, rows in groups.items():
+            votes = Counter(row[column].strip() for row in rows if row[column].strip())
             folded = Counter({answer: n for answer, n in votes.items() if n > 1})
             if alone := sum(n for n in votes.values() if n == 1):
                 folded["other"] += alone
             for answer, n in folded.items():
-                point = SeriesPoints(out, "survey", group, answer, len(found))
+                point = SeriesPoints(out, "survey", group, answer, len(rows))
                 point(name, "responses", float(n), float(n))
 
 

@@ -8,7 +8,7 @@ everything else is read from their content, and a name that contradicts it is an
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
 
 import numpy as np
 
@@ -103,9 +103,9 @@ def _identity(log: Log) -> tuple[str, str, int, int]:
         (h.get("Number of publishers") or "", h.get("Number of subscribers") or "")
     )
     said = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
-    found = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
-    if said != found:
-        raise log.wrong("the name contradicts the content", f"{said}", f"{found}")
+    logged = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
+    if said != logged:
+        raise log.wrong("the name contradicts the content", f"{said}", f"{logged}")
     return RMW[name["rmw"]], name["end"], int(name["rate"]), int(name["run"])
 
 
@@ -165,7 +165,7 @@ def _without_latency(log: Log) -> Log:
         n: np.full(log.rows, np.nan) if n.startswith("latency_") else v
         for n, v in log.columns.items()
     }
-    return Log(log.name, log.where, log.header, columns, log.first_line)
+    return replace(log, columns=columns)
 
 
 def _figures(out: Published, cell: _Cell) -> None:
@@ -179,8 +179,8 @@ def _figures(out: Published, cell: _Cell) -> None:
     replace(point, count=len(sent))("mean_sent", "messages/s", sent.mean(), None, no_bytes)
     note = "corrected: bytes per second ÷ sizeof"
     right = restored.sum() / seconds
-    told = f"{note}; per row of the log"
-    of_rows("mean_received", "messages/s", received.mean(), right, told)
+    per_row = f"{note}; per row of the log"
+    of_rows("mean_received", "messages/s", received.mean(), right, per_row)
     point("total_received", "messages", received.sum(), restored.sum(), note)
     lost = float(np.concatenate(cell.lost).sum())
     missing = max(0.0, float(sent.sum() - received.sum()))
@@ -199,8 +199,4 @@ def _figures(out: Published, cell: _Cell) -> None:
 
 def _longest(flags: np.ndarray) -> int:
     """The longest run of true values."""
-    best = run = 0
-    for flag in flags:
-        run = run + 1 if flag else 0
-        best = max(best, run)
-    return best
+    return max((len(list(run)) for flag, run in groupby(flags) if flag), default=0)
