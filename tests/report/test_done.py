@@ -43,7 +43,7 @@ def test_trials_that_need_not_run_are_not_missing():
 @pytest.mark.parametrize(
     ("trials", "text"),
     [
-        ({}, None),
+        ({}, ""),
         ({"void": 1}, "1 void"),
         ({"void": 3, "repeated": 3, "voided_by": {"steal": 3}}, "3 void (steal 3), repeated"),
         (

@@ -11,10 +11,9 @@ from rmwbench.words import numbers as fmt
 
 def counts(campaign: CampaignFacts) -> list[str]:
     """`184 of 240 trials done`, then what failed and what was void, where anything was."""
-    return [
-        f"{trials(campaign)} done",
-        *(text for text in (failed(campaign), void(campaign)) if text),
-    ]
+    count = campaign.trials.failed
+    failed = f"{count} failed" if count else ""
+    return [f"{trials(campaign)} done", *filter(None, (failed, void(campaign)))]
 
 
 def selected(campaign: CampaignFacts) -> str | None:
@@ -31,12 +30,6 @@ def trials(campaign: CampaignFacts) -> str:
     return f"{count.done} of {of}{fmt.counted(count.planned, 'trial')}"
 
 
-def failed(campaign: CampaignFacts) -> str | None:
-    """`2 failed`."""
-    count = campaign.trials.failed
-    return f"{count} failed" if count else None
-
-
 def whole_failures(doc: SuiteAnswer) -> list[str]:
     """`mine failed in every trial: worker talker: exit status 3`, of each arm that has no other."""
     arms: dict[str, list[WorkloadArm]] = {}
@@ -44,50 +37,44 @@ def whole_failures(doc: SuiteAnswer) -> list[str]:
         for arm in workload.arms:
             arms.setdefault(arm.arm, []).append(arm)
     out = []
-    for name, found in arms.items():
-        broken = [one for arm in found for one in arm.trials.failures if one.status == "failed"]
-        if broken and not any(arm.trials.done for arm in found):
+    for name, reports in arms.items():
+        broken = [one for arm in reports for one in arm.trials.failures if one.status == "failed"]
+        if broken and not any(arm.trials.done for arm in reports):
             reason = (broken[0].reason or "no reason was given").splitlines()[0]
             out.append(f"{name} failed in every trial: {reason}")
     return out
 
 
-def void(campaign: CampaignFacts) -> str | None:
-    """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules."""
+def void(campaign: CampaignFacts) -> str:
+    """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules; empty
+    where none is."""
     trials = campaign.trials
     count, repeated = trials.void, trials.repeated
     if not count:
-        return None
+        return ""
     rules = _by_rule(trials.voided_by)
     if sum(trials.voided_by.values()) > count:
         rules += "; some by several"
-    again = (
-        ""
-        if not repeated
-        else ", repeated"
-        if repeated == count
-        else f", {repeated} of them repeated"
-    )
+    which = "" if repeated == count else f"{repeated} of them "
+    again = f", {which}repeated" if repeated else ""
     return f"{count} void{f' ({rules})' if rules else ''}{again}"
 
 
 def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     """A sentence about the arms whose trials the machine spoilt, and one about those whose trials
     are void for what they did themselves; empty where no trial is void."""
-    void = {
-        a.arm: [one for one in told_one_by_one(a) if one.status == "void"] for a in workload.arms
-    }
-    spoilt = {arm: [one for one in found if one.cause == "machine"] for arm, found in void.items()}
-    own = {arm: [one for one in found if one.cause != "machine"] for arm, found in void.items()}
+    void = {a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms}
+    spoilt = {arm: [x for x in trials if x.cause == "machine"] for arm, trials in void.items()}
+    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void.items()}
     out = []
     if any(spoilt.values()):
-        text = "; ".join(f"{arm} {_counted(found)}" for arm, found in spoilt.items())
+        text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in spoilt.items())
         out.append(
             f"Trials that the machine spoilt, by arm: {text}. Each voids its block for every arm "
             "of the workload, so that no arm keeps its quiet moments only."
         )
     if any(own.values()):
-        text = "; ".join(f"{arm} {_counted(found)}" for arm, found in own.items() if found)
+        text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in own.items() if trials)
         out.append(
             f"Trials that are void for what the arm did: {text}. Its numbers are those of its "
             "other trials."
@@ -101,10 +88,10 @@ def told_one_by_one(arm: WorkloadArm) -> list[UndoneTrial]:
     return [one for one in arm.trials.failures if one.codes != (Code.BLOCK,)]
 
 
-def _counted(found: Sequence[UndoneTrial]) -> str:
+def _counted(trials: Sequence[UndoneTrial]) -> str:
     """`3 (steal 2, canary 1)`, `0`."""
-    rules = _by_rule(Counter(code for one in found for code in one.codes))
-    return f"{len(found)} ({rules})" if rules else str(len(found))
+    rules = _by_rule(Counter(code for trial in trials for code in trial.codes))
+    return f"{len(trials)} ({rules})" if rules else str(len(trials))
 
 
 def _by_rule(voided_by: Mapping[str, int]) -> str:
@@ -121,9 +108,7 @@ def blocks(campaign: CampaignFacts) -> str:
     """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
     complete, planned = campaign.blocks_complete, campaign.blocks_planned
     look = campaign.looks
-    if not look:
-        return f"{complete} of {fmt.counted(planned, 'block')}"
-    decided = f", {look.decided} of {look.of} verdicts decided" if look.of else ""
-    if not _is_sequential(campaign):
-        return f"{complete} of {fmt.counted(planned, 'block')}{decided}"
-    return f"{complete} of at most {planned} blocks{decided}"
+    decided = f", {look.decided} of {look.of} verdicts decided" if look and look.of else ""
+    if _is_sequential(campaign):
+        return f"{complete} of at most {planned} blocks{decided}"
+    return f"{complete} of {fmt.counted(planned, 'block')}{decided}"

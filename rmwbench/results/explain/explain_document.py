@@ -9,9 +9,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.errors import UserError
 from rmwbench.results.explain.explain_model import ArmInTopic, Explanation
-from rmwbench.results.explain.medians import medians, typical_messages
+from rmwbench.results.explain.medians import Typical, medians, typical_messages
 from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.remedies.advice import advice, of_arm
+from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.results.workload import chain_answer, factor_levels
 from rmwbench.results.workload.tails import tails
 from rmwbench.results.workload.topic_answers import topics, verdict_in
@@ -19,14 +20,14 @@ from rmwbench.results.workload.workload_arm import ArmReport
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
-    """Of every arm of every workload. With `trial` only of its arm, and the tails of that trial.
-    Raises UserError for a trial that is not there or was not done."""
-    found = judged(bundle)
+    """One for every arm of every workload; with `trial` only for its arm, with the tails of that
+    trial. Raises UserError for a trial that is not there or was not done."""
+    campaign = judged(bundle)
     line = None if trial is None else _line(bundle, trial)
     arms = [
         (w.name, arm)
-        for w in found.workloads
-        for arm in found.arms[w.name]
+        for w in campaign.workloads
+        for arm in campaign.arms[w.name]
         if line is None or arm.cell["cell"] == line.cell
     ]
     if line is not None and not arms:
@@ -36,12 +37,16 @@ def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation,
             actual="its cell tells which ROS variables are obeyed: no latency of it is judged",
             fix="`rmwbench show` has it",
         )
-    explain = _Explainer(bundle, found, [arm for _, arm in arms])
-    explained = tuple(explain.arm(name, arm) for name, arm in arms)
+    typical = typical_messages(bundle, campaign, [arm for _, arm in arms])
+    rules = replace(campaign.rules, alpha=campaign.at.alpha)
+    of_campaign = advice(bundle, campaign, rules, factor_levels.judged(campaign.arms, rules))
+    explained = tuple(
+        _explanation(workload, arm, campaign, typical, of_campaign) for workload, arm in arms
+    )
     if line is None:
         return explained
     (one,) = explained
-    return (replace(one, tails=tails(bundle, line, found.small)),)
+    return (replace(one, tails=tails(bundle, line, campaign.small)),)
 
 
 def _line(bundle: Bundle, trial: int) -> TrialLine:
@@ -56,36 +61,22 @@ def _line(bundle: Bundle, trial: int) -> TrialLine:
     return line
 
 
-class _Explainer:
-    """Of a judged campaign; what all of its arms need is made once."""
-
-    def __init__(self, bundle: Bundle, found: JudgedCampaign, arms: Sequence[ArmReport]):
-        self._found = found
-        self._typical = typical_messages(bundle, found, arms)
-        level = replace(found.rules, alpha=found.at.alpha)
-        levels = factor_levels.judged(found.arms, level)
-        self._advice = advice(bundle, found, level, levels)
-
-    def arm(self, workload: str, arm: ArmReport) -> Explanation:
-        verdicts = self._found.verdicts[workload]
-        return replace(
-            _explanation(workload, arm, self._found),
-            medians=medians(arm, self._typical, verdicts),
-            advice=of_arm(self._advice, workload, arm.name),
-        )
-
-
-def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explanation:
-    """Without medians and advice."""
-    unlike = flags([one.facts for one in found.arms[workload]])[arm.name]
+def _explanation(
+    workload: str,
+    arm: ArmReport,
+    campaign: JudgedCampaign,
+    typical: Typical,
+    of_campaign: Sequence[Advice],
+) -> Explanation:
+    unlike = flags([one.facts for one in campaign.arms[workload]])[arm.name]
     return Explanation(
         workload=workload,
         arm=arm.name,
         cell=arm.cell["cell"],
         family=arm.family,
         trials=arm.counts,
-        medians=(),
-        advice=(),
+        medians=medians(arm, typical, campaign.verdicts[workload]),
+        advice=of_arm(of_campaign, workload, arm.name),
         path=arm.path,
         notes=tuple(arm.notes),
         flags=arm.flags(unlike),
@@ -93,11 +84,11 @@ def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explan
         tails=arm.tails,
         chain=chain_answer.chain(arm.trials),
         layers=chain_answer.layers(arm.trials),
-        topics=_topics(workload, arm, found),
+        topics=_topics(workload, arm, campaign),
     )
 
 
-def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmInTopic, ...]:
+def _topics(workload: str, arm: ArmReport, campaign: JudgedCampaign) -> tuple[ArmInTopic, ...]:
     """Each with its latencies, what was lost, and its verdict."""
     return tuple(
         ArmInTopic(
@@ -105,7 +96,7 @@ def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmIn
             readers=topic.readers.nodes if topic.readers else None,
             qos=arm.qos_of(topic.name),
             metrics=arm.metrics(topic.name),
-            verdict=verdict_in(topic.name, arm, found.verdicts[workload]),
+            verdict=verdict_in(topic.name, arm, campaign.verdicts[workload]),
         )
-        for topic in topics(found.arms[workload])
+        for topic in topics(campaign.arms[workload])
     )

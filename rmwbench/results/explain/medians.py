@@ -25,7 +25,9 @@ Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
 """Trial -> topic, or None where these are alike -> its typical message."""
 
 
-def typical_messages(bundle: Bundle, found: JudgedCampaign, arms: Sequence[ArmReport]) -> Typical:
+def typical_messages(
+    bundle: Bundle, campaign: JudgedCampaign, arms: Sequence[ArmReport]
+) -> Typical:
     """Of the done trials of these arms; reads their records once."""
     topics = {
         t.trial: {one.name: one.endpoints for one in arm.topics} for arm in arms for t in arm.trials
@@ -33,22 +35,22 @@ def typical_messages(bundle: Bundle, found: JudgedCampaign, arms: Sequence[ArmRe
     lines = [line for line in bundle.trials("done") if line.trial in topics]
     return {
         one.trial: dict(_of_trial(one, topics[one.trial]))
-        for one in evidence(bundle, lines, found.small)
+        for one in evidence(bundle, lines, campaign.small)
     }
 
 
 def _of_trial(
-    found: TrialEvidence, topics: Mapping[str, frozenset[int]]
+    trial: TrialEvidence, topics: Mapping[str, frozenset[int]]
 ) -> Iterator[tuple[str | None, TypicalMessage]]:
-    context = Context.of(found)
+    context = Context.of(trial)
     records, window = context.evidence.records, context.window
     groups: dict[str | None, list[PairMessages]] = {}
     for writer, reader, _, pair in pairs(records, context.judged, window, context.lives):
-        own = [name for name, there in topics.items() if {writer, reader} <= there]
+        own = [name for name, endpoints in topics.items() if {writer, reader} <= endpoints]
         for topic in own if topics else [None]:
             groups.setdefault(topic, []).append(pair)
-    for topic, here in groups.items():
-        if (typical := typical_message(here)) is not None:
+    for topic, messages in groups.items():
+        if (typical := typical_message(messages)) is not None:
             yield topic, typical
 
 
@@ -80,7 +82,7 @@ def _median(
         spent = [one.phases_ns.get(phase) for one in own]
         of = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
         across = bound_ns if phase in _ACROSS else 0.0
-        time = over_parts(spent, count, across, NOT_STAMPED)
+        time = over_parts(spent, count, across, absent=NOT_STAMPED)
         phases.append(PhaseAnswer(phase=phase, time=time, share=of))
     verdict = verdicts.get(topic, {}).get(arm.name)
     behind = verdict is not None and verdict.verdict != "best"

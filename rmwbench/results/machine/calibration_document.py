@@ -40,103 +40,83 @@ FLEET = (
 def calibration(
     machine: MachineDocument, created_utc: str | None, machines: int = 1
 ) -> tuple[Calibration, list[str]]:
-    """What a campaign's `machine` has of its calibration, and the warnings that it gives rise to;
-    of the campaign's start, and of how many machines its trials ran on."""
-    found = machine.calibration
-    if not found and not machine.kernel:  # imported: measured elsewhere, by something else
+    """The calibration that a campaign's `machine` has, and its warnings. `created_utc`: the
+    campaign's start; `machines`: on how many its trials ran."""
+    stored = machine.calibration
+    if not stored and not machine.kernel:  # imported: measured elsewhere, by something else
         return Calibration(known=False, text=""), []
-    if not found:
+    if not stored:
         text = NEVER if machines == 1 else FLEET
         return Calibration(known=False, text=text), [text]
-    age_days = _age_days(found.get("created_utc"), created_utc)
-    kept = Calibration(
+    known = Calibration(
         known=True,
         text="",
-        created_utc=found.get("created_utc"),
-        age_days=age_days,
-        kernel=found.get("kernel"),
-        truths=_truths(found["truths"]),
-        aa=_aa(found["aa"]),
-        own_cost=_own_costs(found.get("own_cost") or {}),
+        created_utc=stored.get("created_utc"),
+        age_days=_age_days(stored.get("created_utc"), created_utc),
+        kernel=stored.get("kernel"),
+        truths=Truths(**_fields(Truths, stored["truths"])),
+        aa=_aa(stored["aa"]),
+        own_cost=_own_costs(stored.get("own_cost") or {}),
     )
-    release = machine.kernel.get("release")
-    return replace(kept, text=line(kept)), _warnings(kept, release)
+    return replace(known, text=line(known)), _warnings(known, machine.kernel.get("release"))
 
 
 def machine(bundle: Bundle) -> Machine:
     """The machine of a campaign, as every answer shows it."""
-    found = bundle.campaign.machine
+    described = bundle.campaign.machine
     machines = len((bundle.campaign.cluster or {}).get("machines") or ()) or 1
-    calibrated, warnings = calibration(found, bundle.campaign.created_utc, machines)
+    calibrated, warnings = calibration(described, bundle.campaign.created_utc, machines)
     return Machine(
-        summary=found.summary or "machine not described",
+        summary=described.summary or "machine not described",
         facts=tuple(
-            Fact(name=one.name, value=str(one.value), note=one.note) for one in found.facts
+            Fact(name=fact.name, value=str(fact.value), note=fact.note) for fact in described.facts
         ),
-        warnings=(*found.warnings, *warnings),
+        warnings=(*described.warnings, *warnings),
         calibration=calibrated,
     )
 
 
-def _truths(found: Mapping[str, Any]) -> Truths:
-    """As a campaign keeps them; unknown keys are left out."""
-    return Truths(
-        total=found["total"],
-        recovered=found["recovered"],
-        failed=found["failed"],
-        unknown=found["unknown"],
-        checks=found.get("checks"),
-        void_trials=found.get("void_trials"),
-    )
+def _aa(stored: Mapping[str, Any]) -> AA:
+    aa = AA(**_fields(AA, stored))
+    floor = None if aa.floor is None else {name: _short(value) for name, value in aa.floor.items()}
+    return replace(aa, floor=floor)
 
 
-def _aa(found: Mapping[str, Any]) -> AA:
-    floor = found.get("floor")
-    return AA(
-        total=found["total"],
-        different=found["different"],
-        unknown=found["unknown"],
-        unconfirmed=found.get("unconfirmed"),
-        floor_blocks=found.get("floor_blocks"),
-        floor=None if floor is None else {name: _short(value) for name, value in floor.items()},
-    )
-
-
-def _own_costs(found: Mapping[str, Any]) -> OwnCosts:
-    sizes = found.get("sizes")
+def _own_costs(stored: Mapping[str, Any]) -> OwnCosts:
+    sizes = stored.get("sizes")
     return OwnCosts(
-        latency=_metric(found.get("latency")),
-        cpu_per_message=_metric(found.get("cpu_per_message")),
+        latency=_metric(stored.get("latency")),
+        cpu_per_message=_metric(stored.get("cpu_per_message")),
         sizes=None if sizes is None else tuple(map(_costs_at, sizes)),
-        clock_read=_cost(found.get("clock_read")),
-        record=_cost(found.get("record")),
+        clock_read=_cost(stored.get("clock_read")),
+        record=_cost(stored.get("record")),
     )
 
 
-def _costs_at(found: Mapping[str, Any]) -> CostsAt:
+def _costs_at(stored: Mapping[str, Any]) -> CostsAt:
     return CostsAt(
-        payload_bytes=found["payload_bytes"],
-        response_latency=_metric(found.get("response_latency")),
-        service_latency=_metric(found.get("service_latency")),
-        consumed_latency=_metric(found.get("consumed_latency")),
-        cpu_per_message=_metric(found.get("cpu_per_message")),
+        payload_bytes=stored["payload_bytes"],
+        response_latency=_metric(stored.get("response_latency")),
+        service_latency=_metric(stored.get("service_latency")),
+        consumed_latency=_metric(stored.get("consumed_latency")),
+        cpu_per_message=_metric(stored.get("cpu_per_message")),
     )
 
 
-def _metric(found: Mapping[str, Any] | None) -> Estimate | None:
+def _metric(stored: Mapping[str, Any] | None) -> Estimate | None:
     # One that the calibration's own report lacked has no unit.
-    return None if found is None else Estimate.of({"unit": "", **_known(Estimate, found)})
+    return None if stored is None else Estimate.of({"unit": "", **_fields(Estimate, stored)})
 
 
-def _cost(found: Mapping[str, Any] | None) -> CallCost | None:
-    if found is None:
+def _cost(stored: Mapping[str, Any] | None) -> CallCost | None:
+    if stored is None:
         return None
-    return CallCost(**{key: _short(held) for key, held in _known(CallCost, found).items()})
+    return CallCost(**{key: _short(value) for key, value in _fields(CallCost, stored).items()})
 
 
-def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
-    """Without fields that a later version may have."""
-    return {one.name: found[one.name] for one in fields(kind) if one.name in found}
+def _fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Without keys that a later version may have."""
+    return {field.name: stored[field.name] for field in fields(kind) if field.name in stored}
 
 
 def _short(value: Any) -> Any:

@@ -1,9 +1,8 @@
 """What the show document says of relayed messages: the parts of their way one after the other, and
 the layers that their time went to, each over trials with an interval."""
 
-import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -42,11 +41,11 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
     bound = max(t.clock_bounds.get(HOP, 0.0) for t, _ in chains)
     parts = []
     for place, of in enumerate(first.parts):
-        found = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
+        of_trials = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
         across = bound if of.kind == TRANSPORT else 0.0
-        count = sum(part.count for part in found)
+        count = sum(part.count for part in of_trials)
         p50, p95 = (
-            _over([p.quantiles.get(q) for p in found], count, "positive", across)
+            over_parts([p.quantiles.get(q) for p in of_trials], count, across, kind="positive")
             for q in PART_QUANTILES
         )
         parts.append(
@@ -55,8 +54,8 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
                 hop=of.hop,
                 name=of.name,
                 count=count,
-                lost=sum(p.lost for p in found),
-                typical=_over([p.typical_ns for p in found], count, "amount", across),
+                lost=sum(p.lost for p in of_trials),
+                typical=over_parts([p.typical_ns for p in of_trials], count, across),
                 p50=p50,
                 p95=p95,
             )
@@ -75,20 +74,20 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
 
 def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
     """Each category with its time, all hops of a way together, and its share; None without any."""
-    found = [t.layers for t in trials if t.layers is not None]
-    if not found:
+    traced = [t.layers for t in trials if t.layers is not None]
+    if not traced:
         return None
-    whole = float(np.mean([one.end_to_end_ns for one in found]))
+    whole = float(np.mean([one.end_to_end_ns for one in traced]))
     out = []
     for name in WORDS:
-        spent = [one.spent_ns.get(name) for one in found]
+        spent = [one.spent_ns.get(name) for one in traced]
         if any(value is not None for value in spent):
             mean = float(np.mean([value or 0.0 for value in spent]))
             out.append(
                 Layer(
                     category=name,
                     text=WORDS[name],
-                    time=_over(spent, sum(one.messages for one in found), "amount", 0.0),
+                    time=over_parts(spent, sum(one.messages for one in traced)),
                     share=mean / whole if whole else 0.0,
                 )
             )
@@ -96,27 +95,17 @@ def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
 
 
 def over_parts(
-    values: Sequence[float | None], count: int, bound_ns: float, absent: str
-) -> Estimate:
-    """Of a part of the way, the mean of each trial. `bound_ns`: for the clocks of two hosts."""
-    return _over(values, count, "amount", bound_ns, absent)
-
-
-def _over(
     values: Sequence[float | None],
     count: int,
-    kind: KindOfMetric,
-    bound_ns: float,
+    bound_ns: float = 0.0,
+    *,
+    kind: KindOfMetric = "amount",
     absent: str = "too few messages, or none that reached the end",
 ) -> Estimate:
-    there = np.array([value for value in values if value is not None])
-    if not len(there):
+    """A part of the way over trials, from one value of each. `bound_ns`: for the clocks of two
+    hosts."""
+    known = np.array([value for value in values if value is not None])
+    if not len(known):
         return NoData("ns", no_data=absent)
-    found = over_trials("ns", kind, there, count, "values")
-    return widened(found, bound_ns) if bound_ns else found
-
-
-def finite(metric: dict[str, Any]) -> float | None:
-    """The value of a metric's document where there is a number."""
-    value = metric.get("value")
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    estimate = over_trials("ns", kind, known, count, "values")
+    return widened(estimate, bound_ns) if bound_ns else estimate
