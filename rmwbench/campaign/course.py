@@ -72,6 +72,15 @@ class Batch:
     settling: str | None = None
 
 
+class _Replayed(NamedTuple):
+    """What the journal says of trials. `ran`: (cell, block) -> the number of its last trial;
+    `counts`: those of them that no spoilt block took along; `unable`: cells without trials."""
+
+    ran: dict[tuple[int, int], int]
+    counts: dict[BlockKey, set[tuple[int, int]]]
+    unable: set[int]
+
+
 class Course:
     """`next` is the trial to run, `ended` says how it went, `look_due` whether to look first.
     `spoilt` is what the trial that ended last does to its block; None for one that the machine left
@@ -90,54 +99,56 @@ class Course:
         self._left_out: Counter[str] = Counter()
         """Comparison -> how many of its blocks this run gave up."""
         self._decided = False
-        ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
-        # those of them that no spoilt block took along
-        counts: dict[BlockKey, set[tuple[int, int]]] = {}
-        unable: set[int] = set()
+        self._here: dict[BlockKey, list[Trial]] = {}
+        self._rest: deque[Trial] = deque()
+        so_far = self._replay(journal)
+        self._number = max([len(plan.trials), *so_far.ran.values()])
+        for trial in plan.trials:
+            cell_in_block, key = (trial.cell, trial.block), self._key(trial)
+            if trial.cell in so_far.unable:
+                continue
+            last = so_far.ran.get(cell_in_block)
+            if last is None:
+                self._rest.append(trial)
+            elif cell_in_block in so_far.counts[key]:
+                self._here.setdefault(key, []).append(replace(trial, trial=last))
+            else:
+                self._rest += self._anew([replace(trial, trial=last)])
+        self.resumed = bool(so_far.ran or so_far.unable)
+        if self._decided:
+            self._rest.clear()
+        self._put_off()
+        self._begin_late()
+
+    def _replay(self, journal: Iterable[Line]) -> "_Replayed":
+        so_far = _Replayed({}, {}, set())
         keys: dict[int, BlockKey] = {}  # of each trial that has run
         for line in journal:
             match line:
                 case TrialEnded():
                     cell_in_block = line.cell, line.block
                     key = keys[line.trial] = self._key_at(*cell_in_block)
-                    ran[cell_in_block] = line.trial
-                    counts.setdefault(key, set()).add(cell_in_block)
+                    so_far.ran[cell_in_block] = line.trial
+                    so_far.counts.setdefault(key, set()).add(cell_in_block)
                     if line.again is not None:
-                        counts[key].clear()
+                        so_far.counts[key].clear()
                         self._repeats[key] += line.again
                     # given up then; who goes on has time, and a quieter machine perhaps
                     if line.again is False:
                         del self._repeats[key]
                 case CampaignResumed():
                     for cut in {keys[n] for n in line.voids if n in keys}:
-                        counts[cut].clear()
+                        so_far.counts[cut].clear()
                 case CellUnsupported():
-                    unable.add(line.cell)
+                    so_far.unable.add(line.cell)
                 case CellsDropped():
-                    unable.update(line.cells)
+                    so_far.unable.update(line.cells)
                 case LookTaken():
                     self._looked.add(line.blocks)
                     self._decided = line.stop == "decided"
                     # a fixed design that time ended is judged once more at its own end
-                    self._looks = plan.judged_after
-        self._number = max([len(plan.trials), *ran.values()])
-        self._here: dict[BlockKey, list[Trial]] = {}
-        self._rest: deque[Trial] = deque()
-        for trial in plan.trials:
-            cell_in_block, key = (trial.cell, trial.block), self._key(trial)
-            if trial.cell in unable:
-                continue
-            if cell_in_block in counts.get(key, ()):
-                self._here.setdefault(key, []).append(replace(trial, trial=ran[cell_in_block]))
-            elif cell_in_block in ran:
-                self._rest += self._anew([replace(trial, trial=ran[cell_in_block])])
-            else:
-                self._rest.append(trial)
-        self.resumed = bool(ran or unable)
-        if self._decided:
-            self._rest.clear()
-        self._put_off()
-        self._begin_late()
+                    self._looks = self.plan.judged_after
+        return so_far
 
     @property
     def next(self) -> Trial | None:

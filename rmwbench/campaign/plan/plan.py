@@ -65,6 +65,16 @@ class Trial:
     estimated_s: float
     repeats: int | None = None
 
+    def document(self) -> dict[str, Any]:
+        return {
+            "trial": self.trial,
+            "cell": self.cell,
+            "block": self.block,
+            "position": self.position,
+            "seed": self.seed,
+            "estimated_s": round(self.estimated_s, 3),
+        }
+
 
 @dataclass(frozen=True)
 class Percentile:
@@ -219,17 +229,7 @@ class Plan:
             "host": self.host.document(),
             "machine": None if self.machine is None else dict(self.machine),
             "cells": [cell.definition() for cell in self.cells],
-            "trials": [
-                {
-                    "trial": trial.trial,
-                    "cell": trial.cell,
-                    "block": trial.block,
-                    "position": trial.position,
-                    "seed": trial.seed,
-                    "estimated_s": round(trial.estimated_s, 3),
-                }
-                for trial in self.trials
-            ],
+            "trials": [trial.document() for trial in self.trials],
         }
 
 
@@ -251,25 +251,20 @@ def make_plan(
     """
     cost_s = costs_s(cells, unsupported, fixed_cost_s)
     block_s = math.fsum(cost_s.values())
-    blocks = suite.blocks.most
-    if budget_s is not None:
-        spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
-        blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
-        if suite.blocks.within_s is not None:
-            blocks = min(
-                RACED * blocks, MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks)
-            )
+    blocks = _blocks(suite, block_s, budget_s, most_blocks)
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
     grouped = comparisons(cells)
     cells_of_key = {
         key: [cell for cell in group if cell.number in cost_s] for key, group in grouped.items()
     }
-    asked = {key: group[0].definition() for key, group in grouped.items()}
-    topics = {key: judged_parts.topics(group[0], asked[key]) for key, group in grouped.items()}
-    families = {
-        key: judged_parts.families(group, asked[key]) for key, group in cells_of_key.items()
+    definitions = {key: group[0].definition() for key, group in grouped.items()}
+    topics = {
+        key: judged_parts.topics(group[0], definitions[key]) for key, group in grouped.items()
     }
-    in_report = sum(sum(found) * max(len(topics[key]), 1) for key, found in families.items())
+    families = {
+        key: judged_parts.families(group, definitions[key]) for key, group in cells_of_key.items()
+    }
+    in_report = sum(sum(sizes) * max(len(topics[key]), 1) for key, sizes in families.items())
     return Plan(
         suite=suite,
         seed=seed,
@@ -300,6 +295,16 @@ def costs_s(
         for cell in cells
         if cell.number not in unsupported
     }
+
+
+def _blocks(suite: Suite, block_s: float, budget_s: float | None, most_blocks: int | None) -> int:
+    if budget_s is None:
+        return suite.blocks.most
+    spent_s = budget_s if most_blocks is None else min(budget_s, most_blocks * block_s)
+    blocks = blocks_within(spent_s, block_s, suite.blocks.minimum, suite.suite)
+    if suite.blocks.within_s is None:
+        return blocks
+    return min(RACED * blocks, MAX_BLOCKS if most_blocks is None else max(blocks, most_blocks))
 
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
@@ -411,10 +416,9 @@ def _comparison(
     in_report: int,
     looks: Sequence[int],
 ) -> ComparedCells:
-    """`families`: the contenders of each; `in_report`: those of all comparisons. `resolvable` is
-    what the last look can tell with its share of alpha, infinite where no arm has a rival; a
-    percentile that needs blocks pooled is promised of those until the first look only. A fixed
-    design has one look, its end."""
+    """`families`: the contenders of each; `in_report`: those of all comparisons. A percentile that
+    needs blocks pooled is promised of those until the first look only. A fixed design has one look,
+    its end."""
     first = group[0]
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
@@ -426,26 +430,7 @@ def _comparison(
         )
         for quantile in QUANTILES
     )
-    from rmwbench.analysis.stats import resolution
-
-    # their scipy takes half a second: not for `--help`
-    from rmwbench.analysis.verdicts import sequential
-
     contenders = max(families)
-    tests, alpha = (
-        resolution.comparisons(contenders, in_report),
-        sequential.alpha_at(looks, looks[-1]),
-    )
-    decidable = looks[-1] >= DECIDABLE_BLOCKS and contenders > 1
-    resolvable = tuple(
-        (
-            sd,
-            resolution.resolvable_ratio(looks[-1], tests, sd, resolution.Threshold(alpha=alpha))
-            if decidable
-            else math.inf,
-        )
-        for sd in TYPICAL_LOG_RATIO_SDS
-    )
     return ComparedCells(
         key=key,
         cells=tuple(group),
@@ -453,9 +438,25 @@ def _comparison(
         percentiles=percentiles,
         contenders=contenders,
         topics=topics,
-        rivalries=sum(several > 1 for several in families),
-        resolvable=resolvable,
+        rivalries=sum(size > 1 for size in families),
+        resolvable=tuple(
+            (sd, _resolvable_ratio(contenders, in_report, looks, sd))
+            for sd in TYPICAL_LOG_RATIO_SDS
+        ),
     )
+
+
+def _resolvable_ratio(contenders: int, in_report: int, looks: Sequence[int], sd: float) -> float:
+    """What the last look can tell with its share of alpha; infinite where no arm has a rival."""
+    # their scipy takes half a second: not for `--help`
+    from rmwbench.analysis.stats import resolution
+    from rmwbench.analysis.verdicts import sequential
+
+    if looks[-1] < DECIDABLE_BLOCKS or contenders < 2:
+        return math.inf
+    tests = resolution.comparisons(contenders, in_report)
+    threshold = resolution.Threshold(alpha=sequential.alpha_at(looks, looks[-1]))
+    return resolution.resolvable_ratio(looks[-1], tests, sd, threshold)
 
 
 def _levels_document(judged: JudgedLevels) -> dict[str, Any]:
