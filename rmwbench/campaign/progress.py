@@ -16,16 +16,13 @@ from rich.markup import escape
 from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
-from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, unsupported_lines
+from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, few, unsupported_lines
 from rmwbench.campaign.trial.outcome import TOLD, keeps_spoilt
 from rmwbench.suite.arm import left_out_lines
 from rmwbench.typed import as_typed
 
 LONGEST_MINUTES = 24 * 60
 """A longer campaign is not advised."""
-
-NAMED = 3
-"""How many of the open comparisons a look names; the journal has all."""
 
 
 class Progress:
@@ -99,11 +96,8 @@ class Progress:
         text = f"look after block {look.blocks}: "
         if look.open:
             text += f"{look.decided} of {look.of} decided"
-            examples = [
-                f"{comparison.comparison}: {comparison.arm}" for comparison in look.open[:NAMED]
-            ]
-            more = len(look.open) - len(examples)
-            text += f"; open: {escape(', '.join(examples))}" + f" and {more} more" * bool(more)
+            undecided = [f"{open_.comparison}: {open_.arm}" for open_ in look.open]
+            text += f"; open: {escape(few(undecided))}"
             minutes = look.minutes_to_decide
             if minutes is not None and minutes <= LONGEST_MINUTES:
                 text += f"; a campaign of about {_rounded(minutes * 60)} would decide"

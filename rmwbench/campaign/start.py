@@ -118,7 +118,7 @@ def checked(
 
 
 def workers_of(
-    plan: Plan, places: Places, lab: Lab, directory: Path | None = None
+    plan: Plan, places: Places, lab: Lab, directory: Path | None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
     """What `checked` gives, for a plan."""
     shared_host.check(plan.cells, plan.host, places.file)

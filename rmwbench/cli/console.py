@@ -119,12 +119,11 @@ def print_json(document: Any, default: "Callable[[Any], Any] | None" = None) -> 
     print(re.sub(r"[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
-def stdout_console(*, soft_wrap: bool = False) -> "Console":
-    """The console for answers, on stdout. `soft_wrap` leaves the wrapping of sentences to the
-    terminal."""
+def stdout_console() -> "Console":
+    """The console for answers, on stdout."""
     from rich.console import Console
 
-    console = _printing(Console)(highlight=False, soft_wrap=soft_wrap)
+    console = _printing(Console)(highlight=False)
     if not console.is_terminal and not os.environ.get("COLUMNS", "").isdigit():
         console.width = UNBOUNDED
     return console

@@ -133,9 +133,7 @@ def loss(s: Subject) -> Checks:
         sum(int((~t.fates.sound).sum()) for t in s.trials),
     )
     yield recovery.holds("loss, as injected", s.metric("loss"), hit / of)
-    rate = synthetic_campaign.loss_rate(s.options["loss"])
-    rate = 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
-    yield recovery.holds_law("loss, the law's own", s.metric("loss"), rate)
+    yield recovery.holds_law("loss, the law's own", s.metric("loss"), _taken_away(s))
 
 
 def duplicates(s: Subject) -> Checks:

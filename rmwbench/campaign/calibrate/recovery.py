@@ -141,10 +141,11 @@ def latest(draws: np.ndarray, mean_lateness: float, q: float) -> float:
 
 MEDIAN_PAIRS = 3
 """From so many pairs on their median is taken."""
+FLOOR_CONFIDENCE = 0.95
 
 
-def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) -> float | None:
-    """The ratio minus 1 that a comparison of an arm with itself stays within, in `confidence` of
+def aa_floor(logs: Sequence[np.ndarray], blocks: int) -> float | None:
+    """The ratio minus 1 that a comparison of an arm with itself stays within, in FLOOR_CONFIDENCE of
     campaigns of `blocks` blocks; None where nothing was measured.
 
     `logs` has the block log-ratios of each A/A pair. Their true mean is 0, so s² = Σx²/n of a pair
@@ -163,13 +164,11 @@ def aa_floor(logs: Sequence[np.ndarray], blocks: int, confidence: float = 0.95) 
     else:
         scaled = [float(x @ x) / float(special.chdtri(len(x), 0.5)) for x in pairs]
         variance, freedom = float(np.median(scaled)), 2 / math.pi * total
-    t = float(special.stdtrit(freedom, (1 + confidence) / 2))
+    t = float(special.stdtrit(freedom, (1 + FLOOR_CONFIDENCE) / 2))
     return math.expm1(t * math.sqrt(variance / blocks))
 
 
-def aa_floor_of_pair(
-    logs: Sequence[float], blocks: int, confidence: float = 0.95
-) -> tuple[float, float, float] | None:
+def aa_floor_of_pair(logs: Sequence[float], blocks: int) -> tuple[float, float, float] | None:
     """(value, low, high): what `aa_floor` says of a single arm, with the interval that so few
     blocks leave open; None where fewer than two were measured.
 
@@ -180,7 +179,7 @@ def aa_floor_of_pair(
     n = len(x)
     if n < 2:
         return None
-    tail = (1 - confidence) / 2
+    tail = (1 - FLOOR_CONFIDENCE) / 2
     t = float(special.stdtrit(n, 1 - tail))
     variances = (
         float(x @ x) / n,

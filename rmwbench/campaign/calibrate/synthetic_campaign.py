@@ -73,6 +73,7 @@ def loss_rate(loss: Mapping[str, Any]) -> float:
 
 NOT_FOR_THE_WORKER = ("path",)
 TRUTH_TIMEOUT_S = 30
+FEWEST_TRIALS = 2
 
 
 class Untestable(Exception):
@@ -155,9 +156,9 @@ class SyntheticCampaign:
         cell = self.arm(workload, name)["cell"]
         return [line for line in self.bundle.trials() if line.cell == cell]
 
-    def done(self, workload: str, name: str, at_least: int = 2) -> list[Any]:
-        """The journal's lines of the arm's done trials. Untestable where the machine left fewer
-        than `at_least`, Spoilt where anything else took one."""
+    def done(self, workload: str, name: str) -> list[Any]:
+        """The journal's lines of the arm's done trials. Raises Untestable where the machine left
+        fewer than FEWEST_TRIALS, TrialLost where anything else took one."""
         lines = self.trial_lines(workload, name)
         for line in lines:
             if line.status in ("failed", "void") and line.cause != "machine":
@@ -165,10 +166,11 @@ class SyntheticCampaign:
                     f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
                 )
         done_lines = [line for line in lines if line.status == "done"]
-        if len(done_lines) < at_least:
+        if len(done_lines) < FEWEST_TRIALS:
             void = len(lines) - len(done_lines)
             raise Untestable(
-                f"the machine took {void} of {len(lines)} trials; {at_least} good ones are needed"
+                f"the machine took {void} of {len(lines)} trials; {FEWEST_TRIALS} good ones are "
+                "needed"
             )
         return done_lines
 

@@ -40,7 +40,7 @@ class Axis:
         """The workload at a level."""
         raise NotImplementedError
 
-    def rounded(self, level: float, digits: int = 3) -> float:
+    def rounded(self, level: float, digits: int) -> float:
         """A level as it is tried and printed: whole, or so many significant digits."""
         return (
             float(max(round(level), math.ceil(self.least)))
@@ -133,7 +133,7 @@ class Size(Axis):
             )
         return type_names.pop()
 
-    def rounded(self, level: float, digits: int = 3) -> float:
+    def rounded(self, level: float, digits: int) -> float:
         return max(float(HEADER_BYTES), float(round(float(f"{level:.{digits}g}"))))
 
 

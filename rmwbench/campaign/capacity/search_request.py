@@ -13,16 +13,18 @@ least up to".
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.errors import UserError, not_one_of
+from rmwbench.campaign.plan.request import check_named
+from rmwbench.errors import UserError
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.machine import describe
 from rmwbench.suite.arm import Arm
@@ -92,10 +94,6 @@ class SearchCells:
         return int(level) if float(level).is_integer() else level
 
 
-def numbered(cell: Cell, number: int) -> Cell:
-    return replace(cell, number=number)
-
-
 PROCESS_BYTES = 48 << 20
 """A worker with a middleware inside, roughly; the guard is against hundreds of them."""
 RESERVE_BYTES = 512 << 20
@@ -133,20 +131,8 @@ def testable(cells: SearchCells, arm: Arm, levels: Sequence[float]) -> tuple[int
         cell = cells.cell(arm, levels[index])
         return spin_reason(cell, cores) or memory_reason(cell, available)
 
-    count = first_true(len(levels), lambda index: reason(index) is not None)
+    count = bisect_left(range(len(levels)), True, key=lambda index: reason(index) is not None)
     return count, reason(count) if count < len(levels) else None
-
-
-def first_true(count: int, test: Callable[[int], bool]) -> int:
-    """The smallest place where a monotone test is true, `count` where it never is."""
-    low, high = 0, count
-    while low < high:
-        middle = (low + high) // 2
-        if test(middle):
-            high = middle
-        else:
-            low = middle + 1
-    return low
 
 
 MOST_TRIALS = 40
@@ -397,25 +383,13 @@ def _range(along: Axis, own_level: float, request: SearchRequest) -> tuple[float
     return least, most
 
 
-def _check_known(
-    suite: Suite, kind: Literal["workload", "arm"], name: str, known_names: list[str]
-) -> None:
-    if name not in known_names:
-        raise not_one_of(
-            f"suite `{suite.suite}` has no {kind} `{name}`", name, known_names, where=f"--{kind}"
-        )
-
-
 def _workload(suite: Suite, name: str) -> Workload:
-    workload_names = [workload.name for workload in suite.workloads]
-    _check_known(suite, "workload", name, workload_names)
-    return suite.workloads[workload_names.index(name)]
+    check_named(suite, workloads=[name])
+    return next(workload for workload in suite.workloads if workload.name == name)
 
 
 def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
-    arm_names = [arm.name for arm in suite.arms]
-    for name in names:
-        _check_known(suite, "arm", name, arm_names)
+    check_named(suite, arms=names)
     condition = {"workload": workload.name}
     arms = [
         arm

@@ -7,7 +7,7 @@ faster, or with more workers, plans the same trials.
 """
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -354,18 +354,7 @@ def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list
 def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
     """The cells of the workloads, arms and comparisons that were asked for; all where none was
     named."""
-    for kind, names, known_names in (
-        ("workload", request.workloads, [workload.name for workload in suite.workloads]),
-        ("arm", request.arms, [arm.name for arm in suite.arms]),
-    ):
-        for name in names:
-            if name not in known_names:
-                raise not_one_of(
-                    f"suite `{suite.suite}` has no {kind} `{name}`",
-                    name,
-                    known_names,
-                    where=f"--{kind}",
-                )
+    check_named(suite, request.workloads, request.arms)
     _check_levels(suite, request.at)
     factors = _factors(request.at)
     comparison_keys = None if request.comparisons is None else set(request.comparisons)
@@ -383,6 +372,22 @@ def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tupl
             fix="leave out --workload, --arm or --at",
         )
     return renumbered(chosen_cells) if len(chosen_cells) < len(all_cells) else chosen_cells
+
+
+def check_named(suite: Suite, workloads: Sequence[str] = (), arms: Sequence[str] = ()) -> None:
+    """Raises UserError for a name that the suite has not."""
+    for kind, names, known_names in (
+        ("workload", workloads, [workload.name for workload in suite.workloads]),
+        ("arm", arms, [arm.name for arm in suite.arms]),
+    ):
+        for name in names:
+            if name not in known_names:
+                raise not_one_of(
+                    f"suite `{suite.suite}` has no {kind} `{name}`",
+                    name,
+                    known_names,
+                    where=f"--{kind}",
+                )
 
 
 def _factors(at: tuple[str, ...]) -> frozenset[str]:

@@ -154,10 +154,10 @@ def unsupported_lines(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
     ]
 
 
-def few(names: Sequence[str]) -> str:
+def few(names: Sequence[str], most: int = NAMED) -> str:
     """`a, b, c and 2 more`."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_arms_left(
@@ -199,7 +199,7 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
         if side.middleware not in workers or workers[side.middleware].description is None:
             continue  # a plan can be looked at before everything is built
         stated = (workers[side.middleware].description or {}).get("capabilities", {})
-        needed = list(needed_capabilities(cell, process))
+        needed = list(_needed_capabilities(cell, process))
         for capability, why in needed:
             # a name that an older worker does not know is found by asking it
             answer = stated.get(capability, "yes")
@@ -239,12 +239,12 @@ def _reason(answer: str) -> str:
     return f": {reason}" if reason else ""
 
 
-def needed_capabilities(cell: Cell, process: str | None = None) -> Iterator[tuple[str, str]]:
-    """Names of the protocol's capabilities that a cell, or one process of it, needs, with what in
-    the cell needs them."""
+def _needed_capabilities(cell: Cell, process: str) -> Iterator[tuple[str, str]]:
+    """Names of the protocol's capabilities that a process of a cell needs, with what in the cell
+    needs them."""
     process_of = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
     host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
-    endpoints = [endpoint for endpoint in cell.endpoints if process in (None, endpoint.process)]
+    endpoints = [endpoint for endpoint in cell.endpoints if endpoint.process == process]
     for endpoint in endpoints:
         owner = f"node {endpoint.node}"
         if endpoint.kind in ("client", "service"):

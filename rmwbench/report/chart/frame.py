@@ -34,6 +34,7 @@ TEXT, MUTED, GRID, SURFACE, LOST = (
 
 # height of a row of a horizontal chart, px; a narrow one has the name above the mark
 _ROW, _NARROW_ROW = 26, 40
+_WIDTH = 720
 
 
 def unit_label(scales: tuple[tuple[str, str], ...]) -> str:
@@ -104,7 +105,7 @@ def drawn(draw: Callable[..., Spec | None], *arguments: Any, **named: Any) -> di
     return {"spec": draw(*arguments, **named), "narrow": narrow}
 
 
-def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec:
+def with_card(spec: Spec, title: str, card: list[str]) -> Spec:
     """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part
     of the picture."""
     heading = {
@@ -123,9 +124,9 @@ def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec
     }
     out = {**spec, "background": SURFACE, "title": heading, "padding": 14}
     if spec["usermeta"]["rmwbench"]["facet"]:
-        out["spec"] = {**spec["spec"], "width": width // 2 - 60}
+        out["spec"] = {**spec["spec"], "width": _WIDTH // 2 - 60}
     else:
-        out["width"] = width
+        out["width"] = _WIDTH
     return out
 
 
@@ -391,7 +392,7 @@ def styled(spec: Spec, *, height: int | None, **datasets: list[dict[str, Any]]) 
         spec |= {
             "autosize": {"type": "fit-x", "contains": "padding"},
             "height": height,
-            "width": 720,
+            "width": _WIDTH,
         }
     spec["usermeta"] = {"rmwbench": {"facet": facet}}
     return spec

@@ -19,6 +19,7 @@ import numpy as np
 
 from rmwbench.analysis.records.frames import counts_of, host_of, network_of
 from rmwbench.campaign.plan.profile import setups
+from rmwbench.campaign.plan.unsupported import few
 from rmwbench.campaign.trial.attest.counted import (
     Carried,
     Snapshot,
@@ -322,7 +323,7 @@ def _remainder(
         socket_note = ", and so does a Unix socket between them" if sockets else ""
         return (
             "shm",
-            f"{UNSEEN}, and writer and reader map the same segments ({_names_text(segments)}){socket_note}",
+            f"{UNSEEN}, and writer and reader map the same segments ({few(segments, SEGMENTS_NAMED)}){socket_note}",
             segments,
         )
     if sockets:
@@ -357,12 +358,6 @@ def _is_segment(name: str) -> bool:
     """Whether a mapping is a shared segment, by the rule of `is_segment` in
     native/harness/src/usage.rs, for workers that list every shared mapping."""
     return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
-
-
-def _names_text(segments: Sequence[str]) -> str:
-    """The first ones by name: `/dev/shm/a, /dev/shm/b and 3 more`."""
-    more = len(segments) - SEGMENTS_NAMED
-    return ", ".join(segments[:SEGMENTS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _is_disproved(
