@@ -234,7 +234,7 @@ def test_hosts_on_one_clock_go_through_untouched():
     ]
     evidence = a_trial(rows=rows, reader_host="robot")
     told, known = on_one_clock(evidence)
-    assert told is evidence and known.one and not measure_trial(evidence).clock_bounds
+    assert told is evidence and known.is_single and not measure_trial(evidence).clock_bounds
 
 
 def test_a_steady_state_that_began_by_an_earlier_reading_loses_no_message():

@@ -84,8 +84,8 @@ class Condition:
         """Open where messages that were still under way when the trial ended decide it."""
         waiting, of = under_way_of(self.metric, trial)
         share = waiting / of if waiting else 0.0
-        one = OneTrial(value, self.inclusive)
-        return limit_outcomes.judge(one, self.below, level=0.0, under_way=share).outcome
+        belief = OneTrial(value, self.inclusive)
+        return limit_outcomes.judge(belief, self.below, level=0.0, under_way=share).outcome
 
     def document(self) -> dict[str, Any]:
         condition = {"metric": self.metric, "name": self.name, "below": self.below}

@@ -85,4 +85,4 @@ def _stamps(pair: PairMessages) -> np.ndarray:
     if consumed is None:
         consumed = np.full(len(pair.intended_ns), ABSENT)
     rows = (pair.intended_ns, pair.call_ns, pair.return_ns, pair.notified_ns, pair.taken_ns)
-    return np.array([one[pair.steady] for one in (*rows, consumed)])
+    return np.array([column[pair.steady] for column in (*rows, consumed)])

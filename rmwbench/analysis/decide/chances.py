@@ -139,9 +139,9 @@ def _answer(
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
     met = tuple(_met(limit, candidate, beliefs.get(limit), least, rules) for limit in limits)
-    known = [one for one in met if one.outcome is not Outcome.UNKNOWN]
+    known = [entry for entry in met if entry.outcome is not Outcome.UNKNOWN]
     probability = None
-    if limits and len(known) == len(met) and all(one.blocks >= rules.min_blocks for one in met):
+    if limits and len(known) == len(met) and all(entry.blocks >= rules.min_blocks for entry in met):
         probability = Joint.of(candidate.blocks, beliefs, limits).probability()
     outcome, why, binding = _said(met, probability, level, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
@@ -152,7 +152,7 @@ def _answer(
         why=why,
         probability=probability,
         error=level,
-        blocks=min((one.blocks for one in known), default=0),
+        blocks=min((entry.blocks for entry in known), default=0),
         failed=candidate.failed,
         binding=binding,
         limits=met,
@@ -163,17 +163,17 @@ def _said(
     met: Sequence[Met], probability: float | None, level: float, rules: Rules
 ) -> tuple[Outcome, Why, Met | None]:
     """Of all limits together; the limit that decides it or leaves it open."""
-    known = [one for one in met if one.probability is not None]
-    unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
-    few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
-    if missed := [one for one in known if one.outcome is Outcome.MISSES]:
+    known = [limit for limit in met if limit.probability is not None]
+    unknown = [limit for limit in met if limit.outcome is Outcome.UNKNOWN]
+    few = [limit for limit in met if limit not in unknown and limit.blocks < rules.min_blocks]
+    if missed := [limit for limit in known if limit.outcome is Outcome.MISSES]:
         return Outcome.MISSES, Why.LIMIT, _worst(missed)
-    if excused := [one for one in known if one.excused]:
+    if excused := [limit for limit in known if limit.excused]:
         return Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused)
     if unknown or not met:
         return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
     if few:
-        return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks)
+        return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda limit: limit.blocks)
     if probability is None or probability < 1 - level:
         return Outcome.OPEN, Why.INTERVAL, _worst(known) if known else None
     return Outcome.MEETS, Why.LIMIT, None
@@ -181,7 +181,7 @@ def _said(
 
 def _worst(met: Sequence[Met]) -> Met:
     """The one that is least likely within its limit."""
-    return min(met, key=lambda one: one.probability or 0.0)
+    return min(met, key=lambda limit: limit.probability or 0.0)
 
 
 def _asked(limit: UserLimit, least: float) -> dict[str, Any]:
@@ -242,8 +242,8 @@ class Joint:
         beliefs: Mapping[UserLimit, Posterior],
         limits: Sequence[UserLimit],
     ) -> "Joint":
-        within = [beliefs[one].within(one.at_most - blocks[one].spare) for one in limits]
-        return cls(np.array(within), root_of([blocks[one] for one in limits]))
+        within = [beliefs[limit].within(limit.at_most - blocks[limit].spare) for limit in limits]
+        return cls(np.array(within), root_of([blocks[limit] for limit in limits]))
 
     def probability(self) -> float:
         """That all are met. Of one limit exactly its own; of several by DRAWS draws, which are the

@@ -226,7 +226,7 @@ def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:
 def by_campaign(values: np.ndarray, campaigns: Sequence[int]) -> list[np.ndarray]:
     """The values of each campaign."""
     numbers = np.asarray(campaigns)
-    return [values[numbers == one] for one in dict.fromkeys(campaigns)]
+    return [values[numbers == campaign] for campaign in dict.fromkeys(campaigns)]
 
 
 def differ(groups: Sequence[np.ndarray]) -> bool:

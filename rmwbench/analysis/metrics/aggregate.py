@@ -61,18 +61,18 @@ class MeasuredTrial:
 
     def take(self, measures: Measures) -> None:
         """What was measured of it."""
-        for name, one in measures.items():
-            if isinstance(one, str):
-                self.reasons[name] = one
-            elif isinstance(one, tuple):
-                self.fractions[name] = one
+        for name, measure in measures.items():
+            if isinstance(measure, str):
+                self.reasons[name] = measure
+            elif isinstance(measure, tuple):
+                self.fractions[name] = measure
             else:
-                self.values[name] = one
+                self.values[name] = measure
 
     @property
     def rises(self) -> bool:
         """Whether its latency, or that of one of its topics, rises within the window."""
-        drifts = (one.messages.drift for one in (self, *self.topics.values()))
+        drifts = (part.messages.drift for part in (self, *self.topics.values()))
         return any(drift is not None and drift.rises for drift in drifts)
 
     def __post_init__(self) -> None:

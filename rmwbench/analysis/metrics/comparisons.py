@@ -65,7 +65,7 @@ def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Com
         factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
         groups.setdefault(name, (None, []))[1].append(cell)
-    return [_comparison(name, one, own) for name, (one, own) in groups.items()]
+    return [_comparison(name, planned, own) for name, (planned, own) in groups.items()]
 
 
 def is_compared(cell: Row) -> bool:

@@ -44,7 +44,7 @@ class Drift:
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
     """The drift of one trial: of the pair whose latency changes by the largest factor; None where none drifts.
     `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never arrived."""
-    drifts = [one for of_pair in latencies if (one := _of_pair(of_pair)) is not None]
+    drifts = [of_one for of_pair in latencies if (of_one := _of_pair(of_pair)) is not None]
     return max(drifts, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
 
 
@@ -65,10 +65,10 @@ def _of_pair(latency_ns: np.ndarray) -> Drift | None:
 def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
     """The drift of an arm, from each of its done trials; None where it is stationary, or nobody can tell."""
     for rises in (True, False):
-        same = [one for one in trials if one is not None and one.rises is rises]
+        same = [trial for trial in trials if trial is not None and trial.rises is rises]
         if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):
             begin, end = (
-                float(np.median([getattr(one, name) for one in same]))
+                float(np.median([getattr(trial, name) for trial in same]))
                 for name in ("begin_ns", "end_ns")
             )
             return Drift(begin, end, len(same), len(trials))

@@ -59,7 +59,7 @@ def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
 def _merged(windows: Iterable[SteadyWindow]) -> list[SteadyWindow]:
     """The times in which any of them lasts, in order, none touching another."""
     merged: list[SteadyWindow] = []
-    for window in sorted(windows, key=lambda one: one.begin_ns):
+    for window in sorted(windows, key=lambda each: each.begin_ns):
         if window.length_ns <= 0:
             continue
         if merged and window.begin_ns <= merged[-1].end_ns:

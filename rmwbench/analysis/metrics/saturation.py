@@ -43,10 +43,10 @@ def limit_reached(
 
 def without_rates(trial: MeasuredTrial, reason: str) -> None:
     """The trial and its topics lose these rates."""
-    for one in (trial, *trial.topics.values()):
+    for part in (trial, *trial.topics.values()):
         for name in OF_THE_WINDOW:
-            one.values.pop(name, None)
-        one.reasons |= dict.fromkeys(OF_THE_WINDOW, reason)
+            part.values.pop(name, None)
+        part.reasons |= dict.fromkeys(OF_THE_WINDOW, reason)
 
 
 def _limit(endpoint: Row) -> int | None:

@@ -136,14 +136,14 @@ def planned_endpoints(definition: Mapping[str, Any]) -> list[Row]:
     which topics and readers are told apart."""
     return [
         {
-            **one,
-            "type": one["type"]["name"],
-            "payload_bytes": one["type"]["payload_bytes"],
-            "asked": json.dumps(one),
+            **endpoint,
+            "type": endpoint["type"]["name"],
+            "payload_bytes": endpoint["type"]["payload_bytes"],
+            "asked": json.dumps(endpoint),
             "granted": None,
-            "joins_ns": None if one.get("joins_s") is None else one["joins_s"] * 1e9,
+            "joins_ns": None if endpoint.get("joins_s") is None else endpoint["joins_s"] * 1e9,
         }
-        for one in definition.get("endpoints") or ()
+        for endpoint in definition.get("endpoints") or ()
     ]
 
 
@@ -165,7 +165,7 @@ def _parts(
         yield replace(
             topic,
             name=name if short else f"{topic.name}{TO}{name}",
-            members=tuple(one for one in topic.members if one in heard),
+            members=tuple(member for member in topic.members if member in heard),
             reliable=is_reliable(own),
             readers=group,
             endpoints=frozenset(r["endpoint"] for r in own),
@@ -260,14 +260,14 @@ Noun = Literal["topic", "reader"]
 def noun(parts: Sequence[Any]) -> Noun:
     """What sentences call these parts of a workload, each of which says its `readers`: topics, also
     where some of them are readers of one."""
-    return "reader" if parts and all(one.readers for one in parts) else "topic"
+    return "reader" if parts and all(part.readers for part in parts) else "topic"
 
 
 def apart(parts: Sequence[Topic]) -> frozenset[str]:
     """Metrics that the whole workload has no value of, beside these parts."""
     if not parts:
         return frozenset()
-    one_topic = noun(parts) == "reader" and len({one.members for one in parts}) == 1
+    one_topic = noun(parts) == "reader" and len({part.members for part in parts}) == 1
     return POOLED - _OF_SENDERS if one_topic else POOLED
 
 

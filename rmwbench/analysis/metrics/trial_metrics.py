@@ -95,7 +95,7 @@ class _Records:
         rows, definition = context.evidence.endpoints, context.definition
         topics = judged_topics(rows, definition)
         called = {topic.name for topic in topics}
-        alike = [one for one in apart if one.name not in called]
+        alike = [part for part in apart if part.name not in called]
         messages = measured(context.judged)
         chains = measure_chains(
             columns, context.evidence.endpoints, window, context.lives, context.focus
@@ -108,7 +108,7 @@ class _Records:
             if context.focus
             else messages,
             topics=of_each((topic.name, topic.endpoints) for topic in topics),
-            readers=of_each((one.name, same_readers(one, rows, definition)) for one in alike),
+            readers=of_each((part.name, same_readers(part, rows, definition)) for part in alike),
             network=network(context),
             chains=chains,
             layers=layers,
@@ -230,7 +230,7 @@ def clock_bounds(
     """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
     the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
     ends, as a client does, is exact; so is jitter, in which the offset cancels."""
-    if known.one:
+    if known.is_single:
         return {}
     pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
     calls = [
@@ -281,7 +281,7 @@ def chain_bounds(
 ) -> dict[str, float]:
     """As `clock_bounds`, for chains: an end-to-end time depends only on the clocks of the first and
     the last host, because the errors between them cancel. What a relay takes is on one clock."""
-    if known.one or not chains.ends:
+    if known.is_single or not chains.ends:
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)
     links = max(known.bound_ns(writer, reader, window) for writer, reader in chains.links)
@@ -295,6 +295,6 @@ def leftovers(events: Sequence[Row]) -> Measures:
     if not of_hosts:
         return dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
     kinds = [json.loads(event["text"] or "{}") for event in of_hosts]
-    files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
+    files = sum(count for counts in kinds for kind, count in counts.items() if kind != "directory")
     size_bytes = sum(event["value"] or 0 for event in of_hosts)
     return {"leftover_files": float(files), "leftover_bytes": float(size_bytes)}

@@ -181,21 +181,21 @@ def rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
         return fields | {"unit": unit, "at": "window", "value": float(value)}
 
     yield row("machine", UNLOGGED, "count", unlogged)
-    for one in periods["entered"]:
-        if one["period"] == WINDOW:
+    for entry in periods["entered"]:
+        if entry["period"] == WINDOW:
             for name, (word, unit) in _ENTERED.items():
-                counter = f"{ENTERED}.{one['class']}.{word}"
-                yield row(one["link"], counter, unit, one[name])
-    for one in periods["ended"]:
-        if one["period"] == WINDOW:
-            parts = [ENDED, one["way"], one["verdict"], one["class"]]
-            counter = ".".join([*parts, *([TO_ALL] if one["to_all"] else [])])
-            yield row(one["link"], counter, "count", one["frames"])
-    for one in periods["crossed"]:
-        if one["period"] == WINDOW:
+                counter = f"{ENTERED}.{entry['class']}.{word}"
+                yield row(entry["link"], counter, unit, entry[name])
+    for entry in periods["ended"]:
+        if entry["period"] == WINDOW:
+            parts = [ENDED, entry["way"], entry["verdict"], entry["class"]]
+            counter = ".".join([*parts, *([TO_ALL] if entry["to_all"] else [])])
+            yield row(entry["link"], counter, "count", entry["frames"])
+    for entry in periods["crossed"]:
+        if entry["period"] == WINDOW:
             for name in ("sent", "carried"):
-                counter = f"{CROSSED}.{one['way']}.{name}"
-                yield row(one["link"], counter, "bytes", one[f"{name}_bytes"])
+                counter = f"{CROSSED}.{entry['way']}.{name}"
+                yield row(entry["link"], counter, "bytes", entry[f"{name}_bytes"])
 
 
 def counts_of(counters: Iterable[Row]) -> FrameCounts | None:

@@ -134,18 +134,17 @@ def history(
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
     sound = (flags & (CORRUPT | LATE | FOREIGN)) == 0
-    for one in readers:
-        life = late[one.endpoint]
-        for source in _history_keepers(one, life, endpoints, known):
+    for late_reader in readers:
+        life = late[late_reader.endpoint]
+        for source in _history_keepers(late_reader, life, endpoints, known):
             before = np.sort(
                 sent_seq[(sent_by == source.endpoint) & published & (call < life.begin_ns)]
             )
             depth = life.history if source.depth is None else min(life.history, source.depth)
             due = before if np.isinf(depth) else before[-int(depth) :]
             due = due[life.passes(due)]
-            mine = (
-                sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, due)
-            )
+            of_pair = (reader == late_reader.endpoint) & (writer == source.endpoint)
+            mine = sound & of_pair & np.isin(seq, due)
             wanted += len(due)
             came, copy_of = np.unique(seq[mine], return_inverse=True)
             delivered += len(came)
@@ -168,9 +167,9 @@ def _history_keepers(
     """The publishers of its topic that were still there when the reader was matched: a history goes
     with its writer."""
     return [
-        one
-        for one in endpoints
-        if one.kind == "publisher"
-        and one.topic == reader.topic
-        and (one.endpoint not in known or known[one.endpoint].end_ns > life.begin_ns)
+        publisher
+        for publisher in endpoints
+        if publisher.kind == "publisher"
+        and publisher.topic == reader.topic
+        and (publisher.endpoint not in known or known[publisher.endpoint].end_ns > life.begin_ns)
     ]

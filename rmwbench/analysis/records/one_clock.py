@@ -42,7 +42,7 @@ class TrialClocks:
     processes: Mapping[str, str]
 
     @cached_property
-    def one(self) -> bool:
+    def is_single(self) -> bool:
         """Whether all hosts have the reference's own clock."""
         return all(clock.exact for clock in self.hosts.values())
 
@@ -56,25 +56,25 @@ class TrialClocks:
     def of_endpoint(self, endpoint: int) -> Clock:
         return self.hosts.get(self.places.get(endpoint, ""), _REFERENCE)
 
-    def bound_ns(self, one: int, other: int, window: SteadyWindow | None) -> float:
+    def bound_ns(self, endpoint: int, other: int, window: SteadyWindow | None) -> float:
         """How far the difference of a stamp at one endpoint and a stamp at another may be from the
         truth, in the window; 0 on one host, however its clock runs."""
-        if self.one or self.places.get(one) == self.places.get(other):
+        if self.is_single or self.places.get(endpoint) == self.places.get(other):
             return 0.0
-        return self._most(self.of_endpoint(one), window) + self._most(
+        return self._most(self.of_endpoint(endpoint), window) + self._most(
             self.of_endpoint(other), window
         )
 
     def widest_ns(self, window: SteadyWindow | None) -> float:
         """The same of any two stamps of the trial."""
-        if self.one or len(self.hosts) < 2:
+        if self.is_single or len(self.hosts) < 2:
             return 0.0
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
     def slack_ns(self, window: SteadyWindow | None) -> int:
         """How far a host may have begun its steady state from the reference's begin, by a clock
         that was known less well then than now."""
-        if self.one:
+        if self.is_single:
             return 0
         return int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
 
@@ -86,7 +86,7 @@ class TrialClocks:
 
     def samples(self, rows: Iterable[Row]) -> list[Row]:
         """Rows of `samples` or `schedule`, which a host's sampler stamps."""
-        return list(rows) if self.one else [self._moved(row) for row in rows]
+        return list(rows) if self.is_single else [self._moved(row) for row in rows]
 
     def _moved(self, row: Row) -> Row:
         if row["time_ns"] is None:
@@ -187,4 +187,4 @@ def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:
     """The evidence with its stamps on the reference, and the clocks they came from; itself where
     there is but one clock. ValueError as `clocks`."""
     known = clocks(evidence.clock_map, evidence.endpoints)
-    return (evidence if known.one else OneClock(evidence, known)), known
+    return (evidence if known.is_single else OneClock(evidence, known)), known

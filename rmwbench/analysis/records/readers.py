@@ -103,7 +103,7 @@ def _link(host: str, network: Mapping[str, Any]) -> str:
     return _text(
         [
             (network.get("links") or {}).get(host),
-            [one.get("name") for one in (network.get("interfaces") or {}).get(host) or ()],
+            [nic.get("name") for nic in (network.get("interfaces") or {}).get(host) or ()],
             {
                 port.removeprefix(f"{host} "): link
                 for port, link in (network.get("beside") or {}).items()

@@ -58,7 +58,7 @@ def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
         sibling_ns = sum(_within(of_one, since_ns, until_ns) for of_one in theirs)
     rest_ns = until_ns - since_ns - own_ns - sibling_ns
     spent = ((UnsentBy.CALL, own_ns), (UnsentBy.SIBLING, sibling_ns), (UnsentBy.MACHINE, rest_ns))
-    return max(spent, key=lambda one: one[1])[0]
+    return max(spent, key=lambda cause: cause[1])[0]
 
 
 def _behind(calls: Calls) -> int:
@@ -74,8 +74,8 @@ def _end(calls: Iterable[Calls]) -> int:
     due."""
     return max(
         int(column.max())
-        for one in calls
-        for column in (one.intended_ns, one.called_ns, one.returned_ns)
+        for publisher in calls
+        for column in (publisher.intended_ns, publisher.called_ns, publisher.returned_ns)
         if len(column)
     )
 

@@ -46,7 +46,7 @@ class Estimate:
         if self.at_least is not None:
             return f"≥ {_digits(self.at_least)} {self.unit} {basis}"
         value, low, high = (
-            "?" if one is None else _digits(one) for one in (self.value, self.low, self.high)
+            "?" if v is None else _digits(v) for v in (self.value, self.low, self.high)
         )
         return f"{value} {self.unit} [{low}, {high}] {basis}"
 

@@ -108,9 +108,9 @@ class Looks:
         read."""
         out = {}
         for cell, state in self._state.items():
-            drifts = [one for topic in state.drifts if (one := state.drift(topic)) is not None]
-            if rising := [one for one in drifts if one.rises]:
-                out[cell] = max(rising, key=lambda one: one.end_ns / one.begin_ns)
+            drifts = [drift for topic in state.drifts if (drift := state.drift(topic)) is not None]
+            if rising := [drift for drift in drifts if drift.rises]:
+                out[cell] = max(rising, key=lambda drift: drift.end_ns / drift.begin_ns)
         return out
 
     def arms(self) -> dict[str, list[JudgedArm]]:
@@ -185,7 +185,7 @@ class InterimCell:
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
         if trial.topics:
             parts = judged_topics(endpoints, definition)
-            self.reliable |= {one.name: one.reliable for one in parts}
+            self.reliable |= {part.name: part.reliable for part in parts}
         for name, of_topic in trial.topics.items():
             self.blocks.setdefault(name, []).append(BlockFacts.of(of_topic, primary))
             drift = of_topic.messages.drift if in_time else None
@@ -235,7 +235,7 @@ def topics_of(cells: Iterable[InterimCell], primary: str) -> list[str | None]:
     if primary not in POOLED:
         return [None]
     return [
-        name for name in dict.fromkeys(n for one in cells for n in one.blocks) if name is not None
+        name for name in dict.fromkeys(n for cell in cells for n in cell.blocks) if name is not None
     ] or [None]
 
 

@@ -106,19 +106,19 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
     shapes = {name: _shape(rung) for name, rung in first.items() if not _asks(rung)}
     taken: set[str] = set()
     out = []
-    for one, other in combinations(shapes, 2):
-        if other in taken or (node := _difference(shapes[one], shapes[other])) is None:
+    for base, other in combinations(shapes, 2):
+        if other in taken or (node := _difference(shapes[base], shapes[other])) is None:
             continue
         taken.add(other)
         here = {(r.arm, _key(r.levels)): r for r in rungs if r.workload == other}
-        for rung in (r for r in rungs if r.workload == one):
+        for rung in (r for r in rungs if r.workload == base):
             counterpart = here.get((rung.arm, _key(rung.levels)))
             if counterpart is not None:
                 both = (rung, counterpart)
-                levels = (one, other)
+                levels = (base, other)
                 out.append(
                     Ladder(
-                        *(BETWEEN_WORKLOADS, one, rung.arm, levels, _cells(both)),
+                        *(BETWEEN_WORKLOADS, base, rung.arm, levels, _cells(both)),
                         others=rung.levels,
                         changed=node or None,
                     )
@@ -161,18 +161,18 @@ def _shape(rung: Rung) -> _Shape:
     return out
 
 
-def _difference(one: _Shape, other: _Shape) -> str | None:
+def _difference(base: _Shape, other: _Shape) -> str | None:
     """The node in which alone they differ, empty where they differ in another thing; None where it is
     nothing, or more than one thing."""
     absent = object()
-    apart = [k for k in one.keys() | other.keys() if one.get(k, absent) != other.get(k, absent)]
+    apart = [k for k in base.keys() | other.keys() if base.get(k, absent) != other.get(k, absent)]
     if not apart:
         return None
     of_nodes = {key[0] for key in apart if len(key) == 3}
     if len(of_nodes) == 1 and all(len(key) == 3 for key in apart):
         (node,) = of_nodes
-        same_places = {k[:2] for k in one if k[0] == node} == {k[:2] for k in other if k[0] == node}
-        return node if same_places else ""
+        places, others = ({k[:2] for k in shape if k[0] == node} for shape in (base, other))
+        return node if places == others else ""
     keys = {key[-1] for key in apart}
     return "" if len(keys) == 1 else None
 

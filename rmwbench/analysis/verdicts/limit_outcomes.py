@@ -283,9 +283,9 @@ def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, 
     it or leaves it open. Meets where all do, none where all are, misses otherwise; what is not
     settled stays possible."""
     first = next(iter(judged.values()))
-    if all(one.outcome in (UNKNOWN, NOT_SUPPORTED) for one in judged.values()):
+    if all(of_topic.outcome in (UNKNOWN, NOT_SUPPORTED) for of_topic in judged.values()):
         return first, None
-    possible = [one.may or _ANY for one in judged.values()]
+    possible = [of_topic.may or _ANY for of_topic in judged.values()]
     may: set[ArmOutcome] = set()
     if all(MEETS in outcomes for outcomes in possible):
         may.add(MEETS)
@@ -316,8 +316,8 @@ def _by_metrics(
     acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, error: float
 ) -> ArmJudgement:
     outcomes = {limit.metric: _of_limit(limit, arm, error) for limit in acceptable}
-    missed = next((name for name, one in outcomes.items() if one is MISSES), None)
-    open_ = next((name for name, one in outcomes.items() if one is not MEETS), None)
+    missed = next((name for name, outcome in outcomes.items() if outcome is MISSES), None)
+    open_ = next((name for name, outcome in outcomes.items() if outcome is not MEETS), None)
     if arm.nothing_arrived:
         undelivered = PrintedInterval.of(arm.metrics.get(nothing.metric), error)
         if undelivered.low >= nothing.at_least:
@@ -371,7 +371,7 @@ def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
     if len(may) == 1:
         return may[0]
     return ConditionJudgement(
-        OPEN, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may)
+        OPEN, may=tuple(f"{ONLY} {case.only}" if case.only else case.outcome for case in may)
     )
 
 

@@ -84,7 +84,7 @@ def decisive(
     nobody = set()
     for topic, by in verdicts.items():
         gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
-        if gone and not any(is_carried(one, primary) for one in gone):
+        if gone and not any(is_carried(share, primary) for share in gone):
             nobody.add(topic)
     if len(nobody) == len(verdicts):
         nobody.clear()

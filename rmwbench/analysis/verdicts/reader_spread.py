@@ -69,15 +69,15 @@ def spread(
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
     heard: dict[int, dict[int, Heard]] = {}
     for trial in trials:
-        for number, one in trial.messages.by_reader.items():
+        for number, reader in trial.messages.by_reader.items():
             if lives[names.get(number, ("", ""))] == 1:
-                heard.setdefault(number, {})[trial.block] = one
+                heard.setdefault(number, {})[trial.block] = reader
     topics = {names[number][0] for number in heard}
     if len(heard) < 2 or (len(topics) > 1 and any(map(relays, endpoints))):
         return None
     bounds = {trial.block: trial.clock_bounds.get(SAMPLE, 0.0) for trial in trials}
     readers = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
-    latencies = {n: one.response_p50_ns for n, one in readers.items()}
+    latencies = {n: reader.response_p50_ns for n, reader in readers.items()}
     known = sorted((at, n) for n, at in latencies.items() if at is not None)
     least, *_, most = sorted(readers, key=lambda n: readers[n].delivered)
     unlike: list[UnlikeBy] = []
@@ -100,12 +100,12 @@ def spread(
 
 def _reader(topic: str, node: str, heard: Iterable[Heard]) -> Reader:
     each = list(heard)
-    medians = [one.median_ns for one in each if one.median_ns is not None]
+    medians = [trial.median_ns for trial in each if trial.median_ns is not None]
     return Reader(
         topic=topic,
         node=node,
         response_p50_ns=median(medians) if medians else None,
-        delivered=sum(one.arrived for one in each) / sum(one.wanted for one in each),
+        delivered=sum(trial.arrived for trial in each) / sum(trial.wanted for trial in each),
     )
 
 

@@ -109,13 +109,13 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
         if not len(e) or most <= 0:
             out.append(NOTHING)
             continue
-        one = float(np.median(d))
+        middle = float(np.median(d))
         shift = (
             float(special.digamma(fitted / 2)) - math.log(fitted / 2)
             if math.isfinite(fitted)
             else 0.0
         )
-        freedom = min(TRUST * fitted, min(MOST, most) * one)
+        freedom = min(TRUST * fitted, min(MOST, most) * middle)
         out.append(Prior(math.exp(float(e.mean()) + shift), freedom))
     return out
 

@@ -253,7 +253,7 @@ def _late(
 
 
 def _total(masks: Iterable[np.ndarray]) -> int:
-    return sum(int(np.count_nonzero(one)) for one in masks)
+    return sum(int(np.count_nonzero(mask)) for mask in masks)
 
 
 def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:

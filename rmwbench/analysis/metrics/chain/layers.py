@@ -95,7 +95,7 @@ class Layers:
             return {}
 
         return {
-            name: max(sum(self.spent_ns.get(one, 0.0) for one in part) for part in parts) / whole
+            name: max(sum(self.spent_ns.get(kind, 0.0) for kind in part) for part in parts) / whole
             for name, parts in SHARES.items()
         }
 

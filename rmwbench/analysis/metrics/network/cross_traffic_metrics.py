@@ -34,14 +34,14 @@ def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             processes.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
-    receivers = [one for one in processes.values() if (RECEIVED, BEGIN) in one]
-    if not receivers or any((RECEIVED, END) not in one for one in receivers):
+    receivers = [own for own in processes.values() if (RECEIVED, BEGIN) in own]
+    if not receivers or any((RECEIVED, END) not in own for own in receivers):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
-    seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
+    seconds = [sum(_rate(own, *ends) for own in receivers) for ends in _seconds(receivers)]
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
-    used_ns = sum(one[USED, END] - one[USED, BEGIN] for one in processes.values())
+    used_ns = sum(own[USED, END] - own[USED, BEGIN] for own in processes.values())
     return {
-        "cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers),
+        "cross_goodput": sum(_rate(own, BEGIN, END) for own in receivers),
         "cross_goodput_least": min(seconds) if seconds else TOO_SHORT,
         "cross_cpu_cores": used_ns / length_ns,
     }
@@ -51,26 +51,26 @@ def hosts_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The hosts that cross traffic alone has, from a cell's definition; empty where there is
     none."""
     traffic = (definition.get("network") or {}).get("cross_traffic") or ()
-    return tuple(dict.fromkeys(one[end] for one in traffic for end in ("from", "to")))
+    return tuple(dict.fromkeys(flow[end] for flow in traffic for end in ("from", "to")))
 
 
 def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
     """The snapshots at both ends of each second that all receivers saw whole; the last one ends
     with the window."""
     count = min(
-        sum(1 for counter, at in one if counter == RECEIVED and at.startswith(SECOND))
-        for one in receivers
+        sum(1 for counter, at in own if counter == RECEIVED and at.startswith(SECOND))
+        for own in receivers
     )
     marks = [BEGIN, *(f"{SECOND}{number}" for number in range(1, count + 1)), END]
     for begin, end in pairwise(marks):
         if all(
-            abs(one[TIME, end] - one[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for one in receivers
+            abs(own[TIME, end] - own[TIME, begin] - NS_PER_S) < NS_PER_S / 10 for own in receivers
         ):
             yield begin, end
 
 
-def _rate(one: Counted, begin: str, end: str) -> float:
+def _rate(own: Counted, begin: str, end: str) -> float:
     """Bytes per second between two snapshots, by their own times: a late one moves no rate."""
     return (
-        NS_PER_S * (one[RECEIVED, end] - one[RECEIVED, begin]) / (one[TIME, end] - one[TIME, begin])
+        NS_PER_S * (own[RECEIVED, end] - own[RECEIVED, begin]) / (own[TIME, end] - own[TIME, begin])
     )

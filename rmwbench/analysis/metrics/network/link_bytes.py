@@ -198,7 +198,7 @@ def sums_of_counts(counts: FrameCounts) -> Sums:
     for (link, _, verdict, _, to_all), count in counts.ended.items():
         if verdict in NOT_LOST and verdict != DELIVERED:
             continue
-        others = sum(network_of(one) == network_of(link) for one in links) - 1
+        others = sum(network_of(other) == network_of(link) for other in links) - 1
         copies = max(1, others) if to_all and verdict != NO_DESTINATION else 1
         met += copies * count
         lost += copies * count if verdict != DELIVERED else 0

@@ -215,7 +215,7 @@ def around(
     values |= {name: float(counted[name]) if counted[DUE] else NONE_DUE for name in IN_IT}
     if not recovered:
         return dict.fromkeys(names_of(MetricScope.OUTAGES), NOT_BACK) | values
-    longest_ns = max(one.time_ns for one in recovered)
+    longest_ns = max(recovery.time_ns for recovery in recovered)
     values |= {name: float(counted[name]) for name in AFTER_IT} | {"recovery_time": longest_ns}
     if frames is None:
         values["recovery_bytes"] = NO_LOG
@@ -238,10 +238,10 @@ def _counted(
         during |= away
         repaired |= away & pair.sent & pair.arrived & (pair.taken_ns >= outage.up_ns)
     again = np.zeros(len(pair.again_ns), bool)
-    for one in (r for r in recovered if pair.name == (r.topic, r.writer, r.reader)):
-        up, end = one.outage.up_ns, _next(interruptions, one.outage)
+    for recovery in (r for r in recovered if pair.name == (r.topic, r.writer, r.reader)):
+        up, end = recovery.outage.up_ns, _next(interruptions, recovery.outage)
         back = (pair.due_ns >= up) & (pair.due_ns < end)
-        early |= back & (pair.due_ns < up + one.time_ns)
+        early |= back & (pair.due_ns < up + recovery.time_ns)
         later |= back
         again |= (pair.again_ns >= up) & (pair.again_ns < end)
     masks = {
@@ -264,9 +264,9 @@ def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
     """What hosts sent besides new data while, behind the end of an outage, a stream had not
     recovered yet."""
     spent = np.zeros(len(frames), bool)
-    for one in recovered:
-        up = one.outage.up_ns
-        spent |= (frames.in_ns >= up) & (frames.in_ns < up + one.time_ns)
+    for recovery in recovered:
+        up = recovery.outage.up_ns
+        spent |= (frames.in_ns >= up) & (frames.in_ns < up + recovery.time_ns)
     besides = spent & frames.entered & (~frames.kind.among("data") | frames.retransmission)
     return int(frames.frame_bytes[besides].sum())
 

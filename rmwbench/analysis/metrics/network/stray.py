@@ -40,7 +40,7 @@ def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) 
             ] = row["value"]
     values: Measures = {}
     places = {
-        "stray_bytes": [(host, one["name"]) for host, mine in further.items() for one in mine],
+        "stray_bytes": [(host, nic["name"]) for host, mine in further.items() for nic in mine],
         "loopback_bytes": [(host, LOOPBACK) for host in definition["network"]["hosts"]],
     }
     for metric, wanted in places.items():
