@@ -29,6 +29,7 @@ workloads:
   - {name: random, message: Bytes(100), arrival: {kind: poisson, rate_hz: 200}}
   - {name: flood, message: Bytes(100), arrival: {kind: saturation, limit: 1000}}
   - {name: chain, message: Bytes(100), rate_hz: 100, relays: 1, subscribers: 2}
+  - {name: service, clients: 1, request: Bytes(64), reply: Bytes(8000000), rate_hz: 200}
   - name: graph
     nodes:
       - {name: a, publishers: [{topic: x, message: Bytes(64), rate_hz: 100},
@@ -190,6 +191,12 @@ def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
     assert 0 < count < len(found) and "of memory" in why
     # a depth of 10 and two in the making, at the publisher and at the reader
     assert found[count - 1] * 24 < 2 << 30 < found[count] * 24 + (1 << 30)
+
+
+def test_a_service_keeps_its_replies_in_memory_too():
+    """As `preflight.memory_bytes` counts them, by which `run` is refused."""
+    service = cells("service").cell(LOADED.arms[0], 200.0)
+    assert "of memory" in search_cells.memory_reason(service, 720 << 20)
 
 
 class TestArmSearch:

@@ -23,6 +23,7 @@ from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import duration_text
+from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.campaign.plan.request import check_named
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host import available_memory_bytes
@@ -111,9 +112,7 @@ def spin_reason(cell: Cell, cores: int) -> str | None:
 
 def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     """Why a trial of this cell does not fit into memory, or None."""
-    # records, a full history of each publisher, and the same again on the readers' side
-    queues = sum(e.type.payload_bytes * ((e.qos.wire()["depth"] or 1) + 2) for e in cell.endpoints)
-    needed_bytes = cell.record_bytes + queues + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
+    needed_bytes = memory_bytes(cell) + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
     if needed_bytes <= available_bytes:
         return None
     return (
