@@ -12,15 +12,15 @@ from rmwbench.analysis.capacity.level_search import Search
 
 State = Literal["bracketed", "at least", "below", "no data"]
 Unit = Literal["hz", "bytes", ""]
-"""Of an axis; empty: it counts."""
+"""The unit of an axis; empty: it counts."""
 INTERVAL = "95 % interval of the level that half of the trials hold"
 
 
 @dataclass(frozen=True)
 class Capacity:
     """`bracketed`: value and interval. `at least`: `low` holds, and nothing or too little failed to
-    say where it breaks. `below`: nothing held, not even `high`. All in the axis's `unit`; None where
-    there is no such number. `trials`: so many were judged."""
+    say where it breaks. `below`: nothing held, not even `high`. All in the axis's `unit`; None
+    where there is no such number. `trials`: so many were judged."""
 
     state: State
     value: float | None

@@ -49,7 +49,7 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """As people say it: `p99 response`, `loss`, `longest stall`."""
+        """The name as people say it: `p99 response`, `loss`, `longest stall`."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
             return f"p{entry.q * 100:g} {entry.words[0]}"
@@ -92,7 +92,7 @@ class Condition:
         return condition | ({"inclusive": True} if self.inclusive else {})
 
     def shown(self, value: float, digits: int = 3) -> str:
-        """With more digits it can be read back without changing it."""
+        """The value with its unit; with more digits it can be read back without changing it."""
         if GLOSSARY[self.metric].unit == "fraction":
             return fmt.percent(value, digits)
         if math.isinf(value):

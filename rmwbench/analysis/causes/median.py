@@ -29,7 +29,7 @@ class Phase(StrEnum):
 
 
 NEAR = 0.5
-"""Of the median: who is further from it is not typical, though its rank is near."""
+"""A share of the median: who is further from it is not typical, though its rank is near."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class TypicalMessage:
 
 
 def typical_message(pairs: Sequence[PairMessages]) -> TypicalMessage | None:
-    """Of several writers and readers together. The median is that of all messages that should have
-    come, of which those that did not are infinite: None where it is, or where no message near it
-    has all stamps."""
+    """The typical message of several writers and readers together. The median is that of all
+    messages that should have come, of which those that did not are infinite: None where it is, or
+    where no message near it has all stamps."""
     if not pairs:
         return None
     stamps = np.concatenate([_stamps(pair) for pair in pairs], axis=1)

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 MS = 1e6
 REPAIRED_NS = 10 * MS
-"""What lies between the publish call and the reader is a repair, and no flight: DDS's two delays
-of 5 ms each, before a heartbeat is answered and before an answer is (Fast DDS, both as installed)."""
+"""What lies between the publish call and the reader is a repair, and no flight: DDS's two delays of
+5 ms each, before a heartbeat is answered and before an answer is (Fast DDS, both as installed)."""
 DROPPED = 0.01
 """Datagrams that sockets dropped, per message that was due: from here on they matter."""
 SMALL_BYTES, LARGE_BYTES = 65_536, 524_288
@@ -86,7 +86,7 @@ class Conduct:
 
 @dataclass(frozen=True)
 class SeenSymptom:
-    """With what was measured: name of a field of `Conduct` -> its value."""
+    """A symptom with what was measured: name of a field of `Conduct` -> its value."""
 
     symptom: Symptom
     amounts: Mapping[str, float] = field(default_factory=dict)

@@ -54,8 +54,8 @@ def between(
     writer: str,
     reader: str,
 ) -> Witnesses:
-    """With what the network between two hosts did; `writer`, `reader`: their names. The same where
-    they are one."""
+    """The witnesses with what the network between two hosts did; `writer`, `reader`: their names.
+    The same where they are one."""
     if frames is None or writer == reader:
         return seen
     away = [

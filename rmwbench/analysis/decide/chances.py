@@ -114,7 +114,7 @@ class DecisionAnswer:
 def decide(
     candidates: Sequence[DecideCandidate], limits: Sequence[UserLimit], rules: Rules
 ) -> list[DecisionAnswer]:
-    """Of the candidates of one machine, in their order."""
+    """The answers for the candidates of one machine, in their order."""
     able = max(sum(candidate.not_supported is None for candidate in candidates), 1)
     return [_answer(candidate, limits, rules, rules.alpha / able) for candidate in candidates]
 
@@ -162,7 +162,7 @@ def _answer(
 def _said(
     met: Sequence[Met], probability: float | None, level: float, rules: Rules
 ) -> tuple[Outcome, Why, Met | None]:
-    """Of all limits together; the limit that decides it or leaves it open."""
+    """The outcome over all limits, and the limit that decides it or leaves it open."""
     known = [limit for limit in met if limit.probability is not None]
     unknown = [limit for limit in met if limit.outcome is Outcome.UNKNOWN]
     few = [limit for limit in met if limit not in unknown and limit.blocks < rules.min_blocks]

@@ -16,7 +16,7 @@ from rmwbench.analysis.verdicts.ladders import in_order
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 
 Level = bool | int | float | str
-"""Of a factor."""
+"""A level of a factor."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/te
 
 - `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
   logarithms where all are positive). Infinite blocks make it a `MedianOfBlocks`.
-- `MedianOfBlocks`: the median over blocks by counting: how many of them are within (Jeffreys' Beta).
+- `MedianOfBlocks`: the median over blocks by counting: how many are within (Jeffreys' Beta).
 - `Fraction`: events of messages, which come in bursts: Jeffreys' Beta with as many effective
   messages as the blocks' scatter leaves, as in `intervals.clustered_fraction`.
 
@@ -63,7 +63,7 @@ class BlockValues:
 
     @property
     def used(self) -> "BlockValues":
-        """Without campaigns of one block; all where no campaign has more."""
+        """The blocks without campaigns of one block; all where no campaign has more."""
         sizes = Counter(self.campaigns)
         rows = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
         if not rows:
@@ -83,7 +83,7 @@ class BlockValues:
 
 
 def posterior(blocks: BlockValues) -> "Posterior":
-    """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
+    """The posterior of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
     blocks = blocks.used

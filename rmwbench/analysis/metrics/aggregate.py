@@ -176,7 +176,8 @@ def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
 
 
 def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
-    """How far the metric in that trial may be from the truth, ns; 0 where one clock took both stamps."""
+    """How far the metric in that trial may be from the truth, ns; 0 where one clock took both
+    stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 

@@ -133,8 +133,8 @@ def _after(step: str) -> str:
 def metrics(
     trial: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
 ) -> Measures:
-    """Of one trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` where they were
-    read; they are of all processes, the manager's and daemons included."""
+    """The metrics of a trial; fractions are of its nodes. `costs` has `pss` and `cpu_cores` where
+    they were read; they are of all processes, the manager's and daemons included."""
     if trial is None:
         return dict.fromkeys(names_of(MetricScope.NODES), NONE)
     longest_ns, pss, cores = trial.longest_change_ns, costs.get("pss"), costs.get("cpu_cores")

@@ -74,8 +74,8 @@ def is_compared(cell: Row) -> bool:
 
 
 def has_verdicts(definition: Mapping[str, Any]) -> bool:
-    """Whether arms are compared in a cell of that definition. With ROS variables they are not: who is
-    heard is all that is asked."""
+    """Whether arms are compared in a cell of that definition. With ROS variables they are not: who
+    is heard is all that is asked."""
     return not definition.get("ros_variables")
 
 
@@ -103,7 +103,7 @@ def history_depth(endpoint: Row) -> int | None:
 
 
 def _qos(endpoint: Row) -> Any:
-    """As granted, or as asked for."""
+    """An endpoint's QoS as granted, or as asked for."""
     return loads(endpoint["granted"]).get("qos") or loads(endpoint["asked"]).get("qos") or {}
 
 
@@ -119,7 +119,8 @@ def loads(text: str | None) -> Any:
 
 
 def arrival_of(endpoint: Row) -> Any:
-    """By what an endpoint (a row of `endpoints`) was asked to send; empty where nothing says it."""
+    """The arrival process that an endpoint (a row of `endpoints`) was asked for; empty where
+    nothing says it."""
     return loads(endpoint.get("asked")).get("arrival") or {}
 
 

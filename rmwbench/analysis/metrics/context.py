@@ -1,5 +1,5 @@
-"""What several measurements need of one trial: its evidence with every stamp on one clock, its window,
-its endpoints and when they were there, and what its cell asks for.
+"""What several measurements need of one trial: its evidence with every stamp on one clock, its
+window, its endpoints and when they were there, and what its cell asks for.
 
 Where the evidence comes from is not our business (a bundle, a test): it is described by what it
 must offer.

@@ -207,7 +207,7 @@ class _Spent:
         self.put("processor_wait_per_message", waited, self.messages.delivered, why)
 
     def allocations(self) -> None:
-        """By side; only workers are counted, and only in trials that ask for it."""
+        """Allocations by side; only workers count them, and only in trials that ask for it."""
         of = self.messages
         for side, messages in (("publisher", of.published), ("subscription", of.heard)):
             why = _why_none(self.table, side, NOT_COUNTED)
@@ -413,8 +413,8 @@ the window's edges: on a busy machine some ms after them."""
 
 
 def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
-    """Over the window: what was counted between the two snapshots, by the ratio of the two
-    lengths."""
+    """What the counter grew by over the window: the growth between the two snapshots, by the ratio
+    of the two lengths."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
     edges = complete(row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end"))
     window_ns = row.get((WINDOW, "window"))

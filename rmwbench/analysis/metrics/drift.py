@@ -1,13 +1,13 @@
 """Is a latency one number, or a moment of a ramp? Where messages queue up within the window, each
 waits longer than the one before, and a quantile of them depends on when one stops measuring.
 
-The messages of a pair that arrived are taken in the order of sending, in ten parts of equal size, or
-in fewer of two messages each; the latency of a part is its median. A trial drifts where the parts
-rise, or fall, at most of the steps (Kendall's tau of at least 0.6 over ten, and of more over fewer,
-which a series without trend reaches, either way, in at most 3 % of cases: Kendall, Biometrika 30,
-1938) and the last two are apart from the first two by at least half of their own middle. One stall
-does neither. An arm drifts where at least half of its trials do in the same direction, and three at
-least: by chance in one of several thousand arms.
+The messages of a pair that arrived are taken in the order of sending, in ten parts of equal size,
+or in fewer of two messages each; the latency of a part is its median. A trial drifts where the
+parts rise, or fall, at most of the steps (Kendall's tau of at least 0.6 over ten, and of more over
+fewer, which a series without trend reaches, either way, in at most 3 % of cases: Kendall,
+Biometrika 30, 1938) and the last two are apart from the first two by at least half of their own
+middle. One stall does neither. An arm drifts where at least half of its trials do in the same
+direction, and three at least: by chance in one of several thousand arms.
 
 `stability.py` asks the same of a queue, in messages, at an overload; here the latency is asked, in
 any campaign, and falling is a drift too.
@@ -42,8 +42,9 @@ class Drift:
 
 
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
-    """The drift of one trial: of the pair whose latency changes by the largest factor; None where none drifts.
-    `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never arrived."""
+    """The drift of one trial: of the pair whose latency changes by the largest factor; None where
+    none drifts. `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never
+    arrived."""
     drifts = [of_one for of_pair in latencies if (of_one := _of_pair(of_pair)) is not None]
     return max(drifts, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
 
@@ -63,7 +64,8 @@ def _of_pair(latency_ns: np.ndarray) -> Drift | None:
 
 
 def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
-    """The drift of an arm, from each of its done trials; None where it is stationary, or nobody can tell."""
+    """The drift of an arm, from each of its done trials; None where it is stationary, or nobody can
+    tell."""
     for rises in (True, False):
         same = [trial for trial in trials if trial is not None and trial.rises is rises]
         if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):

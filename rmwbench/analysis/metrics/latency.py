@@ -71,9 +71,9 @@ class Messages:
     samples: dict[str, Sample] = field(default_factory=dict)
     longest_stall_ns: float | None = None
     longest_period_ns: dict[str, float] = field(default_factory=dict)
-    """By stem: the mean period of the publisher, or the subscription, in which it is longest."""
+    """Stem -> the mean period of the publisher, or the subscription, in which it is longest."""
     undelivered_in_a_row: int | None = None
-    """Of the pair in which they are most; None without a pair."""
+    """Those of the pair with the longest run; None without a pair."""
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
@@ -290,8 +290,8 @@ def _pairs(
 def _held_by(
     columns: Columns, endpoints: Sequence[EndpointRow], stuck: Container[int]
 ) -> "Callable[[_Writer], UnsentBy]":
-    """What kept a writer from sending, found once for each that is asked for. `endpoints`: those of
-    the trial, since whom it waited for may be of another topic. `stuck`: as `measure`."""
+    """What kept a writer from sending, decided once for each that is asked for. `endpoints`: those
+    of the trial, since whom it waited for may be of another topic. `stuck`: as `measure`."""
 
     def calls(endpoint: int) -> Calls:
         rows = _selector(columns.sent("endpoint"))(endpoint)
@@ -328,7 +328,8 @@ def _periods(
     lives: Mapping[int, ReaderLife],
     out: Messages,
 ) -> None:
-    """The periods of each publisher, and of each subscription: what it hears of all its writers together."""
+    """The periods of each publisher, and of each subscription: what it hears of all its writers
+    together."""
     heard: dict[int, list[_Pair]] = {}
     for p in pairs:
         if p.reader.kind == "subscription":
@@ -499,8 +500,8 @@ def longest_gap(arrivals_ns: np.ndarray, window: SteadyWindow) -> float:
 
 
 def jitter(response_ns: np.ndarray) -> np.ndarray:
-    """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is from the distance
-    intended.
+    """|D(i−1, i)| of RFC 3550 §6.4.1 in ns: how far the distance of two consecutive arrivals is
+    from the distance intended.
 
     Of consecutive messages that both arrived: it equals the difference of their latencies. Shape (≤
     n−1,).

@@ -84,8 +84,8 @@ def _why_none(side: str, roles: Collection[str]) -> str:
 def _series(
     readings: Sequence[Reading], process: str, window: SteadyWindow
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The readings of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
-    (n,)."""
+    """The readings of one process: (time as a fraction of the window, PSS in bytes without files),
+    each of shape (n,)."""
     sizes: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
     for time_ns, name, counter, value in readings:
         if name == process:

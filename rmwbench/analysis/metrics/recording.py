@@ -170,7 +170,7 @@ def _placed(
     writers: Sequence[int],
     counted: Mapping[tuple[str, int | None, str], float],
 ) -> RecordingFates:
-    """With what rosbag2 counted of the topic."""
+    """The fates with the places that rosbag2 counted for the topic."""
 
     def of(counter: str) -> int | None:
         values = [counted.get((counter, writer, "end")) for writer in writers]

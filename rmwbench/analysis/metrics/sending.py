@@ -1,5 +1,5 @@
-"""How a trial sends: whether the rate of its publishers is steady, how many frames its hosts send to
-everybody, and how many replies reach clients that had not asked.
+"""How a trial sends: whether the rate of its publishers is steady, how many frames its hosts send
+to everybody, and how many replies reach clients that had not asked.
 
 Statements of others are about these, and costs and latencies do not tell them.
 """
@@ -42,8 +42,9 @@ def sending(
 
 
 def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | None) -> Measures:
-    """Of the messages published in each whole second of the window: their standard deviation ÷ mean,
-    and those of the second and third second ÷ those of as long in the last third."""
+    """How steady the numbers of messages published in each whole second of the window are: their
+    standard deviation ÷ mean, and those of the second and third second ÷ those of as long in the
+    last third."""
     publishers = [row["endpoint"] for row in endpoints if row["kind"] == PUBLISHES]
     seconds = 0 if window is None else int(window.length_ns // 1_000_000_000)
     if window is None or seconds < LEAST_S:
@@ -70,7 +71,7 @@ def _to_everybody(log: Mapping[str, Any] | None) -> float | str:
 
 
 def _to_others(columns: Columns, endpoints: Sequence[Row], counters: Iterable[Row]) -> float | str:
-    """Over the whole trial, as the counter is."""
+    """Replies to others over the whole trial, as the counter has them, per reply of its own."""
     replies = [row["value"] for row in counters if row["counter"] == _COUNTER]
     if not replies:
         return "its worker does not count replies to clients that had not asked"

@@ -1,5 +1,5 @@
-"""Which topics of a workload, and which readers of a topic, are judged one by one; over_topics.py has
-what becomes of an arm over all of them.
+"""Which topics of a workload, and which readers of a topic, are judged one by one; over_topics.py
+has what becomes of an arm over all of them.
 
 A robot's topics are not one number: the median over an IMU at 1 kHz and a camera at 30 Hz is that
 of the IMU. So unlike topics are measured and judged apart. Topics that are alike (`scan_1` …

@@ -37,8 +37,8 @@ NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`
 
 
 def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTrial:
-    """All metrics of one done trial. `apart`: readers that other cells judge by themselves, which are
-    measured so here, too. Raises UserError where its records contradict the format."""
+    """All metrics of one done trial. `apart`: readers that other cells judge by themselves, which
+    are measured so here, too. Raises UserError where its records contradict the format."""
     context = Context.of(evidence)
     try:
         records = _Records.of(context, apart)
@@ -62,9 +62,9 @@ def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTr
 
 @dataclass(frozen=True, kw_only=True)
 class _Records:
-    """What a trial's records say. `whole`: of all endpoints, where `messages` are of some; `topics`:
-    of each that is judged apart; `readers`: of those that only another cell judges so; `no_shares`:
-    why `layers` have no shares, should they have none.
+    """What a trial's records say. `whole`: of all endpoints, where `messages` are of some;
+    `topics`: of each that is judged apart; `readers`: of those that only another cell judges so;
+    `no_shares`: why `layers` have no shares, should they have none.
     """
 
     messages: Messages
@@ -249,7 +249,7 @@ def clock_bounds(
 
 
 def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
-    """By sample, or by metric where none is behind it; without those that are exact."""
+    """The bounds by sample, or by metric where no sample is behind it, without those that are 0."""
     return {
         m.source or m.name: bound
         for m in METRICS
@@ -289,8 +289,8 @@ def chain_bounds(
 
 
 def leftovers(events: Sequence[Row]) -> Measures:
-    """Of one trial, all hosts together: files and sockets (a directory by itself
-    is not a leftover), and the bytes that all of it takes."""
+    """What a trial left behind on all hosts: files and sockets (a directory by itself is not a
+    leftover), and the bytes that all of it takes."""
     of_hosts = [event for event in events if event["event"] == LEFTOVERS]
     if not of_hosts:
         return dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)

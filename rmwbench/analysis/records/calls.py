@@ -101,8 +101,8 @@ def legs(
 ) -> dict[str, np.ndarray]:
     """The two legs and what lies between, of the requests that came through, in ns: `request_leg`
     from the request's call until the service has it, `reply_leg` from the reply's call until the
-    client has it. float64 of shape (m,), and +inf where a message of that leg did not come sound and
-    in time.
+    client has it. float64 of shape (m,), and +inf where a message of that leg did not come sound
+    and in time.
 
     `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
     requests in the steady window whose call was made.

@@ -4,9 +4,9 @@ were given.
 A volatile reader may expect what is due from the moment it is matched until it leaves; what it
 would have got before is not lost. A transient-local one may expect besides the last messages that
 its writers had sent when it was matched, as many as its history and the writer's hold: that is its
-history, counted apart, for its latency is not the middleware's. What is sent between its creation and its match
-pushes the oldest out of the history, so they are not counted when it is created. A reader with a
-content filter expects what passes it: the rest is filtered, not lost.
+history, counted apart, for its latency is not the middleware's. What is sent between its creation
+and its match pushes the oldest out of the history, so they are not counted when it is created. A
+reader with a content filter expects what passes it: the rest is filtered, not lost.
 """
 
 import json

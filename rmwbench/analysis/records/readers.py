@@ -88,7 +88,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
 
 
 def _joins(late: Collection[bool]) -> Joins:
-    """Of a node by its lives: whether each begins within the steady state."""
+    """When a node joins, by whether each of its lives begins within the steady state."""
     return "late" if all(late) else "again" if any(late) else "start"
 
 
@@ -98,8 +98,8 @@ def _shared(key: str, row: Row, writers: Collection[Row]) -> Shared:
 
 
 def _link(host: str, network: Mapping[str, Any]) -> str:
-    """As the cell's network resolves it: equal for two hosts with equal links, on the network and
-    on those beside it."""
+    """The host's link as the cell's network resolves it: equal for two hosts with equal links, on
+    the network and on those beside it."""
     return _text(
         [
             (network.get("links") or {}).get(host),

@@ -16,8 +16,8 @@ from rmwbench.analysis.stats import intervals
 
 FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
 LEAST_LINEAR, MOST_LINEAR, MOST_SQUARE = 0.5, 1.5, 2.5
-"""The whole interval of what grows about as the number of nodes does ends halfway to a constant, and
-halfway to the square; that of the square ends halfway to the cube."""
+"""The whole interval of what grows about as the number of nodes does ends halfway to a constant,
+and halfway to the square; that of the square ends halfway to the cube."""
 
 
 @dataclass(frozen=True)

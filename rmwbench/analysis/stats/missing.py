@@ -4,7 +4,7 @@ without it there is no whole."""
 from collections.abc import Iterable
 
 Measures = dict[str, float | tuple[int, int] | str]
-"""Of one trial: metric -> its value, (events, of) of a fraction, or in words why there is none."""
+"""A trial's metric -> its value, (events, of) of a fraction, or in words why there is none."""
 
 
 def complete(values: Iterable[float | None]) -> list[float] | None:

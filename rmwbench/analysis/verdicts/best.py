@@ -83,7 +83,7 @@ def _verdict(
 
 
 def evidence(workloads: Mapping[str, Sequence[JudgedArm]]) -> GroupPriors:
-    """As the verdicts use it."""
+    """The priors as the verdicts use them."""
     return group_priors(_contenders(workloads))
 
 

@@ -14,9 +14,9 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import FailedBy
 
 ALL_LOST = 1.0
-"""What fractions count as of which a trial that failed is the whole: nothing of it came to a reader,
-or to the end of a chain. What it sent is not known, so it is in no share of what was late or never
-sent."""
+"""What fractions count as of which a trial that failed is the whole: nothing of it came to a
+reader, or to the end of a chain. What it sent is not known, so it is in no share of what was late
+or never sent."""
 
 
 class FailedLine(Protocol):

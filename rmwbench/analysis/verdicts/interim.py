@@ -192,7 +192,7 @@ class InterimCell:
             self.drifts.setdefault(name, []).append(drift)
 
     def drift(self, topic: str | None) -> Drift | None:
-        """Of the arm; None where it is stationary. A whole of unlike topics has none."""
+        """The arm's drift; None where it is stationary. A whole of unlike topics has none."""
         if topic is None and len(self.drifts) > 1:
             return None
         return of_arm(self.drifts.get(topic, ()))
@@ -303,7 +303,8 @@ def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
 
 
 def family_of(cell: Row) -> Family:
-    """By loan where its publishers were asked to write into memory that the middleware lends."""
+    """The family is by loan where its publishers were asked to write into memory that the
+    middleware lends."""
     arm = loads(cell["definition"]).get("arm") or {}
     return Family.LOAN if arm.get("loan") else Family.COPY
 

@@ -45,7 +45,7 @@ class Ladder:
     changed: str | None = None
 
     def only(self, has: Callable[[int], bool]) -> "Ladder":
-        """With the levels whose cell has."""
+        """The ladder with the levels alone whose cell `has` it."""
         places = [at for at, cell in enumerate(self.cells) if has(cell)]
         levels, cells = ([column[at] for at in places] for column in (self.levels, self.cells))
         return replace(self, levels=tuple(levels), cells=tuple(cells))
@@ -137,8 +137,8 @@ _Shape = dict[tuple[str, ...], Any]
 
 
 def _shape(rung: Rung) -> _Shape:
-    """What the cell does, without names. A topic that is called after its workload is the same topic
-    in another."""
+    """What the cell does, without names. A topic that is called after its workload is the same
+    topic in another."""
     out: _Shape = {}
     definition = rung.definition
     workload = definition.get("workload")
@@ -162,8 +162,8 @@ def _shape(rung: Rung) -> _Shape:
 
 
 def _difference(base: _Shape, other: _Shape) -> str | None:
-    """The node in which alone they differ, empty where they differ in another thing; None where it is
-    nothing, or more than one thing."""
+    """The node in which alone they differ, empty where they differ in another thing; None where it
+    is nothing, or more than one thing."""
     absent = object()
     apart = [k for k in base.keys() | other.keys() if base.get(k, absent) != other.get(k, absent)]
     if not apart:

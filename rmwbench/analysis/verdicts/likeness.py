@@ -25,10 +25,10 @@ GATE = 1.28
 
 @dataclass(frozen=True)
 class Likeness:
-    """`lag_one`: the mean correlation of neighbouring blocks over so many `blocks`, None where these
-    are too few; `error`: of the `correlation` by chance were there none. `usable`: whether blocks
-    and arms are enough to use it; `inflates`: whether variances are multiplied for it, then with
-    the correlation `used`."""
+    """`lag_one`: the mean correlation of neighbouring blocks over so many `blocks`, None where
+    these are too few; `error`: of the `correlation` by chance were there none. `usable`: whether
+    blocks and arms are enough to use it; `inflates`: whether variances are multiplied for it, then
+    with the correlation `used`."""
 
     lag_one: float | None = None
     blocks: int = 0
@@ -68,7 +68,7 @@ NONE = Likeness()
 
 
 def likenesses(workloads: Sequence[np.ndarray], pooled: Likeness) -> list[Likeness]:
-    """Of each of a report's workloads, as `likeness` takes them: that of the whole report, but no
+    """The likeness of each of a report's workloads: that of the whole report, but no
     more than GATE errors above its own where its own blocks and arms tell it. (Its own alone would
     miss what is there too often: of reports of three workloads whose blocks resemble each other by
     0.3, 21 % claimed something false, and 6 % with that of the report.)"""
@@ -85,8 +85,8 @@ def _bounded(pooled: Likeness, own: Likeness) -> Likeness:
 
 
 def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
-    """Of log values of shape (arms, blocks) per workload; of these the part that has every arm in
-    every block (`_whole`).
+    """The likeness of blocks, from log values of shape (arms, blocks) per workload; of these the
+    part that has every arm in every block (`_whole`).
 
     The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm.
     Its expectation under an autoregression of n blocks is inverted; under none it is −1/n exactly,
@@ -144,7 +144,7 @@ def _whole(logs: np.ndarray) -> np.ndarray | None:
 def _expected(blocks: int) -> tuple[np.ndarray, np.ndarray]:
     """Correlations from 0 to 0.98, and what `likeness` finds of each on average: of simulated
     series of a fixed seed, because the mean of a quotient is not that of its parts where series are
-    short. The same noise for all of them, so that what is found grows with the correlation."""
+    short. The same noise for all of them, so that their mean grows with the correlation."""
     rho = np.linspace(0, 0.98, 50)
     # A block of all series is one row: each step walks through memory in order.
     noise = np.random.default_rng(21).standard_normal((_SERIES, blocks)).T.copy()

@@ -3,9 +3,9 @@ of words: meets, misses, open, unknown.
 
 A limit is the statement that a metric of an arm is at most a value. What is known of the metric is
 a belief, which gives the probability that the true value is within (`judge`): a posterior of blocks
-(`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial (`OneTrial`). What
-nobody knows is held against both answers: what the clocks of two hosts leave open, and messages
-that were still under way when the trials ended.
+(`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial
+(`OneTrial`). What nobody knows is held against both answers: what the clocks of two hosts leave
+open, and messages that were still under way when the trials ended.
 
 `show` judges each arm under each condition by printed intervals, and a condition by its arms. Where
 an interval straddles its limit, both outcomes stay possible, and with fewer blocks than any verdict
@@ -48,7 +48,7 @@ MEETS, MISSES, OPEN, UNKNOWN = Outcome
 NONE: Literal["none"] = "none"
 """Misses, and nothing arrives at all."""
 ONLY: Literal["only"] = "only"
-"""Of a condition: with one arm alone anything arrives."""
+"""A condition in which anything arrives with one arm alone."""
 NOT_SUPPORTED: Literal["not supported"] = "not supported"
 ArmOutcome = Outcome | Literal["none", "not supported"]
 ConditionOutcome = Outcome | Literal["none", "only"]
@@ -81,7 +81,7 @@ class AtMost:
 
 @dataclass(frozen=True, kw_only=True)
 class NothingArrives:
-    """From which on nothing is said to arrive."""
+    """The threshold from which on nothing is said to arrive."""
 
     metric: str
     at_least: float
@@ -94,7 +94,7 @@ class Belief(Protocol):
 
 
 INTERVAL_ERROR = 0.05
-"""Of a printed interval. Half of it lies on either side; of a bound all of it on its one side."""
+"""The error of a printed interval: half of it on either side, for a bound all of it on its side."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +121,8 @@ class PrintedInterval:
 
 
 def _widened(metric: Estimate, low: float, high: float, error: float) -> tuple[float, float]:
-    """By Student's t of its trials; a fraction of which nothing, or all, was seen by the error of
-    its exact bound, 1 − error^(1/n)."""
+    """The ends widened by Student's t of its trials; a fraction of which nothing, or all, was seen
+    by the error of its exact bound, 1 − error^(1/n)."""
     value, trials = metric.value, metric.trials or 0
     if not error or trials < 2 or value is None:
         return -math.inf, math.inf
@@ -150,7 +150,7 @@ class OneTrial:
 
 @dataclass(frozen=True)
 class Judgement:
-    """`probability` of being within: with all that is not known counted against what was found."""
+    """`probability` of being within, with all that is not known counted against the outcome."""
 
     outcome: Outcome
     probability: float
@@ -230,8 +230,8 @@ def of_arm(
     least_blocks: int,
     error: float = INTERVAL_ERROR,
 ) -> ArmJudgement:
-    """By the limits of the suite or the user, from so many blocks on. `error`: of each interval,
-    smaller at a look of a campaign under way."""
+    """The arm judged by the limits of the suite or the user, from so many blocks on. `error`: of
+    each interval, smaller at a look of a campaign under way."""
     if arm.not_supported:
         return ArmJudgement(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
     done = arm.done
@@ -332,7 +332,7 @@ def _by_metrics(
 
 
 def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
-    """By the metric's interval, which two hosts' clocks have widened already."""
+    """The outcome by the metric's interval, which two hosts' clocks have widened already."""
     metric = arm.metrics.get(limit.metric)
     waiting = arm.under_way.get(limit.metric, 0)
     share = waiting / metric.count if waiting and metric is not None and metric.count else 0.0
@@ -349,7 +349,7 @@ def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
 
 
 def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
-    """Over the arms that were compared; those that are not supported are not part of it."""
+    """The condition over the arms that were compared; those that are not supported are left out."""
     able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
     if all(arms[name].outcome == UNKNOWN for name in able):
         return ConditionJudgement(UNKNOWN)

@@ -79,8 +79,8 @@ def is_carried(undelivered: float, primary: str) -> bool:
 def decisive(
     verdicts: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
 ) -> dict[str, dict[str, Verdict]]:
-    """`verdicts` for `over_topics`, without what is open in topics that no contender carries: nobody
-    can be chosen for them, so they leave nobody open. Whole where no topic is carried."""
+    """`verdicts` for `over_topics`, without what is open in topics that no contender carries:
+    nobody can be chosen for them, so they leave nobody open. Whole where no topic is carried."""
     nobody = set()
     for topic, by in verdicts.items():
         gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
@@ -148,7 +148,8 @@ def _furthest(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) ->
 
 
 def _size(v: Verdict) -> float:
-    """How much slower; without a ratio (messages that did not arrive reach the quantile) it is the largest."""
+    """How much slower; without a ratio (messages that did not arrive reach the quantile) it is the
+    largest."""
     if isinstance(v.ratio, BlockRatio):
         return v.ratio.value
     return math.inf if isinstance(v.ratio, NoRatio) else 0.0

@@ -107,7 +107,7 @@ class GroupPriors:
 
 
 def group_priors(groups: Mapping[Group, Sequence[JudgedArm]]) -> GroupPriors:
-    """As `pairs` uses it."""
+    """The priors as `pairs` uses them."""
     return _priors({group: _raw(arms) for group, arms in groups.items()})
 
 
@@ -193,9 +193,9 @@ def _tested(
 def _error(
     raw: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The standard error of the mean over finite blocks, and its degrees of freedom: with a variance
-    that is shared between arms, larger where blocks resemble each other, and not below what the
-    clock's steps give."""
+    """The standard error of the mean over finite blocks, and its degrees of freedom: with a
+    variance that is shared between arms, larger where blocks resemble each other, and not below
+    what the clock's steps give."""
     variance, freedom = prior.moderated(raw.variance, np.maximum(finite_blocks - 1, 0))
     inflated = (
         np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
@@ -218,7 +218,8 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
 
 
 def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
-    """Of the clocks, as `JudgedArm.bounds`; shape (arms, blocks), 0 where one clock took all stamps."""
+    """The clocks' bounds, as `JudgedArm.bounds`; shape (arms, blocks), 0 where one clock took all
+    stamps."""
     places = _blocks([a.primary for a in arms])
     return np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
 

@@ -65,9 +65,9 @@ def bounds_in(
 def shifts(
     i: np.ndarray, j: np.ndarray, bounds: tuple[np.ndarray | float, np.ndarray | float]
 ) -> tuple[float, float]:
-    """By how much the hosts' clocks may have made the mean of log i − log j too large and too small,
-    shapes (n,); infinite where a value is not larger than its bound. No number of blocks averages
-    it out."""
+    """By how much the hosts' clocks may have made the mean of log i − log j too large and too
+    small, shapes (n,); infinite where a value is not larger than its bound. No number of blocks
+    averages it out."""
     shares = [bound / x for x, bound in zip((i, j), bounds, strict=True)]
     with np.errstate(divide="ignore"):
         down = [float(-np.log(np.maximum(1 - share, 0.0)).mean()) for share in shares]
@@ -169,7 +169,7 @@ def spread(workload: Sequence[JudgedArm]) -> float | None:
 
 
 def standard_error(logs: np.ndarray) -> float:
-    """Of the mean of block log-ratios, shape (n,); infinite below two."""
+    """The standard error of the mean of block log-ratios, shape (n,); infinite below two."""
     return float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
 
 
@@ -179,9 +179,9 @@ def bounded_exp(x: float) -> float:
 
 
 def rounding_variance(values: np.ndarray) -> np.ndarray:
-    """Of the logarithm of each value, where a coarse clock rounded all to multiples of a quantum q
-    (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape; nan, which
-    is no trial, infinite values and 0 have 0."""
+    """The variance of the logarithm of each value, where a coarse clock rounded all to multiples of
+    a quantum q (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape;
+    nan, which is no trial, infinite values and 0 have 0."""
     out = np.zeros(values.shape)
     known = np.isfinite(values) & (values > 0)
     x = values[known]

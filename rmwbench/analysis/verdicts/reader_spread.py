@@ -1,14 +1,15 @@
 """How far the readers of one sample are apart, and whether they turned out unlike.
 
-Of readers that are alike by what was asked and where they are, one median is told. Where they did not
-hear alike nevertheless, it is that of none of them: then it is told so, and each stands for itself.
-No verdict rests on it, since it is seen only after the fact: what is judged stays as it was planned.
+Of readers that are alike by what was asked and where they are, one median is told. Where they did
+not hear alike nevertheless, it is that of none of them: then it is told so, and each stands for
+itself. No verdict rests on it, since it is seen only after the fact: what is judged stays as it was
+planned.
 
-They are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the median
-of the reader with the largest is more than `RATIO` times that of the one with the smallest, also with
-both off by what the hosts' clocks allow; or where what they were delivered differs by more than
-`POINTS` likewise. Scatter does not do that: it would have to fall the same way in each of five
-blocks, and by a factor that no fan-out on an idle machine shows.
+They are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the
+median of the reader with the largest is more than `RATIO` times that of the one with the smallest,
+also with both off by what the hosts' clocks allow; or where what they were delivered differs by
+more than `POINTS` likewise. Scatter does not do that: it would have to fall the same way in each of
+five blocks, and by a factor that no fan-out on an idle machine shows.
 """
 
 from collections import Counter
@@ -24,7 +25,7 @@ from rmwbench.analysis.metrics.latency import Heard
 LEAST_BLOCKS = 5
 RATIO = 2.0
 POINTS = 0.10
-"""Of the fraction that is delivered."""
+"""A difference of the delivered fractions."""
 SAMPLE = "response_latency"
 UnlikeBy = Literal["latency", "delivery"]
 
@@ -43,9 +44,9 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """Of so many `readers`, whose messages are one sample: those with the smallest and the largest
-    median (None where none has one), and those that were delivered least and most. `unlike`: by what
-    they turned out so, empty where they did not, over so many `blocks`; `apart`: then each of
+    """So many `readers`, whose messages are one sample: those with the smallest and the largest
+    median (None where none has one), and those that were delivered least and most. `unlike`: by
+    what they turned out so, empty where they did not, over so many `blocks`; `apart`: then each of
     them."""
 
     readers: int
@@ -61,10 +62,10 @@ class Spread:
 def spread(
     trials: Sequence[MeasuredTrial], endpoints: Sequence[Mapping[str, Any]]
 ) -> Spread | None:
-    """Over an arm's done `trials`, all of one cell, whose rows of `endpoints` these are. None where
-    fewer than two readers are in the sample, or where these are the hops of a chain. A node that
-    comes again is left out: what it hears in a part of the time is not put beside what others hear
-    in all of it."""
+    """The spread over an arm's done `trials`, all of one cell, whose rows of `endpoints` these are.
+    None where fewer than two readers are in the sample, or where these are the hops of a chain. A
+    node that comes again is left out: what it hears in a part of the time is not put beside what
+    others hear in all of it."""
     names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
     heard: dict[int, dict[int, Heard]] = {}

@@ -39,7 +39,7 @@ GROWTH = 1.5
 and cost as much."""
 LEAST_GROWTH = 1.25
 RESERVE = 0.2
-"""Of what is left when time ends a campaign, the part that stays for the same campaign resumed."""
+"""The part of what is left when time ends a campaign that stays for the same campaign resumed."""
 
 
 def planned_looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
@@ -120,8 +120,8 @@ def judge(
     as in `alpha_at`.
 
     Pure: the same arms, rules and looks give the same verdicts, so a report needs only the plan's
-    looks and the journal's last block. Blocks count from 0 in `JudgedArm.primary`; those beyond the last
-    look are not used.
+    looks and the journal's last block. Blocks count from 0 in `JudgedArm.primary`; those beyond the
+    last look are not used.
     """
     from rmwbench.analysis.verdicts import best  # it uses this module's times
 

@@ -75,7 +75,7 @@ class Statement:
 
     @property
     def blocks(self) -> tuple[list[int], list[int]]:
-        """Of left and right: those that both have where they are paired, else all of each."""
+        """The blocks of left and of right: those that both have where they are paired, else all."""
         if self.paired:
             both = sorted(self.left.keys() & self.right.keys())
             return both, both
@@ -126,8 +126,8 @@ class StatementAnswer:
 
 @dataclass(frozen=True)
 class _Test:
-    """Of left against right, larger is worse; on the log scale, or of fractions. p values are
-    one-sided."""
+    """A test of left against right, larger is worse; on the log scale, or of fractions. p values
+    are one-sided."""
 
     mean: float
     error: float
@@ -163,7 +163,7 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer
 
 
 def overall(verdicts: Iterable[StatementVerdict]) -> StatementVerdict:
-    """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or
+    """The verdict over a table: `worse` where anything is, `undecided` where anything is open or
     nothing was compared, else `equivalent`, or `better` where something is.
     """
     distinct = set(verdicts)
@@ -221,7 +221,7 @@ def _priors(
 
 
 def _likeness(statements: Sequence[Statement], logs: Sequence[_Logs | None]) -> Likeness:
-    """Of neighbouring blocks, pooled over all: left and right are two arms that shared them."""
+    """The likeness of neighbouring blocks, pooled: left and right are two arms that shared them."""
     both = zip(statements, logs, strict=True)
     return likeness([np.array(pair[::-1]) for q, pair in both if q.paired and pair is not None])
 

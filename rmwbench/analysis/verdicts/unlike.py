@@ -206,7 +206,7 @@ def outdated(arms: Sequence[ArmFacts]) -> set[str]:
 
 
 def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
-    """Without those whose date is not known."""
+    """The ages of the arms whose release date is known."""
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     newest = max(dated.values(), default=date.min)
     by = min((arm for arm, d in dated.items() if d == newest), default="")

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 TRUST = 0.5
-"""Of the prior's fitted degrees of freedom, how many are used."""
+"""The share of the prior's fitted degrees of freedom that is used."""
 MOST = 3.0
 """The most degrees of freedom of a prior, in those of one comparison."""
 OWN_LEVEL = 6
@@ -51,8 +51,8 @@ NOTHING = Prior()
 
 @dataclass(frozen=True)
 class Variances:
-    """Of the comparisons of one workload: the variance of each and its degrees of freedom, shape
-    (pairs,), and the number of arms."""
+    """The variance of each comparison of a workload and its degrees of freedom, shape (pairs,), and
+    the number of arms."""
 
     variance: np.ndarray
     freedom: np.ndarray

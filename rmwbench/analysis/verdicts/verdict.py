@@ -67,7 +67,7 @@ class JudgedArm:
         return sum(events for events, _ in self.undelivered.values()) / wanted if wanted else 0.0
 
     def fates_together(self) -> Fates | None:
-        """Over its blocks, with those that it lost; None where they were not counted."""
+        """The fates over its blocks, with those that it lost; None where they were not counted."""
         counts_of_blocks = [
             counts for block, counts in self.fates.items() if block in self.undelivered
         ]

@@ -68,7 +68,8 @@ class TestedArm:
         return self._ratio(other, rules.alpha / self.multiplier_equivalent, rules)
 
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
-        """Of the primary metric itself: below 1 where it is worse and a larger value is better."""
+        """The ratio of the primary metric itself: below 1 if it is worse and a larger value is
+        better."""
         ratio = self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
         return self.cost(ratio) if isinstance(ratio, BlockRatio) else ratio
 
@@ -337,7 +338,8 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
 
 
 def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | None) -> Verdict:
-    """Of an arm that failed in every block: no comparison is needed where another works."""
+    """The verdict on an arm that failed in every block: no comparison is needed where another
+    works."""
     count = len(arm.failed)
     if earlier is not None and earlier.by == By.FAILURE:
         return earlier

@@ -93,8 +93,9 @@ def measure_chains(
     lives: Mapping[int, ReaderLife],
     focus: Sequence[str] = (),
 ) -> Chains:
-    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics and readers that count
-    (a path does by its first or its last). Raises ValueError where the records contradict their format."""
+    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics and readers
+    that count (a path does by its first or its last). Raises ValueError where the records
+    contradict their format."""
     try:
         ways = paths(rows)
     except ValueError as error:

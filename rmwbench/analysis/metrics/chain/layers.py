@@ -178,7 +178,7 @@ class _Noted:
         self._index = {tuple(int(x) for x in row): number for number, row in enumerate(self._keys)}
 
     def of(self, hop: Hop, endpoint: int, layer: int) -> np.ndarray:
-        """By message of the source, ABSENT where it was not noted; int64."""
+        """The moment by message of the source, ABSENT where it was not noted; int64."""
         out = np.full(len(hop.place), ABSENT)
         number = self._index.get((endpoint, hop.writer.endpoint, layer))
         if number is None:

@@ -220,7 +220,7 @@ class Tracer:
         )
 
     def _arrived(self, link: ChainLink) -> dict[str, np.ndarray]:
-        """By place: the stamps of each message's first sound arrival, and which were late."""
+        """The stamps of each message's first sound arrival by place, and which were late."""
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))

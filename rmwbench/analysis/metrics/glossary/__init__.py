@@ -1,5 +1,5 @@
-"""Every metric, in one place: the analysis computes by its declaration, suites and limits name it by
-that, reports explain it by that. A new one is a declaration in `metrics_table.py`.
+"""Every metric, in one place: the analysis computes by its declaration, suites and limits name it
+by that, reports explain it by that. A new one is a declaration in `metrics_table.py`.
 
 Imports `analysis.stats.quantile` alone, nothing that computes: a suite is read with it."""
 

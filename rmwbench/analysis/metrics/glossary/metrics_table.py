@@ -1,5 +1,6 @@
 """Every metric, a declaration each: how it is called, what it says, where it is used, and how it
-follows from a trial's messages where it does. A new one is a declaration here, under its subject."""
+follows from a trial's messages where it does. A new one is a declaration here, under its
+subject."""
 
 from functools import partial
 from math import inf

@@ -26,8 +26,8 @@ Counted = dict[tuple[str, str], float]
 
 
 def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
-    """Of one trial, all cross traffic together: bytes per second in the window and in its worst
-    second, and processor time per second. `definition` is the cell's."""
+    """What all cross traffic of a trial together did: bytes per second in the window and in its
+    worst second, and processor time per second. `definition` is the cell's."""
     if not hosts_of(definition):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
     processes: dict[str, Counted] = {}

@@ -161,8 +161,8 @@ def wire_of_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """Over the window, once per frame that a host sent: those with data and those sent again; and
-    once per destination: those that were lost, of those that were sent there."""
+    """Counts over the window, once per frame that a host sent: those with data and those sent
+    again; and once per destination: those that were lost, of those that were sent there."""
 
     data_frames: int
     data_bytes: int
@@ -213,7 +213,7 @@ def sums_of_counts(counts: FrameCounts) -> Sums:
 
 
 def values(wire: Wire, sums: Sums) -> Measures:
-    """Of the links."""
+    """The metrics of the links."""
     payload, again, used = wire.payload_bytes, sums.data_bytes, wire.busy_ns and wire.window_ns
     measures: Measures = {
         "retransmitted_frames": (sums.again_frames, sums.data_frames),

@@ -46,7 +46,7 @@ class TrialNetwork:
 
 @dataclass
 class NetworkMetrics:
-    """By metric, and what pictures and tables have besides."""
+    """A trial's metrics, and what pictures and tables have besides."""
 
     measures: Measures
     network: TrialNetwork

@@ -80,9 +80,9 @@ def outages(
     *,
     daemons_return: bool = False,
 ) -> list[Outage]:
-    """The outages of a trial, by time. A new address while the link is up is an outage of no length, and so is
-    the death of a daemon, unless it is to come back (`daemons_return`): then it lasts until its
-    successor serves, or to the end."""
+    """The outages of a trial, by time. A new address while the link is up is an outage of no
+    length, and so is the death of a daemon, unless it is to come back (`daemons_return`): then it
+    lasts until its successor serves, or to the end."""
     events = list(events)
     timed = sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"])
     killed = {
@@ -138,8 +138,8 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
-    """Outages of nodes that left and came back, and of those that were killed, whether they came back or
-    not."""
+    """Outages of nodes that left and came back, and of those that were killed, whether they came
+    back or not."""
     left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
     came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
     restarts = []
@@ -199,8 +199,8 @@ def around(
     frames: Frames | None,
     window: SteadyWindow,
 ) -> Measures:
-    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader, over
-    all outages of the trial: one that several outages touch is counted once."""
+    """The metrics of outages and `stall_outside_outages`. Counts are messages, once per reader,
+    over all outages of the trial: one that several outages touch is counted once."""
     values: Measures = {}
     inside, outside = _stalls(pairs, interruptions, window)
     if outside is not None:

@@ -21,9 +21,8 @@ LOOPBACK = "lo"
 
 
 def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
-    """Of one trial, from before the first session until the steady state's end,
-    over all hosts: bytes sent into further interfaces, and over the loopback of each host.
-    `definition` is the cell's."""
+    """Bytes that all hosts of a trial sent into further interfaces, and over their loopback, from
+    before the first session until the steady state's end. `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
         return dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)
