@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.capacity.limit import Condition
-from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, trial_value
+from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, over_trials, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.clocks import fit
@@ -212,6 +212,30 @@ def test_that_nothing_arrived_in_a_few_trials_leaves_room_for_a_rate():
         carried.high == pytest.approx(few.high * trial.messages.longest_bytes)
         and trial.messages.longest_bytes > 0
     )
+
+
+def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message():
+    """`100 [100–100]` said that no trial can have one message more."""
+    trial = measure_trial(a_trial())
+    rate, carried = (GLOSSARY[name] for name in ("achieved_rate", "achieved_throughput"))
+    few, many = (aggregate(rate, [trial] * n) for n in (5, 20))
+    assert isinstance(few, Measured) and isinstance(many, Measured)
+    message_hz = 1e9 / trial.window_ns
+    for found, n in ((few, 5), (many, 20)):
+        share = 1 - 0.05 ** (1 / n)
+        assert found.high - found.value == pytest.approx(share * message_hz)
+        assert found.value - found.low == pytest.approx(share * message_hz)
+    assert "the same in all 5 trials: up to 45 % of trials may differ" in few.interval
+    throughput = aggregate(carried, [trial] * 5)
+    room = (few.high - few.value) * trial.messages.longest_bytes
+    assert throughput.high - throughput.value == pytest.approx(room)
+
+
+def test_equal_values_without_a_resolution_say_how_many_trials_may_differ():
+    entry = GLOSSARY["shared_memory"]
+    found = over_trials(entry.unit, entry.kind, np.full(5, 8e6), 5, "values")
+    assert (found.value, found.low, found.high) == (8e6, 8e6, 8e6)
+    assert found.interval == "the same in all 5 trials: up to 45 % of trials may differ"
 
 
 def test_what_one_host_stamped_at_both_ends_is_exact():

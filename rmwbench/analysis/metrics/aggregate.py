@@ -250,7 +250,16 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
         count = sum(t.messages.ledger.wanted for t in trials)
     else:
         count = len(values)
-    return over_trials(entry.unit, entry.kind, values, count, "values")
+    return over_trials(entry.unit, entry.kind, values, count, "values", step=_step(entry, trials))
+
+
+def _step(entry: Metric, trials: Sequence[MeasuredTrial]) -> float:
+    """By how much one message more changes the metric, where it counts messages per second."""
+    if not entry.whole_window or entry.unit not in ("hz", "bytes/s"):
+        return 0.0
+    windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
+    one = max(t.messages.longest_bytes for t in trials) if entry.unit == "bytes/s" else 1
+    return one / float(np.mean(windows_s)) if windows_s else 0.0
 
 
 def _no_arrivals(entry: Metric, trials: Sequence[MeasuredTrial]) -> Measured:
@@ -326,9 +335,12 @@ def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) ->
     )
 
 
-def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, noun: str) -> Measured:
+def over_trials(
+    unit: str, kind: Kind, values: np.ndarray, count: int, noun: str, *, step: float = 0.0
+) -> Measured:
     """From one value per trial, shape (trials,), at least one; `noun` names them in the interval's
-    description."""
+    description. Equal values show no spread, and so many trials as `intervals.wrong_trials` may
+    differ nevertheless: by one `step`, the resolution of a count, 0 where it has none."""
     n = len(values)
     infinite = int(np.count_nonzero(~np.isfinite(values)))
     if n == 1:
@@ -349,6 +361,13 @@ def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, noun: str
     if unit == "messages":
         (value, low, high), method = intervals.clustered_count(values)
         return Measured(unit, value, low, high, count, n, method)
+    if not np.ptp(values):
+        value, share = float(values[0]), intervals.wrong_trials(n)
+        room = share * step if value else 0.0
+        method = f"the same in all {n} trials: up to {100 * share:.0f} % of trials may differ"
+        method += ", taken to be one message apart" if room else ""
+        low = max(value - room, min(value, 0.0))
+        return Measured(unit, value, low, value + room, count, n, method)
     if kind != "amount" and (values > 0).all():
         return Measured(
             unit,

@@ -397,6 +397,16 @@ def test_zeros_of_which_nobody_knows_what_they_are_of_decide_by_order(test, bloc
     assert (cell.answer, cell.code) == (answer, None if blocks == 7 else "few_for_infinite")
 
 
+@pytest.mark.parametrize(("level", "answer"), [(29.8, "undecided"), (29.0, "holds")])
+def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message(level, answer):
+    """As a report shows it: one trial more may have one message less."""
+    known = {"unit": "hz", "value": 30.0, "low": 29.55, "high": 30.45, "count": 6, "trials": 6}
+    made = renamed(arm("rclcpp/a", [30.0] * 6, metric=known), "achieved_rate")
+    claims = asked(metric="achieved_rate", relation="greater", level=level)
+    (cell,) = one(claims, campaign(("w", made))).cells
+    assert (cell.answer, cell.value, cell.low < 29.8) == (answer, 30.0, True)
+
+
 def test_zeros_per_message_are_bounded_by_the_messages():
     """Of 5 × 40 messages none: up to 0.18 of each, in bursts of ten."""
     zero = {"unit": "count", "value": 0.0, "low": 0.0, "high": 0.0, "count": 200, "trials": 5}

@@ -539,7 +539,11 @@ def _over_trials(
     if not values.any():
         return _none_seen(entry, metrics, level) if whole else None
     if not np.ptp(values):  # exactly: a logarithm and back is a little less
-        return float(values[0]), float(values[0]), float(values[0])
+        value = float(values[0])
+        if not whole or any(metric.value != value for metric in metrics):
+            return value, value, value
+        _, lows, highs = zip(*(_at_level(metric, level) for metric in metrics), strict=True)
+        return value, min(lows), max(highs)
     if logs or ((values > 0).all() and (entry is None or entry.kind != "amount")):
         return intervals.log_t(values, level.confidence)
     return intervals.plain_t(
