@@ -371,8 +371,9 @@ def _taken(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
 
 
 def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
-    """Where the processors were busy throughout, nothing says what a middleware or a network does
-    (rule 10 of the method); what it holds in memory is the same."""
+    """Where the processors were busy throughout, nothing says what a middleware or a network does on
+    the machine that the claim is about (rule 10 of the method); what it holds in memory is the
+    same. A verdict is about this machine, and refuses only what judges a network."""
     if whatever_load(test) or not arm.machine_bound:
         return None
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
