@@ -101,3 +101,15 @@ def test_what_is_not_as_its_format_says_is_one_error(tmp_path, change, words):
         points(tmp_path, {**FILES, **change})
     assert words in str(caught.value)
     assert not (tmp_path / "bundle").exists()
+
+
+def test_sessions_of_one_name_in_two_folders_are_not_taken_for_one(tmp_path):
+    """The later one silently took the place of the earlier one's runs."""
+    first, other = "a/s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt", "b/s1/metadata.yaml"
+    files = {first: FILES[FIRST], first.replace("a/", "b/"): FILES[FIRST].replace("7", "8")}
+    with pytest.raises(UserError, match="the same run twice"):
+        points(tmp_path, files)
+    described = {f"{folder}/s1/metadata.yaml": FILES["s1/metadata.yaml"] for folder in "ab"}
+    with pytest.raises(UserError, match="the metadata of a session twice") as caught:
+        points(tmp_path / "described", {first: FILES[FIRST], **described})
+    assert other in str(caught.value)

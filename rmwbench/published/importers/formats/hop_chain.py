@@ -90,18 +90,20 @@ def recognises(item: SourceFile) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A cell per sensor and RMW, a trial per run."""
-    runs: dict[tuple[str, str, str, int], HopChainRun] = {}
+    runs: list[HopChainRun] = []
     sessions: dict[str, HopChainSession] = {}
-    once = Once("the same run")
+    once, described_once = Once("the same run"), Once("the metadata of a session")
     for item in source:
         name = item.file_name
         folder = item.folders[-1] if item.folders else ""
         if name == METADATA:
+            described_once(folder, item.where)
             sessions[folder] = _session(item)
         elif NAME.fullmatch(name):
             run = _run(item, folder)
             once.content(item)
-            runs[run.session, run.sensor, run.rmw, run.number] = run
+            once((run.session, run.sensor, run.rmw, run.number), item.where)
+            runs.append(run)
         else:
             raise item.wrong(
                 "neither a run nor its metadata",
@@ -114,8 +116,10 @@ def read(source: Source, out: Published) -> None:
         )
     _check(runs, sessions)
     _trials(runs, sessions, out)
-    _figures(list(runs.values()), out)
-    _known_errors(runs, sessions, out)
+    _figures(runs, out)
+    out.known("hop-chain-2026")
+    if missing := _missing(runs, sessions):
+        out.error("combinations without runs", f"planned and not in the data: {missing}")
 
 
 def _run(item: SourceFile, folder: str) -> HopChainRun:
@@ -165,11 +169,9 @@ def _session(item: SourceFile) -> HopChainSession:
     return session
 
 
-def _check(
-    runs: dict[tuple[str, str, str, int], HopChainRun], sessions: dict[str, HopChainSession]
-) -> None:
+def _check(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> None:
     """Raises UserError where a run is not what its session's metadata says was run."""
-    for run in runs.values():
+    for run in runs:
         session = sessions.get(run.session)
         if session is None:
             continue
@@ -195,11 +197,9 @@ def _check(
 
 
 def _trials(
-    runs: dict[tuple[str, str, str, int], HopChainRun],
-    sessions: dict[str, HopChainSession],
-    out: Published,
+    runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession], out: Published
 ) -> None:
-    for run in runs.values():
+    for run in runs:
         sensor = SENSORS[run.sensor]
         session = sessions.get(run.session)
         cell = PublishedCell(
@@ -241,8 +241,8 @@ def _figures(runs: Sequence[HopChainRun], out: Published) -> None:
     by_cell: dict[tuple[str, str], list[HopChainRun]] = defaultdict(list)
     for run in runs:
         by_cell[run.sensor, run.rmw].append(run)
-    for (sensor, rmw), runs_of_cell in by_cell.items():
-        _cell_figures(sensor, rmw, runs_of_cell, out)
+    for (sensor, rmw), of_cell in by_cell.items():
+        _cell_figures(sensor, rmw, of_cell, out)
 
 
 def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Published) -> None:
@@ -336,19 +336,7 @@ def _cutoff(values: np.ndarray) -> float:
     return float(high + 1.5 * (high - low))
 
 
-def _known_errors(
-    runs: dict[tuple[str, str, str, int], HopChainRun],
-    sessions: dict[str, HopChainSession],
-    out: Published,
-) -> None:
-    out.known("hop-chain-2026")
-    if missing := _missing(runs, sessions):
-        out.error("combinations without runs", f"planned and not in the data: {missing}")
-
-
-def _missing(
-    runs: dict[tuple[str, str, str, int], HopChainRun], sessions: dict[str, HopChainSession]
-) -> str:
+def _missing(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
     """`camera with rmw_connextdds (90 of 90 runs)`, …"""
     planned: dict[tuple[str, str], int] = defaultdict(int)
     done: dict[tuple[str, str], int] = defaultdict(int)
@@ -356,7 +344,7 @@ def _missing(
         for sensor in session.sensors:
             for rmw in session.middlewares:
                 planned[sensor, rmw] += session.num_runs
-    for run in runs.values():
+    for run in runs:
         if run.session in sessions:
             done[run.sensor, run.rmw] += 1
     return ", ".join(
