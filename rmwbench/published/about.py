@@ -15,12 +15,12 @@ _SUITE = re.compile(r"\bsuite: *([^\s,}]+)")
 
 def sources_about(suite: str, file: str) -> list[str]:
     """The sources whose `file` (of claims or of figures) names a suite that calls itself so."""
-    found = []
+    sources = []
     for source in sources_with(file):
         text = (source_directory(source) / file).read_text(encoding="utf-8")
         if any(is_suite(name, suite) for name in set(_SUITE.findall(text))):
-            found.append(source)
-    return found
+            sources.append(source)
+    return sources
 
 
 @cache

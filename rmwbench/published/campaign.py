@@ -73,19 +73,19 @@ class CampaignArm(Values):
     @cached_property
     def blocks(self) -> frozenset[int]:
         """Those of its done trials."""
-        values = [self.per_trial, *(topic.per_trial for topic in self.topics.values())]
+        parts = [self.per_trial, *(topic.per_trial for topic in self.topics.values())]
         return frozenset(self.silent_blocks).union(
-            block for one in values for found in one.values() for block in found
+            block for part in parts for by_block in part.values() for block in by_block
         )
 
     @property
     def lost_all(self) -> bool:
         """Whether its own fault ended every trial: there are lost blocks, and no value of any."""
         has_values = any(self.per_trial.values()) or any(
-            any(one.per_trial.values()) for one in self.topics.values()
+            any(topic.per_trial.values()) for topic in self.topics.values()
         )
-        told = any(metric.no_data is None for metric in self.metrics.values())
-        return bool(self.lost_blocks) and not (self.done or has_values or told)
+        has_metrics = any(metric.no_data is None for metric in self.metrics.values())
+        return bool(self.lost_blocks) and not (self.done or has_values or has_metrics)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,9 +144,9 @@ class MeasuredCampaign:
         return next((fact.value for fact in self.facts if fact.name == name), None)
 
 
-def of_shown(found: "shown.SuiteAnswer", asked: Sequence[str] | None = None) -> MeasuredCampaign:
+def of_shown(answer: "shown.SuiteAnswer", asked: Sequence[str] | None = None) -> MeasuredCampaign:
     """All that is taken of a campaign that was shown. `asked`: as in `MeasuredCampaign`."""
-    campaign = found.campaign
+    campaign = answer.campaign
     return MeasuredCampaign(
         name=campaign.name or campaign.directory,
         suite=campaign.suite,
@@ -157,11 +157,11 @@ def of_shown(found: "shown.SuiteAnswer", asked: Sequence[str] | None = None) -> 
         tool_version=campaign.tool_version,
         blocks_complete=campaign.blocks_complete,
         wall_s=campaign.wall_s or None,  # 0: imported trials do not say it
-        machine=found.machine.summary,
-        facts=found.machine.facts,
-        workloads=tuple(map(_workload, found.workloads)),
+        machine=answer.machine.summary,
+        facts=answer.machine.facts,
+        workloads=tuple(map(_workload, answer.workloads)),
         asked=None if asked is None else tuple(asked),
-        titles={name: entry.title for name, entry in found.glossary.items()},
+        titles={name: entry.title for name, entry in answer.glossary.items()},
     )
 
 
@@ -189,47 +189,47 @@ def name_of(workload: str, arms: Sequence[CampaignArm]) -> str:
     return workload.removesuffix(f" [{levels}]")
 
 
-def _workload(found: "shown.WorkloadAnswer") -> CampaignWorkload:
-    arms = tuple(_arm(found, arm) for arm in found.arms)
+def _workload(workload: "shown.WorkloadAnswer") -> CampaignWorkload:
+    arms = tuple(_arm(workload, arm) for arm in workload.arms)
     return CampaignWorkload(
-        workload=found.workload,
-        name=found.name,
+        workload=workload.workload,
+        name=workload.name,
         arms=arms,
-        steady_s=found.steady_s,
-        primary_metric=found.primary_metric,
+        steady_s=workload.steady_s,
+        primary_metric=workload.primary_metric,
     )
 
 
-def _arm(workload: "shown.WorkloadAnswer", found: "shown.WorkloadArm") -> CampaignArm:
+def _arm(workload: "shown.WorkloadAnswer", arm: "shown.WorkloadArm") -> CampaignArm:
     charts = workload.charts
     return CampaignArm(
-        arm=found.arm,
-        middleware=found.middleware,
-        layer=found.layer,
-        version=found.version,
-        profile=found.profile,
-        as_installed=found.as_installed,
-        release_date=found.release_date,
-        is_floor=found.role == "floor",
-        factors=found.factors,
-        pair=found.pair,
-        touch=found.touch,
-        not_supported=found.not_supported,
-        machine_bound=found.disturbed_by.get(codes.Code.MACHINE_BOUND, 0),
+        arm=arm.arm,
+        middleware=arm.middleware,
+        layer=arm.layer,
+        version=arm.version,
+        profile=arm.profile,
+        as_installed=arm.as_installed,
+        release_date=arm.release_date,
+        is_floor=arm.role == "floor",
+        factors=arm.factors,
+        pair=arm.pair,
+        touch=arm.touch,
+        not_supported=arm.not_supported,
+        machine_bound=arm.disturbed_by.get(codes.Code.MACHINE_BOUND, 0),
         left_out=frozenset(workload.machine_bound_blocks),
-        lost_blocks=_lost_blocks(found),
-        done=found.trials.done,
-        metrics=found.metrics,
-        per_trial=_by_block(found),
+        lost_blocks=_lost_blocks(arm),
+        done=arm.trials.done,
+        metrics=arm.metrics,
+        per_trial=_by_block(arm),
         topics={
-            topic.topic: Values(metrics=arm.metrics, per_trial=_by_block(arm))
+            topic.topic: Values(metrics=topic_arm.metrics, per_trial=_by_block(topic_arm))
             for topic in workload.topics
-            for arm in topic.arms
-            if arm.arm == found.arm
+            for topic_arm in topic.arms
+            if topic_arm.arm == arm.arm
         },
         by_second=seconds_of(
-            next((one for one in charts.delivered if one.arm == found.arm), None),
-            next((one for one in charts.series if one.arm == found.arm), None),
+            next((chart for chart in charts.delivered if chart.arm == arm.arm), None),
+            next((chart for chart in charts.series if chart.arm == arm.arm), None),
         ),
     )
 
@@ -238,17 +238,17 @@ def seconds_of(
     delivered: "shown.Delivered | None", series: "shown.Series | None"
 ) -> dict[str, Seconds | None]:
     """What an arm's charts say second by second."""
-    found: dict[str, Seconds | None] = {}
+    by_metric: dict[str, Seconds | None] = {}
     if delivered is not None:
-        found["sent"] = _of_seconds(delivered.time_s, delivered.sent_hz, fmean)
-        found["delivered"] = _of_seconds(delivered.time_s, delivered.rate_hz, fmean)
+        by_metric["sent"] = _of_seconds(delivered.time_s, delivered.sent_hz, fmean)
+        by_metric["delivered"] = _of_seconds(delivered.time_s, delivered.rate_hz, fmean)
     if series is not None:
         # of a longer one some messages are kept, and the slowest besides: no mean
         whole = len(series.time_s) < SERIES_POINTS
         for name, of in (("latency_by_second", fmean), ("latency_variance_by_second", pvariance)):
             seconds = _of_seconds(series.time_s, series.latency_ns, of)
-            found[name] = seconds if whole else None
-    return found
+            by_metric[name] = seconds if whole else None
+    return by_metric
 
 
 def _of_seconds(
@@ -260,7 +260,7 @@ def _of_seconds(
     for time, value in zip(times_s, values, strict=True):
         if time is not None and value is not None:
             seconds.setdefault(int(time) + 1, []).append(value)
-    return tuple((second, float(of(found))) for second, found in sorted(seconds.items()))
+    return tuple((second, float(of(of_second))) for second, of_second in sorted(seconds.items()))
 
 
 def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:

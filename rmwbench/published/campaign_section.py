@@ -59,7 +59,7 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """(claim, as published, as corrected, here) of a claim."""
     claim, today = item["of"], item["today"][0]["of"]
     of_data = ["" if one is None else one.verdict for one in (claim.published, claim.corrected)]
-    seen = f" {found}" if (found := today.seen()) else ""
+    seen = f" {values}" if (values := today.seen()) else ""
     here = f"{today.name}{' (proxy)' if item['proxy'] else ''}, {today.layer}{seen}"
     return f"{claim.id}: {claim.says}", of_data[0], of_data[1], here
 

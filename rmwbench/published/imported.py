@@ -128,18 +128,18 @@ def summarise(bundle: Bundle) -> ImportedBundle:
 
 def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for one in points:
-        found = counts.setdefault((one.figure, one.unit), Counter())
-        published, corrected = one.as_published, one.as_corrected
-        found["points"] += 1
-        found["published"] += published is not None
-        found["no_data"] += corrected is None
+    for point in points:
+        count = counts.setdefault((point.figure, point.unit), Counter())
+        published, corrected = point.as_published, point.as_corrected
+        count["points"] += 1
+        count["published"] += published is not None
+        count["no_data"] += corrected is None
         if published is not None and corrected is not None:
-            found["changed"] += not _same(published, corrected)
+            count["changed"] += not _same(published, corrected)
     names = ("points", "published", "changed", "no_data")
     return tuple(
-        FigureSummary(figure=figure, unit=unit, **{name: found[name] for name in names})
-        for (figure, unit), found in counts.items()
+        FigureSummary(figure=figure, unit=unit, **{name: count[name] for name in names})
+        for (figure, unit), count in counts.items()
     )
 
 
@@ -199,7 +199,7 @@ def view(answer: ImportedBundle, *, figures: bool = False) -> View:
     )
 
 
-def _figures_table(found: Iterable[FigureSummary]) -> Table:
+def _figures_table(summary: Iterable[FigureSummary]) -> Table:
     rows = [
         [
             line.figure,
@@ -208,7 +208,7 @@ def _figures_table(found: Iterable[FigureSummary]) -> Table:
             str(line.changed or ""),
             str(line.no_data or ""),
         ]
-        for line in found
+        for line in summary
     ]
     return Table(SUMMARY, rows)
 

@@ -36,8 +36,8 @@ def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
 def read(path: Path) -> dict[str, Any]:
     """As `shipped`, of one file."""
     words = ("this is not a summary of a measurement", "this summary is of another kind")
-    found = read_kept(path, (SCHEMA, VERSION), words)
-    methods = {one.get("method", 1) for one in found["campaigns"]}
+    summary = read_kept(path, (SCHEMA, VERSION), words)
+    methods = {campaign.get("method", 1) for campaign in summary["campaigns"]}
     if methods != {METHOD}:
         raise UserError(
             "this was measured by another method",
@@ -46,7 +46,7 @@ def read(path: Path) -> dict[str, Any]:
             actual=", ".join(f"method {number}" for number in sorted(methods)),
             fix="measure it again; `rmwbench published claims run` says what is open without it",
         )
-    return found
+    return summary
 
 
 def read_kept(
@@ -55,10 +55,10 @@ def read_kept(
     """A file of campaigns of this (schema, version). UserError for any other: `words` say that it
     is none, and that it is of another kind."""
     try:
-        found: dict[str, Any] = parse_json(read_input(path))
-        its_kind = found["schema"], found["version"]
+        document: dict[str, Any] = parse_json(read_input(path))
+        its_kind = document["schema"], document["version"]
         if its_kind == kind:
-            _ = found["campaigns"]
+            _ = document["campaigns"]
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(words[0], where=shown(path), actual=str(error)) from None
     if its_kind != kind:
@@ -66,7 +66,7 @@ def read_kept(
         raise UserError(
             words[1], where=shown(path), expected=expected, actual=f"{its_kind}", fix=fix
         )
-    return found
+    return document
 
 
 def expanded(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
@@ -74,9 +74,9 @@ def expanded(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
     return list(map(campaign_of, summary["campaigns"]))
 
 
-def campaign_of(kept: Mapping[str, Any]) -> MeasuredCampaign:
+def campaign_of(document: Mapping[str, Any]) -> MeasuredCampaign:
     """A campaign of which a part was kept, with the claims or with the questionnaire."""
-    about, machine = kept["campaign"], kept["machine"]
+    about, machine = document["campaign"], document["machine"]
     values = {name: value for name, value in machine.items() if name not in ("summary", "facts")}
     facts = [Fact(name=name, value=value, note=None) for name, value in values.items()]
     return MeasuredCampaign(
@@ -90,19 +90,19 @@ def campaign_of(kept: Mapping[str, Any]) -> MeasuredCampaign:
         wall_s=about.get("wall_s"),
         machine=machine["summary"],
         facts=(*facts, *(Fact(**fact) for fact in machine.get("facts", ()))),
-        workloads=tuple(map(_workload, kept["workloads"])),
+        workloads=tuple(map(_workload, document["workloads"])),
         shipped=True,
-        titles={name: entry["title"] for name, entry in kept.get("glossary", {}).items()},
+        titles={name: entry["title"] for name, entry in document.get("glossary", {}).items()},
     )
 
 
-def _workload(kept: Mapping[str, Any]) -> CampaignWorkload:
-    arms = tuple(map(_arm, kept["arms"]))
+def _workload(workload: Mapping[str, Any]) -> CampaignWorkload:
+    arms = tuple(map(_arm, workload["arms"]))
     return CampaignWorkload(
-        workload=kept["workload"],
-        name=name_of(kept["workload"], arms),
+        workload=workload["workload"],
+        name=name_of(workload["workload"], arms),
         arms=arms,
-        steady_s=kept.get("steady_s"),
+        steady_s=workload.get("steady_s"),
     )
 
 
@@ -127,19 +127,19 @@ def _arm(arm: Mapping[str, Any]) -> CampaignArm:
         silent_blocks=tuple(arm.get("silent_blocks", ())),
         metrics=whole.metrics,
         per_trial=whole.per_trial,
-        topics={name: _values(found) for name, found in arm.get("topics", {}).items()},
+        topics={name: _values(values) for name, values in arm.get("topics", {}).items()},
         by_second={
-            name: None if found is None else tuple((int(n), float(value)) for n, value in found)
-            for name, found in arm.get("by_second", {}).items()
+            name: None if values is None else tuple((int(n), float(value)) for n, value in values)
+            for name, values in arm.get("by_second", {}).items()
         },
     )
 
 
-def _values(kept: Mapping[str, Any]) -> Values:
+def _values(values: Mapping[str, Any]) -> Values:
     return Values(
-        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
+        metrics={name: Estimate.of(estimate) for name, estimate in values["metrics"].items()},
         per_trial={
-            name: {block: float(value) for block, value in found}
-            for name, found in kept.get("per_trial", {}).items()
+            name: {block: float(value) for block, value in pairs}
+            for name, pairs in values.get("per_trial", {}).items()
         },
     )

@@ -78,11 +78,11 @@ def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _versions(part: Mapping[str, Any]) -> Versions:
     titles = TITLES | {"measured": _measured_title(part["measured"])}
-    found = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
-    names = [name for name, *_ in found]
+    versions = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
+    names = [name for name, *_ in versions]
     if names[:2] == ["published", "corrected"] and _same(part):
-        found[:2] = [("published", _SAME, found[0][2])]
-    return found
+        versions[:2] = [("published", _SAME, versions[0][2])]
+    return versions
 
 
 def _measured_title(measured: Mapping[str, Any]) -> str:
@@ -164,8 +164,8 @@ def _facet(
 
 
 def _plain(layer: alt.Chart) -> dict[str, Any]:
-    made = layer.to_dict(validate=False)
-    return {key: made[key] for key in ("mark", "encoding", "transform") if key in made}
+    document = layer.to_dict(validate=False)
+    return {key: document[key] for key in ("mark", "encoding", "transform") if key in document}
 
 
 def _own_categories(part: Mapping[str, Any]) -> bool:

@@ -35,10 +35,9 @@ from rmwbench.suite.file.places import (
     sources_with,
 )
 from rmwbench.suite.file.tree import validated
+from rmwbench.suite.predicate import Scalar, Text
 
-Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
-Scalar = str | int | float | bool
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (points.py)."""
@@ -283,8 +282,8 @@ def published_file(source: str | Path) -> Path:
 def fill(template: str, values: Mapping[str, Any]) -> str:
     """The template with every `{NAME}` replaced; UserError for a name that there is not."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found[1]
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
         if name not in values:
             raise UserError(
                 f"nothing is called `{name}` here",
@@ -327,12 +326,12 @@ SAME, JOIN = "=", "|"
 Rows = list[dict[str, Any]]
 
 
-def points_text(found: dict[str, Rows], figures: Iterable[str]) -> str:
+def points_text(rows_by_kind: dict[str, Rows], figures: Iterable[str]) -> str:
     """The file's text: the rows of these figures, in the importers' order."""
     wanted = set(figures)
     lines: dict[tuple[str, str, str, str], Rows] = {}
-    for kind in sorted(found):
-        for row in found[kind]:
+    for kind in sorted(rows_by_kind):
+        for row in rows_by_kind[kind]:
             if row["figure"] in wanted:
                 lines.setdefault((kind, row["figure"], row["series"], row["unit"]), []).append(row)
     out = io.StringIO()
@@ -348,8 +347,8 @@ def points_text(found: dict[str, Rows], figures: Iterable[str]) -> str:
             counts = once[0]
         xs = JOIN.join(row["x"] for row in rows)
         whys = ["" if row["as_corrected"] is not None else row["note"] or "" for row in rows]
-        told = {why for why in whys if why}
-        why = next(iter(told), "") if len(told) < 2 else JOIN.join(whys)
+        distinct = {why for why in whys if why}
+        why = next(iter(distinct), "") if len(distinct) < 2 else JOIN.join(whys)
         writer.writerow(
             [*key, xs, published, SAME if corrected == published else corrected, counts, why]
         )
@@ -359,7 +358,7 @@ def points_text(found: dict[str, Rows], figures: Iterable[str]) -> str:
 def points_in(path: Path) -> dict[str, Rows]:
     """The rows of such a file, by kind. Raises UserError with the line for one that is not of this
     form."""
-    found: dict[str, Rows] = {}
+    rows_by_kind: dict[str, Rows] = {}
     with open(path, encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         header = next(lines, [])
@@ -395,10 +394,10 @@ def points_in(path: Path) -> dict[str, Rows]:
                     "as_corrected": b,
                 }
                 note = text if b is None and text else None
-                found.setdefault(kind, []).append(
+                rows_by_kind.setdefault(kind, []).append(
                     row | {"count": int(n) if n else None, "note": note}
                 )
-    return found
+    return rows_by_kind
 
 
 def _number(value: float | None) -> str:

@@ -32,21 +32,21 @@ _MOST_PLACES = 4
 def words(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What stands beside a chart: (version, sentence) for each version that has something to
     say."""
-    found = counts(part)
+    numbers = counts(part)
     published, corrected, measured = (part[v] for v in VERSIONS)
     if published["absent"]:
         yield "published", published["absent"]
     elif READ_FROM[published["read_from"]]:
         yield "published", READ_FROM[published["read_from"]]
-    if found["published"]:
-        yield "corrected", corrected["absent"] or _corrected(part, found)
-    told = (
+    if numbers["published"]:
+        yield "corrected", corrected["absent"] or _corrected(part, numbers)
+    texts = (
         [measured["absent"]]
         if measured["absent"]
         else [*origins(measured), partly(part), _bound(measured), _lacking(measured)]
     )
-    if any(told):
-        yield "measured", "; ".join(text for text in told if text)
+    if any(texts):
+        yield "measured", "; ".join(text for text in texts if text)
 
 
 def origins(measured: Mapping[str, Any]) -> list[str]:
@@ -55,7 +55,7 @@ def origins(measured: Mapping[str, Any]) -> list[str]:
     for place, one in enumerate(measured["from"]):
         key = (one["machine"], one["date"], None if one["shipped"] else one["campaign"])
         grouped.setdefault(key, []).append(place)
-    found = []
+    lines = []
     for (machine, date, campaign), places in grouped.items():
         points = [p for p in measured["points"] if p["from"] in places]
         layers = dict.fromkeys(str(p["layer"]) for p in points if p.get("layer"))
@@ -67,8 +67,8 @@ def origins(measured: Mapping[str, Any]) -> list[str]:
             f"layer {' and '.join(layers)}" if layers else "",
             _range(blocks),
         ]
-        found.append(", ".join(text for text in texts if text))
-    return found
+        lines.append(", ".join(text for text in texts if text))
+    return lines
 
 
 def partly(part: Mapping[str, Any]) -> str:
@@ -91,8 +91,8 @@ def line(figure: Mapping[str, Any]) -> str:
     if figure["not_drawn"]:
         return f"not drawn: {figure['not_drawn']}"
     parts = figure["parts"]
-    found = [counts(part) for part in parts]
-    sums = {version: sum(n[version] for n in found) for version in VERSIONS}
+    numbers = [counts(part) for part in parts]
+    sums = {version: sum(n[version] for n in numbers) for version in VERSIONS}
     texts = [_has("published", sums, parts)]
     if sums["published"]:
         changed = sum(part["corrected"]["changed"] for part in parts)
@@ -100,12 +100,12 @@ def line(figure: Mapping[str, Any]) -> str:
         differ = f" ({changed} differ)" if changed else ""
         texts.append("corrected the same" if same else _has("corrected", sums, parts) + differ)
     cells = [part["measured"]["cells"] for part in parts if part["measured"]["cells"]]
-    told = (
+    cell_counts = (
         f" ({sum(c['measured'] for c in cells)} of {sum(c['asked'] for c in cells)} cells)"
         if cells
         else ""
     )
-    texts.append(_has("measured", sums, parts) + told)
+    texts.append(_has("measured", sums, parts) + cell_counts)
     return "; ".join(texts)
 
 
@@ -117,12 +117,12 @@ def _has(version: str, sums: Mapping[str, int], parts: Sequence[Mapping[str, Any
     return f"{version} none: {why[0].partition('; ')[0]}{more}"
 
 
-def _corrected(part: Mapping[str, Any], found: Mapping[str, int]) -> str:
+def _corrected(part: Mapping[str, Any], numbers: Mapping[str, int]) -> str:
     corrected = part["corrected"]
-    gone = found["published"] - found["corrected"]
+    gone = numbers["published"] - numbers["corrected"]
     if not corrected["changed"] and gone <= 0:
         return NOTHING_CHANGES
-    texts = [f"{corrected['changed']} of {found['published']} points change"]
+    texts = [f"{corrected['changed']} of {numbers['published']} points change"]
     if gone > 0:
         notes = dict.fromkeys(p["note"] for p in corrected["points"] if p.get("note"))
         texts.append(
@@ -145,13 +145,13 @@ def _bound(measured: Mapping[str, Any]) -> str:
 
 def _lacking(measured: Mapping[str, Any]) -> str:
     """Arms without a value, where on the x axis, and why."""
-    told: dict[tuple[str, str], dict[str, None]] = {}
+    places_by_reason: dict[tuple[str, str], dict[str, None]] = {}
     for p in measured["points"]:
         if p["y"] is None and p.get("note"):
-            told.setdefault((p["arm"], p["note"]), {})[p["x"]] = None
+            places_by_reason.setdefault((p["arm"], p["note"]), {})[p["x"]] = None
     return "; ".join(
         f"{arm} at {_some(list(at))}: {note}"
-        for (arm, note), at in list(told.items())[:_MOST_PLACES]
+        for (arm, note), at in list(places_by_reason.items())[:_MOST_PLACES]
     )
 
 
@@ -193,19 +193,19 @@ def view(doc: Mapping[str, Any], *, draw: bool = False) -> View:
 
 
 def _measured(doc: Mapping[str, Any]) -> str:
-    told = [", ".join(doc["campaigns"])] if doc["campaigns"] else []
+    sources = [", ".join(doc["campaigns"])] if doc["campaigns"] else []
     if doc["shipped"]:
         shipped = (f"{one['machine']} ({one['date']})" for one in doc["shipped"])
-        told.append(f"what is shipped, {'; '.join(shipped)}")
-    if not told:
+        sources.append(f"what is shipped, {'; '.join(shipped)}")
+    if not sources:
         return NOTHING
-    return f"Measured: {'; and '.join(told)}. {BESIDE}"
+    return f"Measured: {'; and '.join(sources)}. {BESIDE}"
 
 
 def _answer(doc: Mapping[str, Any]) -> Iterator[Block]:
     for one in doc["shipped"]:
-        told = f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped"
-        yield Text(f"{told} leaves it out.", on=On.TERMINAL)
+        source = f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped"
+        yield Text(f"{source} leaves it out.", on=On.TERMINAL)
     more = "Points with a value. `rmwbench published figures SOURCE -o page.html` draws them."
     yield Text(more, on=On.TERMINAL)
 
@@ -250,8 +250,8 @@ def _part(part: Mapping[str, Any], title: str) -> Iterator[Block]:
         yield Picture("figure", name or part["title"] or title, axes, spec, wide=True)
     if drawn and (legend := legend_of(part)):
         yield Html(fragment("redrawn_legend.html.j2", legend=legend))
-    if told := [*words(part)]:
-        yield Facts(told, on=On.PAGE)
+    if facts := [*words(part)]:
+        yield Facts(facts, on=On.PAGE)
 
 
 SHIPPED = "the points extracted from the published data, five digits"
@@ -262,14 +262,16 @@ def document(campaign: MeasuredCampaign) -> dict[str, Any] | None:
     figure."""
     about = sources_about(str(campaign.suite), FIGURES_FILE)
     files = [(name, load(name)) for name in about]
-    found = []
+    sources = []
     for name, file in files:
         shipped = published_file(name)
         rows = points_in(shipped) if shipped.is_file() else {}
-        found.append((file, rows, SHIPPED if rows else "what its text prints, where it prints any"))
-    made = redrawn.only_measured(redrawn.document(found, [campaign]))
-    made["sources"] = [source for source in made["sources"] if source["figures"]]
-    return made if made["sources"] else None
+        sources.append(
+            (file, rows, SHIPPED if rows else "what its text prints, where it prints any")
+        )
+    measured = redrawn.only_measured(redrawn.document(sources, [campaign]))
+    measured["sources"] = [source for source in measured["sources"] if source["figures"]]
+    return measured if measured["sources"] else None
 
 
 def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
@@ -277,11 +279,11 @@ def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
     beside /dev/stdout, no place for it."""
     from rmwbench.report.render.html import write_html  # a terminal takes none of it
 
-    made = None if is_written_through(report) else document(campaign)
-    if made is None:
+    doc = None if is_written_through(report) else document(campaign)
+    if doc is None:
         return None
     path = report.with_name(f"{report.stem}-figures.html")
-    write_html(view(made, draw=True), path)
+    write_html(view(doc, draw=True), path)
     return path.name
 
 

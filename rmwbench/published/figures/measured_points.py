@@ -39,10 +39,13 @@ def shipped_summaries(directory: Path | None = None) -> list[MeasuredCampaign]:
         sources = sources_with(FOLDER)
     else:
         sources = sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
-    found = [
-        one for source in sources for file in shipped(source, directory) for one in expanded(file)
+    campaigns = [
+        campaign
+        for source in sources
+        for file in shipped(source, directory)
+        for campaign in expanded(file)
     ]
-    return sorted(found, key=lambda one: one.created_utc or "", reverse=True)
+    return sorted(campaigns, key=lambda campaign: campaign.created_utc or "", reverse=True)
 
 
 def measured(
@@ -55,12 +58,17 @@ def measured(
     tried = [_found(part, names, chosen) for chosen in _of_one_machine(campaigns)]
     # What two machines measured is not compared within a picture: that which measured most of it,
     # the newest of equals.
-    found, sources = max(
+    cells, sources = max(
         tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values())
     )
-    points, used = _together(found, sources)
+    points, used = _together(cells, sources)
     if points:
-        return {"points": points, "from": used, "cells": _count(part, names, found), "absent": None}
+        return {
+            "points": points,
+            "from": used,
+            "cells": _count(part, names, cells),
+            "absent": None,
+        }
     return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
 
 
@@ -75,33 +83,33 @@ def _found(
     part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
 ) -> tuple[dict[Key, dict[str, Any]], Rows]:
     """Cell -> its rows and their place among the sources; the sources."""
-    found: dict[Key, dict[str, Any]] = {}
+    entries: dict[Key, dict[str, Any]] = {}
     sources: Rows = []
     for number, one in enumerate(part.measured):
         for campaign in campaigns:
             if not campaign.ran(one.suite):
                 continue
             place = len(sources)
-            kept = [
+            drawn = [
                 (cell, rows)
                 for cell, every in _cells(one, campaign, names)
                 if (rows := _on_axes(part, every))
             ]
-            for cell, rows in kept:
-                old = found.get((number, *cell))
+            for cell, rows in drawn:
+                old = entries.get((number, *cell))
                 if old is None or (_empty(old["rows"]) and not _empty(rows)):
-                    found[number, *cell] = {"rows": rows, "from": place}
-            if kept:
+                    entries[number, *cell] = {"rows": rows, "from": place}
+            if drawn:
                 sources.append(_source(campaign))
-    return found, sources
+    return entries, sources
 
 
-def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:
+def _together(entries: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:
     """The points in the order in which they were found, with the campaigns that are left of
     them."""
     used: Rows = []
     points: Rows = []
-    for entry in found.values():
+    for entry in entries.values():
         source = sources[entry["from"]]
         if source not in used:
             used.append(source)
@@ -134,12 +142,12 @@ def _empty(rows: Any) -> bool:
 
 
 def _count(
-    part: FigurePart, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]
+    part: FigurePart, names: Mapping[str, str], entries: Mapping[Key, Mapping[str, Any]]
 ) -> dict[str, Any] | None:
     """How many cells have a value, of how many of the whole suites; the places on the x axis of
     both."""
-    valued = {key: entry["rows"] for key, entry in found.items() if not _empty(entry["rows"])}
-    asked: set[Key] = set(valued)
+    valued = {key: entry["rows"] for key, entry in entries.items() if not _empty(entry["rows"])}
+    every: set[Key] = set(valued)
     places: dict[str, None] = {}
     for number, one in enumerate(part.measured):
         try:
@@ -149,10 +157,15 @@ def _count(
         for cell in cells:
             where = place_of(one, cell)
             if where is not None and _on_axes(part, [{"x": names.get(where["x"], where["x"])}]):
-                asked.add((number, *_key(cell)))
+                every.add((number, *_key(cell)))
                 places[names.get(where["x"], where["x"])] = None
     at = dict.fromkeys(row["x"] for rows in valued.values() for row in rows if row["x"] in places)
-    return {"measured": len(valued), "asked": len(asked), "at": list(at), "places": len(places)}
+    return {
+        "measured": len(valued),
+        "asked": len(every),
+        "at": list(at),
+        "places": len(places),
+    }
 
 
 def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
@@ -223,8 +236,8 @@ def _value(one: MeasuredFigure, campaign: MeasuredCampaign, arm: CampaignArm, ce
     threads = _threads(campaign) if one.of_machine else 1
     point = _computed(one, entries, None if threads is None else threads * parts_of(one, cell))
     if point["y"] is None:
-        told = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
-        point["note"] = str(told or _infinite(one, entries))
+        reason = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
+        point["note"] = str(reason or _infinite(one, entries))
     return [point | {"blocks": entries[0].trials}]
 
 
@@ -270,15 +283,15 @@ def _over_time(one: MeasuredFigure, arm: CampaignArm) -> Rows:
     """A value for each whole second, as the originals have."""
     if one.metric not in arm.by_second:
         return []
-    found = arm.by_second[one.metric]
-    if found is None:
+    seconds = arm.by_second[one.metric]
+    if seconds is None:
         why = "too many messages: the document keeps some, and the slowest"
         return [{"x": "1", "y": None, "note": why}]
     blocks = arm.done or max(map(len, arm.per_trial.values()), default=None)
     if one.metric not in ("sent", "delivered"):
         blocks = 1
     return [
-        {"x": str(second), "y": one.factor * value, "blocks": blocks} for second, value in found
+        {"x": str(second), "y": one.factor * value, "blocks": blocks} for second, value in seconds
     ]
 
 
@@ -287,14 +300,14 @@ def cell_values(
 ) -> Values:
     """What the templates of a figure know of a cell: its levels, each number also in percent
     (`NAME%`) and two more (`NAME+2`), `workload`, `arm`, and of a pair `talker` and `listener`."""
-    found: Values = {"workload": workload, "arm": arm, **factors}
+    values: Values = {"workload": workload, "arm": arm, **factors}
     if pair or ARROW in arm:
-        found |= dict(zip(("talker", "listener"), pair or arm.split(ARROW), strict=True))
-    for name, value in list(found.items()):
+        values |= dict(zip(("talker", "listener"), pair or arm.split(ARROW), strict=True))
+    for name, value in list(values.items()):
         if isinstance(value, int | float) and not isinstance(value, bool):
-            found[f"{name}%"] = f"{100 * value:g}"
-            found[f"{name}+2"] = value + 2
-    return found
+            values[f"{name}%"] = f"{100 * value:g}"
+            values[f"{name}+2"] = value + 2
+    return values
 
 
 def is_asked(measured: MeasuredFigure, cell: Mapping[str, Any]) -> bool:

@@ -25,10 +25,10 @@ def document(
     """The figures document. Each source comes with the imported rows of its kinds and in words
     where those are from; behind the `campaigns` that were given stand the shipped summaries
     (`measured.shipped_summaries`)."""
-    made = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
+    drawn = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
     used = [
         one
-        for source in made
+        for source in drawn
         for f in source["figures"]
         for part in f["parts"]
         for one in part["measured"]["from"]
@@ -39,7 +39,7 @@ def document(
         "version": 1,
         "campaigns": [one.name for one in campaigns if not one.shipped],
         "shipped": [{"machine": machine, "date": date} for machine, date in shipped],
-        "sources": made,
+        "sources": drawn,
     }
 
 
@@ -165,10 +165,10 @@ def _place(
 ) -> dict[str, str] | None:
     values = {"series": _named(row["series"], names), "x": _named(row["x"], names)}
     if points.match is not None:
-        found = re.fullmatch(points.match, row["series"])
-        if found is None:
+        match = re.fullmatch(points.match, row["series"])
+        if match is None:
             return None
-        values |= {name: _named(text, names) for name, text in found.groupdict().items()}
+        values |= {name: _named(text, names) for name, text in match.groupdict().items()}
     place = {"series": fill(points.series, values), "x": fill(points.x, values)}
     if points.panel:
         place["panel"] = fill(points.panel, values)

@@ -59,15 +59,15 @@ def view(document: Mapping[str, Any], *, generated: bool = False) -> View:
     sections: dict[str, list[Section]] = {}
     for question in document["questions"]:
         blocks = [*_question(question)]
-        asked = Section(f"{question['asks']} ({question['id']})", blocks, anchor=question["id"])
-        sections.setdefault(question["section"], []).append(asked)
+        section = Section(f"{question['asks']} ({question['id']})", blocks, anchor=question["id"])
+        sections.setdefault(question["section"], []).append(section)
     return View(
         title=document["title"],
         about=about,
         answer=[Text(f"{summary(document)}.", "strong")],
         sections=[
-            Section(title, found, anchor=title.lower(), nav=title.lower())
-            for title, found in sections.items()
+            Section(title, questions, anchor=title.lower(), nav=title.lower())
+            for title, questions in sections.items()
         ],
     )
 
@@ -75,8 +75,10 @@ def view(document: Mapping[str, Any], *, generated: bool = False) -> View:
 def summary(document: Mapping[str, Any]) -> str:
     """What is answered how: `20 questions of 4 middlewares: measured 31, …`."""
     counts = document["summary"]
-    told = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
-    return f"{counts['questions']} questions of {len(document['middlewares'])} middlewares: {told}"
+    states = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
+    return (
+        f"{counts['questions']} questions of {len(document['middlewares'])} middlewares: {states}"
+    )
 
 
 def _campaign(campaign: Mapping[str, Any]) -> str:
@@ -112,8 +114,8 @@ def _question(question: Mapping[str, Any]) -> Iterator[Block]:
     evidence = [row for answer in question["answers"] for row in _evidence(answer)]
     if evidence:
         yield Table(EVIDENCE, evidence)
-    if told := without(question):
-        yield Text(f"Without a value here: {told}.", "muted")
+    if suites := without(question):
+        yield Text(f"Without a value here: {suites}.", "muted")
 
 
 EVIDENCE = (
@@ -138,8 +140,8 @@ def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
     names = [name for name in question["metrics"] if name in titles]
     columns = [TableColumn("campaign: cell, arm"), *(TableColumn(titles[name]) for name in names)]
     rows, last = [], ""
-    for (middleware, cell), found in cells.items():
-        values = [found.get(name, "–") for name in names]
+    for (middleware, cell), by_metric in cells.items():
+        values = [by_metric.get(name, "–") for name in names]
         rows.append(TableRow([cell, *values], heading=middleware if middleware != last else ""))
         last = middleware
     if rows:
@@ -167,11 +169,11 @@ def _evidence(answer: Mapping[str, Any]) -> Iterator[TableRow]:
 
 def without(question: Mapping[str, Any]) -> str:
     """`quick (Zenoh), services (all)`: the suites of a question without a value, and of whom."""
-    asked = [answer for answer in question["answers"] if answer["state"] != NOT_APPLICABLE]
-    found = []
+    applicable = [answer for answer in question["answers"] if answer["state"] != NOT_APPLICABLE]
+    texts = []
     for suite in question["suites"]:
-        names = [answer["middleware"] for answer in asked if suite in answer["without"]]
+        names = [answer["middleware"] for answer in applicable if suite in answer["without"]]
         if names:
-            of = "all" if len(names) == len(asked) else ", ".join(names)
-            found.append(f"{suite} ({of})")
-    return ", ".join(found)
+            of = "all" if len(names) == len(applicable) else ", ".join(names)
+            texts.append(f"{suite} ({of})")
+    return ", ".join(texts)

@@ -31,12 +31,12 @@ from rmwbench.suite.file.places import (
     suite_file,
 )
 from rmwbench.suite.file.tree import validated
+from rmwbench.suite.predicate import Scalar, Text
 
 M = TypeVar("M", bound=Strict)
-Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
 """Who says so: the project itself, a command of ours, somebody else; or nobody that was found."""
-Scalar = str | int | float | bool
+
 ANSWERS_FILE = "answers.json"
 ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 2
 """Version 1 had what an earlier method measured (published/summaries.py, METHOD)."""
@@ -152,15 +152,16 @@ def load(source: str) -> tuple[Questionnaire, tuple[QuestionEvidence, ...]]:
     anything wrong, an answer to a question or of a middleware that the questionnaire does not have
     included."""
     directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
-    asked = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
+    questionnaire = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
     answers = _read(directory / EVIDENCE_FILE, Answers)
-    check(asked, answers.items, str(directory / EVIDENCE_FILE))
-    return asked, answers.items
+    check(questionnaire, answers.items, str(directory / EVIDENCE_FILE))
+    return questionnaire, answers.items
 
 
-def check(asked: Questionnaire, items: tuple[QuestionEvidence, ...], where: str) -> None:
+def check(questionnaire: Questionnaire, items: tuple[QuestionEvidence, ...], where: str) -> None:
     """Raises UserError for an answer that belongs to nothing."""
-    questions, columns = [q.id for q in asked.questions], [m.name for m in asked.middlewares]
+    questions = [question.id for question in questionnaire.questions]
+    columns = [middleware.name for middleware in questionnaire.middlewares]
     for item in items:
         for kind, name, names in (
             ("question", item.question, questions),
@@ -185,10 +186,10 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
         return []
     words = ("this is not a file of answers of campaigns", "these answers are of another kind")
     fix = "run their suites again, and keep what they answer in a new file"
-    found: list[dict[str, Any]] = read_kept(path, (ANSWERS_SCHEMA, ANSWERS_VERSION), words, fix)[
-        "campaigns"
-    ]
-    return found
+    campaigns: list[dict[str, Any]] = read_kept(
+        path, (ANSWERS_SCHEMA, ANSWERS_VERSION), words, fix
+    )["campaigns"]
+    return campaigns
 
 
 def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
@@ -204,8 +205,8 @@ def name_in_bundles(suite: str) -> str:
 
 @cache
 def _name_inside(file: Path) -> str | None:
-    found = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
+    return match[1] if match else None
 
 
 def _read(path: Path, model: type[M]) -> M:

@@ -39,59 +39,60 @@ LOAD = "load average"
 
 
 def document(
-    asked: Questionnaire,
+    questionnaire: Questionnaire,
     evidence: Sequence[QuestionEvidence],
     campaigns: Sequence[MeasuredCampaign],
 ) -> dict[str, Any]:
     """`campaigns`: those that answer; a row has the `number` of its campaign among them, from 1."""
     questions = [
-        _question(question, asked.middlewares, evidence, campaigns) for question in asked.questions
+        _question(question, questionnaire.middlewares, evidence, campaigns)
+        for question in questionnaire.questions
     ]
     states = [answer["state"] for question in questions for answer in question["answers"]]
     return {
         "schema": SCHEMA,
         "version": VERSION,
-        "source": asked.questionnaire,
-        "title": asked.title,
-        "middlewares": [middleware.name for middleware in asked.middlewares],
-        "campaigns": [_campaign(one) for one in campaigns],
+        "source": questionnaire.questionnaire,
+        "title": questionnaire.title,
+        "middlewares": [middleware.name for middleware in questionnaire.middlewares],
+        "campaigns": [_campaign(campaign) for campaign in campaigns],
         "summary": {"questions": len(questions)} | {state: states.count(state) for state in STATES},
         "questions": questions,
     }
 
 
-def _campaign(found: MeasuredCampaign) -> dict[str, Any]:
+def _campaign(campaign: MeasuredCampaign) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "suite": found.suite,
-        "title": found.title,
-        "directory": found.directory,
-        "created_utc": found.created_utc,
-        "machine": found.machine,
-        "load_average": found.fact(LOAD),
+        "name": campaign.name,
+        "suite": campaign.suite,
+        "title": campaign.title,
+        "directory": campaign.directory,
+        "created_utc": campaign.created_utc,
+        "machine": campaign.machine,
+        "load_average": campaign.fact(LOAD),
     }
 
 
-def reduced(asked: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
+def reduced(questionnaire: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
     """What of a campaign answers questions and nothing else: small enough to be kept beside
     them."""
     meant = [
         (measurement, middleware)
-        for question in asked.questions
+        for question in questionnaire.questions
         for measurement in question.measured
         if campaign.suite == name_in_bundles(measurement.suite)
-        for middleware in asked.middlewares
+        for middleware in questionnaire.middlewares
     ]
     metrics = {metric for measurement, _ in meant for metric in measurement.metrics}
     workloads = []
     for workload in campaign.workloads:
-        kept = [
+        arms = [
             _kept(arm, metrics)
             for arm in workload.arms
-            if any(_fits(*one, workload, arm) for one in meant)
+            if any(_fits(*pair, workload, arm) for pair in meant)
         ]
-        if kept:
-            workloads.append({"workload": workload.workload, "arms": kept})
+        if arms:
+            workloads.append({"workload": workload.workload, "arms": arms})
     return {
         "campaign": {
             "name": campaign.name,
@@ -121,32 +122,34 @@ def _kept(arm: CampaignArm, metrics: Collection[str]) -> dict[str, Any]:
         "factors": dict(arm.factors),
         "pair": arm.pair,
         "not_supported": arm.not_supported,
-        "metrics": {name: plain(found) for name, found in arm.metrics.items() if name in metrics},
+        "metrics": {
+            name: plain(estimate) for name, estimate in arm.metrics.items() if name in metrics
+        },
     }
 
 
 def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Reduced documents: the new ones that answer anything, and of the old ones the arms of which
     nothing new was measured in the same workload of the same suite."""
-    new = [one for one in new if one["workloads"]]
+    new = [doc for doc in new if doc["workloads"]]
     again = {
         key
-        for one in new
-        for workload in one["workloads"]
-        for arm, key in zip(workload["arms"], _arms_of(one, workload), strict=True)
+        for doc in new
+        for workload in doc["workloads"]
+        for arm, key in zip(workload["arms"], _arms_of(doc, workload), strict=True)
         if any(metric.get("no_data") is None for metric in arm["metrics"].values())
     }
-    found = list(new)
-    for one in old:
+    documents = list(new)
+    for doc in old:
         workloads = []
-        for workload in one["workloads"]:
-            keys = _arms_of(one, workload)
+        for workload in doc["workloads"]:
+            keys = _arms_of(doc, workload)
             arms = [
                 arm for arm, key in zip(workload["arms"], keys, strict=True) if key not in again
             ]
             workloads += [{**workload, "arms": arms}] if arms else []
-        found += [{**one, "workloads": workloads}] if workloads else []
-    return found
+        documents += [{**doc, "workloads": workloads}] if workloads else []
+    return documents
 
 
 def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -166,20 +169,18 @@ def _question(
         measured = _each_once(
             row
             for measurement in question.measured
-            for number, one in enumerate(campaigns, 1)
-            if one.suite == name_in_bundles(measurement.suite)
-            for row in _measured(measurement, middleware, one, number)
+            for number, campaign in enumerate(campaigns, 1)
+            if campaign.suite == name_in_bundles(measurement.suite)
+            for row in _measured(measurement, middleware, campaign, number)
         )
-        found = [
-            e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)
-        ]
+        own = [e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)]
         answers.append(
             {
                 "middleware": middleware.name,
-                "state": _state(question, measured, found),
+                "state": _state(question, measured, own),
                 "without": _without(question, middleware, measured),
                 "measured": measured,
-                "evidence": [_evidence(item) for item in found],
+                "evidence": [_evidence(item) for item in own],
             }
         )
     return {
@@ -265,9 +266,9 @@ def _fits(
 def _row(
     campaign: MeasuredCampaign, workload: CampaignWorkload, arm: CampaignArm, metric: str
 ) -> dict[str, Any]:
-    found = None if arm.not_supported else arm.metrics.get(metric)
+    estimate = None if arm.not_supported else arm.metrics.get(metric)
     why = f"not supported: {arm.not_supported}"
-    told = fmt.metric(Estimate(unit="", no_data=why) if arm.not_supported else found)
+    shown = fmt.metric(Estimate(unit="", no_data=why) if arm.not_supported else estimate)
     return {
         "campaign": campaign.name,
         "suite": campaign.suite,
@@ -278,11 +279,11 @@ def _row(
         "profile": arm.profile,
         "metric": metric,
         "title": campaign.titles.get(metric, metric),
-        "unit": found and found.unit,
-        "value": found and plain(found.value),
-        "low": found and plain(found.low),
-        "high": found and plain(found.high),
-        "bound": found and plain(found.at_least),
-        "text": told.full,
-        "basis": told.basis,
+        "unit": estimate and estimate.unit,
+        "value": estimate and plain(estimate.value),
+        "low": estimate and plain(estimate.low),
+        "high": estimate and plain(estimate.high),
+        "bound": estimate and plain(estimate.at_least),
+        "text": shown.full,
+        "basis": shown.basis,
     }

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.amounts import interval, title_of
+from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claims_ledger import state_of
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
@@ -39,8 +39,8 @@ class JudgedReport:
         if self.today is None:
             return WORDS[self.state]
         cell = _deciding(self.today)
-        told = "" if cell is None else _number(cell, self.today.arms)
-        return f"{WORDS[self.state]}: {told}" if told else WORDS[self.state]
+        number = "" if cell is None else _number(cell, self.today.arms)
+        return f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
 
     @property
     def why(self) -> str:
@@ -55,17 +55,18 @@ class JudgedReport:
 
 def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> JudgedReport:
     """By these campaigns, or by what was measured for the shipped page where there are none."""
-    told = campaigns or _shipped(report)
-    found = sorted(
-        answers(report.claims, report.claim, told), key=lambda one: one.answer == "no data"
+    measurements = campaigns or _shipped(report)
+    todays = sorted(
+        answers(report.claims, report.claim, measurements),
+        key=lambda today: today.answer == "no data",
     )
-    return JudgedReport(report, state_of(report.claim, found), found[0] if found else None)
+    return JudgedReport(report, state_of(report.claim, todays), todays[0] if todays else None)
 
 
 def kept(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
     """The text of the file that keeps what a campaign measured; None where it says nothing."""
-    found = measured(report.claims, [campaign])
-    return None if found is None else text(found)
+    summary = measured(report.claims, [campaign])
+    return None if summary is None else text(summary)
 
 
 def _shipped(report: PublicReport) -> list[MeasuredCampaign]:
@@ -80,11 +81,9 @@ def _deciding(today: Today) -> CellAnswer | None:
 
 
 def _number(cell: CellAnswer, arms: Sequence[str]) -> str:
-    if cell.low is None or cell.high is None:
+    interval = cell.interval()
+    if not interval:
         return cell.reason or ""
     sides = cell.left if cell.right in (None, cell.left) else f"{cell.left} against {cell.right}"
-    found = interval(cell.value, cell.low, cell.high, cell.unit)
-    versions = ", ".join(arms)
-    return (
-        f"{title_of(cell.metric)} of {sides} {found} ({counted(cell.blocks, 'block')}; {versions})"
-    )
+    numbers = f"{interval} ({counted(cell.blocks, 'block')}; {', '.join(arms)})"
+    return f"{title_of(cell.metric)} of {sides} {numbers}"

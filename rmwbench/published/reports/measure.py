@@ -27,16 +27,16 @@ def measure(
 ) -> list[JudgedReport]:
     """`save`: where what was measured is kept besides, `NAME.json`. A report that cannot be run
     here costs only itself. Raises Stopped."""
-    found = []
+    judged_reports = []
     for number, report in enumerate(reports, 1):
         console.print(f"[bold]{escape(report.suite)}[/bold] ({number} of {len(reports)})")
         campaign = _measured(report, directory / report.name, console)
-        found.append(judged(report, [campaign] if campaign else ()))
+        judged_reports.append(judged(report, [campaign] if campaign else ()))
         if campaign and save is not None and (text := kept(report, campaign)):
             make_directory(save)
             write_whole(save / f"{report.name}.json", text)
-        console.print(f"  {escape(found[-1].here)}")
-    return found
+        console.print(f"  {escape(judged_reports[-1].here)}")
+    return judged_reports
 
 
 def _measured(report: PublicReport, directory: Path, console: Console) -> MeasuredCampaign | None:

@@ -38,8 +38,8 @@ class PublicReport:
 def shipped_reports() -> list[PublicReport]:
     """One per suite of FOLDER, by name."""
     names = [name for name in shipped_suites() if name.startswith(f"{FOLDER}/")]
-    found = (_report(name, load(suite_file(name))) for name in names)
-    return [one for one in found if one is not None]
+    reports = (_report(name, load(suite_file(name))) for name in names)
+    return [report for report in reports if report is not None]
 
 
 @lru_cache(maxsize=8)

@@ -61,11 +61,11 @@ def line(one: JudgedReport) -> str:
 def document(one: JudgedReport) -> dict[str, Any]:
     """As `--json` has it."""
     reported = one.report.reported
-    told = ("effect", "source", "figures", "versions", "helps", "unseen")
+    names = ("effect", "source", "figures", "versions", "helps", "unseen")
     return {
         "suite": one.report.suite,
         "title": one.report.title,
-        **{name: getattr(reported, name) for name in told},
+        **{name: getattr(reported, name) for name in names},
         "needs_ros": one.report.needs_ros,
         "state": one.state,
         "here": one.here,
