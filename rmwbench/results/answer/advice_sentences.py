@@ -29,10 +29,10 @@ Range = Callable[[str, str], str]
 """A name of an amount and its unit, to what was measured: `600 kB to 10 MB`."""
 
 
-def lines(found: Sequence[Advice], *, harm_only: bool = False) -> list[str]:
+def lines(advice: Sequence[Advice], *, harm_only: bool = False) -> list[str]:
     """One for each symptom and remedy, of all middlewares that share both."""
     groups: dict[tuple[Symptom, str | None, str | None], list[Advice]] = {}
-    for one in found:
+    for one in advice:
         if one.is_harm or not harm_only:
             groups.setdefault((one.symptom, one.arm, one.setting), []).append(one)
     return [f"{_symptom(group)}. {_remedy(group)}" for group in groups.values()]
@@ -45,7 +45,7 @@ def _symptom(group: Sequence[Advice]) -> str:
 
 
 def symptom_of(one: Advice, workload: str, arm: str) -> str:
-    """Of that arm there, without its name."""
+    """The symptom of that arm in that workload, without its name."""
     seen = [each for each in one.seen if (each.workload, each.arm) == (workload, arm)]
     return _WORDS[one.symptom](_ranges(seen))
 
@@ -57,58 +57,58 @@ def arms_of(seen: Sequence[SymptomOfArm]) -> str:
 
 
 def _ranges(seen: Sequence[SymptomOfArm]) -> Range:
-    def told(name: str, unit: str) -> str:
+    def amount(name: str, unit: str) -> str:
         values = [v for one in seen if (v := one.amounts.get(name)) is not None]
         ends = dict.fromkeys(fmt.quantity(v, unit) for v in (min(values), max(values)))
         return " to ".join(ends)
 
-    return told
+    return amount
 
 
 _WORDS: Mapping[Symptom, Callable[[Range], str]] = {
-    Symptom.SEGMENT_TOO_SMALL: lambda told: (
-        f"the shared-memory segment ({told('segment_bytes', 'bytes')}) is smaller than the message "
-        f"({told('payload_bytes', 'bytes')}), and what has no room is dropped"
+    Symptom.SEGMENT_TOO_SMALL: lambda amount: (
+        f"the shared-memory segment ({amount('segment_bytes', 'bytes')}) is smaller than the message "
+        f"({amount('payload_bytes', 'bytes')}), and what has no room is dropped"
     ),
-    Symptom.RECEIVE_BUFFER_FULL: lambda told: (
-        f"the receive buffers of its sockets had no room for {told('dropped', 'messages')} "
+    Symptom.RECEIVE_BUFFER_FULL: lambda amount: (
+        f"the receive buffers of its sockets had no room for {amount('dropped', 'messages')} "
         "datagrams"
     ),
-    Symptom.LATE_REPAIR: lambda told: (
-        f"what a link loses is asked for only every {told('heartbeat_ns', 'ns')}, and nothing came "
-        f"for {told('stall_ns', 'ns')}"
+    Symptom.LATE_REPAIR: lambda amount: (
+        f"what a link loses is asked for only every {amount('heartbeat_ns', 'ns')}, and nothing came "
+        f"for {amount('stall_ns', 'ns')}"
     ),
-    Symptom.BURST_OVER_DEPTH: lambda told: (
-        f"a burst has {told('burst', 'messages')} messages, and the history keeps "
-        f"{told('depth', 'messages')}"
+    Symptom.BURST_OVER_DEPTH: lambda amount: (
+        f"a burst has {amount('burst', 'messages')} messages, and the history keeps "
+        f"{amount('depth', 'messages')}"
     ),
-    Symptom.QUEUE_HOLDS_PUBLISHER: lambda told: (
-        f"a full queue holds the publisher: {told('held_ns', 'ns')} for a call, one is due every "
-        f"{told('period_ns', 'ns')}"
+    Symptom.QUEUE_HOLDS_PUBLISHER: lambda amount: (
+        f"a full queue holds the publisher: {amount('held_ns', 'ns')} for a call, one is due every "
+        f"{amount('period_ns', 'ns')}"
     ),
-    Symptom.COPIES_THOUGH_IT_LENDS: lambda told: (
-        f"each message of {told('payload_bytes', 'bytes')} is copied, though the middleware lends "
+    Symptom.COPIES_THOUGH_IT_LENDS: lambda amount: (
+        f"each message of {amount('payload_bytes', 'bytes')} is copied, though the middleware lends "
         "memory"
     ),
-    Symptom.THREAD_OF_THE_WAIT_SET: lambda told: (
-        f"a wait set wakes one thread more for each message of {told('payload_bytes', 'bytes')}"
+    Symptom.THREAD_OF_THE_WAIT_SET: lambda amount: (
+        f"a wait set wakes one thread more for each message of {amount('payload_bytes', 'bytes')}"
     ),
-    Symptom.SLEEPING_PROCESSOR: lambda told: (
-        f"a message every {told('period_ns', 'ns')} wakes a sleeping processor, and takes longer "
+    Symptom.SLEEPING_PROCESSOR: lambda amount: (
+        f"a message every {amount('period_ns', 'ns')} wakes a sleeping processor, and takes longer "
         "than one of a higher rate"
     ),
 }
 
 
 def _remedy(group: Sequence[Advice]) -> str:
-    one = group[0]
-    worth = f"; measured: {one.worth}" if one.worth else ""
-    if tried := [each for advice in group for each in advice.tried]:
+    first = group[0]
+    worth = f"; measured: {first.worth}" if first.worth else ""
+    if tried := [each for one in group for each in one.tried]:
         return f"{'; '.join(_gains(tried))}."
-    if one.command:
-        return f"Try `{one.command}` ({one.setting}{worth})"
-    if one.setting:
-        return f"What helps: {one.setting}{worth}"
+    if first.command:
+        return f"Try `{first.command}` ({first.setting}{worth})"
+    if first.setting:
+        return f"What helps: {first.setting}{worth}"
     return f"Nothing is known to help{worth}"
 
 
@@ -119,8 +119,8 @@ def _gains(tried: Sequence[TriedRemedy]) -> Iterator[str]:
         workload, arm, against = pair
         mine = [one for one in tried if (one.workload, one.arm, one.against) == pair]
         where = f" in {workload}" if several else ""
-        told = [text for one in mine if (text := gain(one))]
-        yield f"{arm}{where}: {', '.join(told) or 'no data'} against {against}"
+        gains = [text for one in mine if (text := gain(one))]
+        yield f"{arm}{where}: {', '.join(gains) or 'no data'} against {against}"
 
 
 def gain(one: TriedRemedy) -> str:

@@ -21,7 +21,7 @@ from rmwbench.results.workload.spread_words import unlike
 from rmwbench.words import numbers as fmt
 
 Kind = Literal["conclude", "caution"]
-Said = tuple[Kind, str]
+Line = tuple[Kind, str]
 
 
 def conclusions(
@@ -49,17 +49,17 @@ def said_once(
     """(where, text) of the lines of a kind, in their order: what is said of several workloads in
     the same words is said once. `where`: the names of the workloads, or what `titles` call them;
     empty for a line about the whole campaign."""
-    found: dict[tuple[bool, str], list[str]] = {}
+    workloads_of: dict[tuple[bool, str], list[str]] = {}
     for line in shown.conclusions:
         if line.kind == kind:
             name = line.workload
-            of = found.setdefault((name is None, line.text), [])
+            names = workloads_of.setdefault((name is None, line.text), [])
             if name is not None:
-                of.append(titles[name] if titles else name)
+                names.append(titles[name] if titles else name)
     everywhere = len(shown.workloads)
     return [
-        ("every workload" if len(of) == everywhere > 3 else _list(of) if of else "", text)
-        for (_, text), of in found.items()
+        ("every workload" if len(names) == everywhere > 3 else _list(names) if names else "", text)
+        for (_, text), names in workloads_of.items()
     ]
 
 
@@ -68,7 +68,7 @@ def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusi
     what somebody would wrongly conclude from them. `along`: whether its arms are compared with
     themselves at other levels, so that an arm alone is no lack."""
     topics = [topic for topic in w.topics if topic.judged]
-    lines: list[Said] = []
+    lines: list[Line] = []
     if topics:
         whole = headline(w)
         lines.append(("conclude", f"{whole.answer} {whole.detail}".rstrip()))
@@ -79,12 +79,12 @@ def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusi
     return [Conclusion(kind=kind, workload=w.workload, text=text) for kind, text in lines]
 
 
-def _part(part: Part, margin: float, *, along: bool) -> Iterator[Said]:
-    """Of a topic, or of a workload without topics that are judged."""
+def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
+    """The lines of a topic, or of a workload without topics that are judged."""
     where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
     for a in facts.contenders(part):
-        if said := unlike(a.spread):
-            yield "caution", f"{where}{a.arm}: {said}."
+        if text := unlike(a.spread):
+            yield "caution", f"{where}{a.arm}: {text}."
     for opening, of_family in facts.families(part):
         lines = (*_decided(of_family, margin, along=along), *_below_floor(of_family, margin))
         for kind, text in lines:
@@ -123,18 +123,18 @@ def _doubts(w: WorkloadAnswer) -> Iterator[str]:
         )
 
 
-def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
+def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
     """A sentence for each fact of a workload or topic; open ones, and what was lost without
     deciding, as cautions."""
     part, order = facts.labelled(part), words(part.primary_metric)
-    found = facts.of_workload(part)
-    lines: list[Said] = []
-    if decided := [fact for fact in found if fact.concludes]:
+    part_facts = facts.of_workload(part)
+    lines: list[Line] = []
+    if decided := [fact for fact in part_facts if fact.concludes]:
         text = facts.sentence(decided, order)
         if any(isinstance(fact, facts.Equal) for fact in decided):
             text = f"{text.removesuffix('.')} (the margin is {margin * 100:.2g} %)."
         lines.append(("conclude", text))
-    for fact in found:
+    for fact in part_facts:
         if isinstance(fact, facts.DeliversLess):
             why = f"{fact.clause(order)}: less is delivered than by {fact.against}"
             lines.append(
@@ -153,7 +153,7 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
     return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others], order.by)
 
 
-def _below_floor(part: Part, margin: float) -> list[Said]:
+def _below_floor(part: Part, margin: float) -> list[Line]:
     """A floor is the least that the machine allows, unless an arm of its family is below it by more
     than the margin, value and interval: then it is not, here. By the rule of a verdict, so that
     noise says nothing."""
@@ -172,35 +172,36 @@ def _below_floor(part: Part, margin: float) -> list[Said]:
     return [
         (
             "caution",
-            f"{floor} is no lower bound here: below it {'is' if len(below) == 1 else 'are'} "
+            f"{floor} is no lower bound here: below it {facts.verb_of(below, 'is', 'are')} "
             f"{_list(below)}. Read × floor as the ratio to one more arm, not to what the machine "
             "allows.",
         )
     ]
 
 
-def _undelivered(found: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Said]:
+def _undelivered(arms: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Line]:
     """What was lost, late or never sent without deciding a verdict; best effort apart from what was
-    asked to be reliable. What such a stream had under way is told of the whole workload (`slow`)."""
+    asked to be reliable. The messages that such a stream had under way have a line of the whole
+    workload (`slow`)."""
     reliable: list[str] = []
     best_effort: list[str] = []
-    for a, fates in found:
+    for a, fates in arms:
         if fates.lost:
             asked = str(a.qos)  # one best-effort end, of a reliable one too, is allowed to lose
             both = asked.startswith("reliable") and "best_effort" not in asked
             group = reliable if both else best_effort
             group.append(f"{a.arm} {fmt.percent(fates.lost)}")
-    lines: list[Said] = []
-    if unsent := [(a.arm, fates) for a, fates in found if fates.never_sent]:
-        told = [
+    lines: list[Line] = []
+    if unsent := [(a.arm, fates) for a, fates in arms if fates.never_sent]:
+        unsent_shares = [
             f"{arm} {fmt.percent(fates.never_sent)}"
             + (f" ({HELD[fates.held_by]})" if fates.held_by else "")
             for arm, fates in unsent
         ]
-        lines.append(("caution", f"Due and never sent: {'; '.join(told)}."))
+        lines.append(("caution", f"Due and never sent: {'; '.join(unsent_shares)}."))
     if reliable:
         text = f"Asked to be reliable, and yet messages were lost: {'; '.join(reliable)}."
-        if any("keep_last" in str(a.qos) for a, _ in found):
+        if any("keep_last" in str(a.qos) for a, _ in arms):
             text += (
                 " With keep last, a reader that pauses for longer than its history may have "
                 "messages overwritten."
@@ -210,15 +211,15 @@ def _undelivered(found: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Said]:
         )
     if best_effort:
         lines.append(("caution", f"Lost, as best effort may: {'; '.join(best_effort)}."))
-    if late := [f"{a.arm} {fmt.percent(fates.overdue)}" for a, fates in found if fates.overdue]:
+    if late := [f"{a.arm} {fmt.percent(fates.overdue)}" for a, fates in arms if fates.overdue]:
         lines.append(("caution", f"Late, which best effort may be: {'; '.join(late)}."))
     return lines
 
 
-def _tuning(w: WorkloadAnswer) -> list[Said]:
+def _tuning(w: WorkloadAnswer) -> list[Line]:
     """Tuned against untouched of the same middleware: what is decided over the whole report, and
     what is open."""
-    out: list[Said] = []
+    out: list[Line] = []
     no_effect = []
     order = words(w.primary_metric)
     for pair in w.tuning:

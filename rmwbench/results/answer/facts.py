@@ -5,10 +5,10 @@ A sentence is made from a fact and from nothing else, so a test can check every 
 report makes against the report's own numbers (tests/report/test_facts.py), without reading English.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, TypeVar, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.aggregate import judged_loss
@@ -92,7 +92,7 @@ class OfArms(WorkloadFact):
     arms: tuple[str, ...]
 
     def clause(self, order: RankingWords) -> str:
-        return f"{names(self.arms)} {_verb(self.arms, *self.verbs)}"
+        return f"{names(self.arms)} {verb_of(self.arms, *self.verbs)}"
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ class NoneCarries(WorkloadFact):
     where: str = ""
 
     def clause(self, order: RankingWords) -> str:
-        told: list[str] = []
+        losses: list[str] = []
         losing = False
         for arm, one in self.fates:
             again = losing and one.loses_only
-            told.append(f"{arm} {fmt.percent(one.lost) if again else one.verbs()}")
+            losses.append(f"{arm} {fmt.percent(one.lost) if again else one.verbs()}")
             losing = one.loses_only
         where = f"{self.where} " if self.where else ""
-        return f"{where}no arm carries this: {', '.join(told)}"
+        return f"{where}no arm carries this: {', '.join(losses)}"
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class BestByDelivery(OfArm):
         return f"take {self.arm}: {self._others()}"
 
     def _others(self) -> str:
-        deliver = _verb(self.faster, "delivers", "deliver")
+        deliver = verb_of(self.faster, "delivers", "deliver")
         too = "" if self.fates is None else f"; {self.arm} itself {self.fates.verbs()}"
         return f"{names(self.faster)} may be faster, but {deliver} less{too}"
 
@@ -156,7 +156,7 @@ class BestByBlocks(OfArm):
     smaller: tuple[str, ...]
 
     def clause(self, order: RankingWords) -> str:
-        verb = _verb(self.smaller, "is", "are")
+        verb = verb_of(self.smaller, "is", "are")
         return (
             f"{self.arm} is the best: {names(self.smaller)} {verb} {order.worse} within the blocks "
             "that they share, although not over all blocks together"
@@ -192,7 +192,7 @@ class Alone(WorkloadFact):
         if not self.absent and not self.failing:
             return f"{self.arm} was measured alone, so there is nothing to compare it with"
         others = [
-            f"{names(arms)} {_verb(arms, 'has', 'have')} {what}"
+            f"{names(arms)} {verb_of(arms, 'has', 'have')} {what}"
             for arms, what in (
                 (self.absent, "none"),
                 (self.failing, "failed in every trial so far"),
@@ -250,8 +250,8 @@ class Equal(WorkloadFact):
         return f"not {order.behind_of(others)} by more than the margin{_although(own)}"
 
     def _together(self, order: RankingWords) -> str:
-        told = [f"{arm} {fates.verbs()}" for arm, fates in self.fates]
-        although = f", although {names(told)}" if told else ""
+        losses = [f"{arm} {fates.verbs()}" for arm, fates in self.fates]
+        although = f", although {names(losses)}" if losses else ""
         return f"{order.alike}, within the margin{although}"
 
 
@@ -296,11 +296,11 @@ class DeliverAll(WorkloadFact):
         return self.arms
 
     def clause(self, order: RankingWords) -> str:
-        verb = _verb(self.arms, "delivers", "deliver")
+        verb = verb_of(self.arms, "delivers", "deliver")
         return f"{names(self.arms)} {verb} every message, and {self._others()}"
 
     def advice(self, order: RankingWords) -> str:
-        verb = _verb(self.arms, "it delivers", "they deliver")
+        verb = verb_of(self.arms, "it delivers", "they deliver")
         return f"take {names(self.arms, 'or')}: {verb} every message, and {self._others()}"
 
     def _others(self) -> str:
@@ -352,23 +352,23 @@ class Slower(WorkloadFact):
         known = [(arm, value) for arm, value in self.arms if value is not None]
         signed = [arm for arm, value in self.arms if value is None]
         than = "" if self.lead else f" as {self.against}"
-        said = []
+        parts = []
         if 0 < len(known) <= 2:
             first = order.amount(1, f"{fmt.significant(known[0][1])}×")
             rest = "".join(f", {arm} {fmt.significant(value)}×" for arm, value in known[1:])
-            said.append(f"{known[0][0]} {first}{than}{rest}")
+            parts.append(f"{known[0][0]} {first}{than}{rest}")
         elif known:
             near, far = (fmt.significant(known[n][1]) for n in (0, -1))
             span = f"{near}×" if near == far else f"{near} to {far}×"
-            said.append(
+            parts.append(
                 f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}"
             )
         if signed:
-            said.append(
-                f"{names(signed)} {_verb(signed, 'is', 'are')} {order.behind_of(self.against)}: "
+            parts.append(
+                f"{names(signed)} {verb_of(signed, 'is', 'are')} {order.behind_of(self.against)}: "
                 f"{order.why_infinite('the metric')}"
             )
-        return ", ".join(said)
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -397,8 +397,8 @@ class NotGranted(WorkloadFact):
 
     def clause(self, order: RankingWords) -> str:
         return (
-            f"{names(self.arms)} {_verb(self.arms, 'asks', 'ask')} the kernel for more than it grants "
-            f"({', '.join(self.settings)}), so this is not yet {_verb(self.arms, 'its', 'their')} "
+            f"{names(self.arms)} {verb_of(self.arms, 'asks', 'ask')} the kernel for more than it grants "
+            f"({', '.join(self.settings)}), so this is not yet {verb_of(self.arms, 'its', 'their')} "
             "configuration "
             "(`rmwbench doctor --fix` changes that)"
         )
@@ -419,32 +419,32 @@ class NotStationary(WorkloadFact):
         return tuple(arm for arm, *_ in self.ramps)
 
     def clause(self, order: RankingWords) -> str:
-        verb = _verb(self.arms, "is", "are")
+        verb = verb_of(self.arms, "is", "are")
         also = f"{order.worse} and " if self.slower else ""
         rise = all(drift.rises for _, drift, _ in self.ramps)
         move = "rises" if rise else "falls" if len(self.ramps) == 1 else "rises or falls"
-        told = "; ".join(_ramp(drift, found) for _, drift, found in self.ramps[:3])
+        ramps = "; ".join(_ramp(drift, settling) for _, drift, settling in self.ramps[:3])
         if self.all_arms and rise:
             return (
                 f"no arm carries this: the latency of {names(self.arms)} rises within the window "
-                f"({told})"
+                f"({ramps})"
             )
         return (
             f"{names(self.arms)} {verb} {also}not stationary: the latency {move} within the window "
-            f"({told})"
+            f"({ramps})"
         )
 
 
-def _ramp(drift: Drift, found: Settling | None) -> str:
-    """`5.00 to 500 ms`, and what a longer window found."""
+def _ramp(drift: Drift, settling: Settling | None) -> str:
+    """`5.00 to 500 ms`, and how it goes on in a longer window."""
     begin, end = (fmt.quantity(value, "ns") for value in (drift.begin_ns, drift.end_ns))
     text = f"{begin} to {end}"
-    if found is None:
+    if settling is None:
         return text
-    window = fmt.quantity(found.window_s * 1e9, "ns")
-    if found.rises:
+    window = fmt.quantity(settling.window_s * 1e9, "ns")
+    if settling.rises:
         return f"{text}, growing on in one of {window}"
-    at = found.response_p50_ns
+    at = settling.response_p50_ns
     middle = "" if at is None else f" at about {fmt.quantity(at, 'ns')}"
     return f"{text}, settled{middle} in one of {window}"
 
@@ -524,11 +524,11 @@ class NoneInAll(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         where = WHERE[self.what]
         verbs = [order.best, *[""] * len(self.best_in)]
-        found = ", ".join(
+        best = ", ".join(
             " ".join(filter(None, (arm, verb, where, names(topics))))
             for verb, (arm, topics) in zip(verbs, self.best_in, strict=False)
         )
-        return f"no arm is the best {where} every {self.what}{f': {found}' if found else ''}"
+        return f"no arm is the best {where} every {self.what}{f': {best}' if best else ''}"
 
 
 @dataclass(frozen=True)
@@ -566,10 +566,10 @@ class PairsFact(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         if not self.others:
             return f"all {self.of} pairs deliver every message"
-        told = [
+        others = [
             f"{names(pairs)} {_OF_PAIRS[outcome][len(pairs) > 1]}" for outcome, pairs in self.others
         ]
-        return "; ".join([f"{self.deliver} of {self.of} pairs deliver every message", *told])
+        return "; ".join([f"{self.deliver} of {self.of} pairs deliver every message", *others])
 
 
 _OF_PAIRS = {
@@ -596,13 +596,13 @@ class LimitsFact(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         parts = []
         if self.meets:
-            parts.append(f"{names(self.meets)} {_verb(self.meets, 'meets', 'meet')} your limits")
+            parts.append(f"{names(self.meets)} {verb_of(self.meets, 'meets', 'meet')} your limits")
         else:
             parts.append("no arm is shown to meet your limits")
         if self.misses:
             where = WHERE[self.what]
-            told = [arm + (f" ({where} {topic})" if topic else "") for arm, topic in self.misses]
-            parts.append(f"{names(told)} {_verb(told, 'misses', 'miss')} them")
+            arms = [arm + (f" ({where} {topic})" if topic else "") for arm, topic in self.misses]
+            parts.append(f"{names(arms)} {verb_of(arms, 'misses', 'miss')} them")
         if self.open:
             parts.append(f"{names(self.open)} may or may not")
         return "; ".join(parts)
@@ -644,11 +644,10 @@ def contenders(part: Part) -> list[Any]:
     return [arm for arm in part.arms if arm.role != "floor"]
 
 
-@overload
-def labelled(part: WorkloadAnswer) -> WorkloadAnswer: ...
-@overload
-def labelled(part: TopicAnswer) -> TopicAnswer: ...
-def labelled(part: Part) -> Part:
+AnyPart = TypeVar("AnyPart", bound=Part)
+
+
+def labelled(part: AnyPart) -> AnyPart:
     """With every arm called as tables call it (`WorkloadArm.label`), for sentences."""
     if not isinstance(part, WorkloadAnswer):
         return part
@@ -692,10 +691,10 @@ def _of_family(part: Any, family: Family) -> Any:
 
 
 def by_verdict(workload: Part) -> dict[str, list[AnyArm]]:
-    found: dict[str, list[AnyArm]] = {}
+    arms: dict[str, list[AnyArm]] = {}
     for arm in contenders(workload):
-        found.setdefault(verdict_of(arm), []).append(arm)
-    return found
+        arms.setdefault(verdict_of(arm), []).append(arm)
+    return arms
 
 
 def verdict_of(arm: AnyArm) -> VerdictName:
@@ -752,7 +751,8 @@ def _ahead(by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]
         faster = [arm for arm in worse if is_by_delivery(arm) and primary(arm, part) < slowest]
         return [_equal(equal, part, faster)]
     if undecided := by.get("undecided"):
-        return [_between(undecided, part, all_arms=not worse)]
+        open_ = tuple(arm.arm for arm in undecided)
+        return [Between(open_, not worse, _all_worth_telling(undecided, part))]
     return []
 
 
@@ -827,8 +827,8 @@ def _although(fates: Fates | None) -> str:
 
 
 def _but(fates: Sequence[tuple[str, Fates]]) -> str:
-    told = [f"{arm} {one.verbs()}" for arm, one in fates]
-    return f", but {names(told)}" if told else ""
+    losses = [f"{arm} {one.verbs()}" for arm, one in fates]
+    return f", but {names(losses)}" if losses else ""
 
 
 def _worth_telling(arm: AnyArm, part: Part) -> Fates | None:
@@ -837,13 +837,9 @@ def _worth_telling(arm: AnyArm, part: Part) -> Fates | None:
     return fates if max(fates.undelivered, fates.late) > 0 else None
 
 
-def _told(arms: Iterable[AnyArm], part: Part) -> tuple[tuple[str, Fates], ...]:
-    found = ((arm.arm, _worth_telling(arm, part)) for arm in arms)
-    return tuple((arm, own) for arm, own in found if own is not None)
-
-
-def _between(arms: Sequence[AnyArm], part: Part, *, all_arms: bool) -> Between:
-    return Between(tuple(arm.arm for arm in arms), all_arms, _told(arms, part))
+def _all_worth_telling(arms: Iterable[AnyArm], part: Part) -> tuple[tuple[str, Fates], ...]:
+    fates = ((arm.arm, _worth_telling(arm, part)) for arm in arms)
+    return tuple((arm, own) for arm, own in fates if own is not None)
 
 
 def _delivers_all(arm: AnyArm, part: Part) -> bool:
@@ -883,16 +879,16 @@ def _best_of(best: AnyArm, worse: Sequence[AnyArm], part: Part) -> list[Workload
 
 
 def _equal(equal: Sequence[AnyArm], part: Part, faster: Sequence[AnyArm] = ()) -> Equal:
-    fates = _told(equal, part)
+    fates = _all_worth_telling(equal, part)
     return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), fates)
 
 
 def _pairs(matrix: Matrix) -> PairsFact:
-    found: dict[str, list[str]] = {}
+    pairs: dict[str, list[str]] = {}
     for cell in matrix.cells:
-        found.setdefault(cell.outcome, []).append(cell.arm)
-    others = tuple((outcome, tuple(found[outcome])) for outcome in _OF_PAIRS if outcome in found)
-    return PairsFact(len(found.get("delivers", ())), len(matrix.cells), others)
+        pairs.setdefault(cell.outcome, []).append(cell.arm)
+    others = tuple((outcome, tuple(pairs[outcome])) for outcome in _OF_PAIRS if outcome in pairs)
+    return PairsFact(len(pairs.get("delivers", ())), len(matrix.cells), others)
 
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> WorkloadFact:
@@ -921,21 +917,17 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Worklo
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
     cost = words(part.primary_metric).as_lower_is_better
+
+    def behind(arm: tuple[str, float | None]) -> float:
+        return inf if arm[1] is None else cost(arm[1])
+
     facts: list[WorkloadFact] = [
-        Slower(
-            against,
-            tuple(sorted(by_against[against], key=lambda x: _behind(x[1], cost))),
-            against == lead,
-        )
+        Slower(against, tuple(sorted(by_against[against], key=behind)), against == lead)
         for against in order
     ]
     if drifting:
         facts.append(_not_stationary(drifting, slower=True))
     return [*facts, *_less_delivered(worse, part), *_do_not_work(worse)]
-
-
-def _behind(ratio: float | None, cost: Callable[[float], float]) -> float:
-    return inf if ratio is None else cost(ratio)
 
 
 def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
@@ -957,14 +949,14 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
 def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
     """Behind the topics that nobody carries, which decide nothing between the arms."""
     where = WHERE[noun(workload.topics)]
-    found = {t.topic: none_carries(t, f"{where} {t.topic}") for t in workload.topics if t.judged}
-    nobody = [none for none in found.values() if none is not None]
-    if len(nobody) == len(found):
+    judged = {t.topic: none_carries(t, f"{where} {t.topic}") for t in workload.topics if t.judged}
+    nobody = [none for none in judged.values() if none is not None]
+    if len(nobody) == len(judged):
         by = by_verdict(workload)
         return [*nobody, *_do_not_work(by.get("worse", [])), *_without_data(by.get("no data", []))]
     if not nobody:
         return _over_carried(workload, workload)
-    carried = tuple(topic for topic in workload.topics if found.get(topic.topic) is None)
+    carried = tuple(topic for topic in workload.topics if judged.get(topic.topic) is None)
     rest = replace(workload, topics=carried)
     return [*nobody, *(_within(fact, rest) for fact in _over_carried(rest, workload))]
 
@@ -1027,24 +1019,24 @@ def _at_worst(arm: WorkloadArm, workload: WorkloadAnswer) -> AtWorst:
 
 
 def _best_in(workload: WorkloadAnswer) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    found: dict[str, list[str]] = {}
+    topics_of: dict[str, list[str]] = {}
     for topic in workload.topics:
         for fact in of_workload(topic):
             if isinstance(fact, Best):
-                found.setdefault(fact.arm, []).append(topic.topic)
-    return tuple((arm, tuple(topics)) for arm, topics in found.items())
+                topics_of.setdefault(fact.arm, []).append(topic.topic)
+    return tuple((arm, tuple(topics)) for arm, topics in topics_of.items())
 
 
 def _least_delivered(workload: WorkloadAnswer, name: str) -> tuple[str, Fates] | None:
     """(topic, what became of its messages there): where the arm delivers least; None where it
     delivers everything."""
-    found = [
+    losses = [
         (topic.topic, fates)
         for topic in workload.topics
         for arm in topic.arms
         if arm.arm == name and (fates := _worth_telling(arm, topic)) is not None
     ]
-    return max(found, key=lambda one: (one[1].undelivered, one[1].late), default=None)
+    return max(losses, key=lambda one: (one[1].undelivered, one[1].late), default=None)
 
 
 def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
@@ -1178,13 +1170,13 @@ def title_of(metric: str) -> str:
     return "median response" if plain else phrase(GLOSSARY[metric])
 
 
-def names(found: Sequence[str], last: str = "and") -> str:
+def names(arms: Sequence[str], last: str = "and") -> str:
     """`a`, `a and b`, `a, b, c and 3 others`."""
-    found = list(found)
-    if len(found) > 4:
-        found = [*found[:3], f"{len(found) - 3} others"]
-    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} {last} {found[-1]}"
+    arms = list(arms)
+    if len(arms) > 4:
+        arms = [*arms[:3], f"{len(arms) - 3} others"]
+    return arms[0] if len(arms) == 1 else f"{', '.join(arms[:-1])} {last} {arms[-1]}"
 
 
-def _verb(arms: Sequence[str], of_one: str, of_several: str) -> str:
+def verb_of(arms: Sequence[str], of_one: str, of_several: str) -> str:
     return of_one if len(arms) == 1 else of_several

@@ -28,7 +28,7 @@ IS = {
     Fate.FAILED: "is missing in failed trials",
 }
 MOST_STEPS = 3
-"""So many steps are told one by one."""
+"""So many steps have a clause each."""
 
 
 def names(one: Levels) -> list[str]:
@@ -48,8 +48,8 @@ def title(one: Levels) -> str:
 
 def sentence(one: Levels) -> str:
     """Without the arm's name; empty where there is nothing to say."""
-    found = [*_of_primary(one), *_of_delivery(one), *_of_costs(one)]
-    return f"{'; '.join(found)}." if found else ""
+    clauses = [*_of_primary(one), *_of_delivery(one), *_of_costs(one)]
+    return f"{'; '.join(clauses)}." if clauses else ""
 
 
 def _of_primary(one: Levels) -> list[str]:
@@ -69,17 +69,15 @@ def _of_primary(one: Levels) -> list[str]:
         return [f"the {known} is the same, within the margin{f' ({ratio})' if ratio else ''}"]
     decided = [(at, answer) for at, answer in neighbours if _is_decided(answer)]
     if len(decided) > MOST_STEPS and _is_decided(first_to_last):
-        told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
+        clauses = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
         if len({answer.verdict for _, answer in decided}) == 1 and len(decided) == len(neighbours):
             rises = (decided[0][1].verdict == "worse") is not words(metric).higher
-            told.append(f"{'more' if rises else 'less'} at each level")
-        return [_of_metric(metric, told)]
+            clauses.append(f"{'more' if rises else 'less'} at each level")
+        return [_of_metric(metric, clauses)]
     if decided:
-        told = [_step(one, metric, at, at - 1, answer) for at, answer in decided]
-        return [_of_metric(metric, told)]
+        return [_of_metric(metric, [_step(one, metric, at, at - 1, it) for at, it in decided])]
     if _is_decided(first_to_last):
-        told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
-        return [_of_metric(metric, told)]
+        return [_of_metric(metric, [_step(one, metric, len(one.levels) - 1, 0, first_to_last)])]
     if not any(endless) and any(answer.verdict == "undecided" for answer in every):
         ratio = _ratio_of(neighbours[0][1]) if len(one.levels) == 2 else ""
         if ratio and any(step.not_worse for step in one.steps if step.metric == metric):
@@ -96,18 +94,18 @@ def _answers(
     """(place of a level, its answer) against the level before it; without `neighbours` against the
     first, too."""
     pairs = [(at, by) for at, by in steps(len(one.levels)) if not neighbours or by == at - 1]
-    found = ((at, one.step(metric, one.levels[at], one.levels[by])) for at, by in pairs)
-    return [(at, answer) for at, answer in found if answer is not None]
+    answers = ((at, one.step(metric, one.levels[at], one.levels[by])) for at, by in pairs)
+    return [(at, answer) for at, answer in answers if answer is not None]
 
 
 def _is_decided(answer: StatementAnswer | None) -> bool:
     return answer is not None and answer.verdict in ("worse", "better")
 
 
-def _of_metric(metric: str, told: Sequence[str]) -> str:
+def _of_metric(metric: str, clauses: Sequence[str]) -> str:
     """`as long as` is of the median response where no other metric is named."""
-    named = metric != PRIMARY or told[0].startswith("worse")
-    return f"{f'{title_of(metric)} ' if named else ''}{', '.join(told)}"
+    named = metric != PRIMARY or clauses[0].startswith("worse")
+    return f"{f'{title_of(metric)} ' if named else ''}{', '.join(clauses)}"
 
 
 def _step(one: Levels, metric: str, at: int, by: int, answer: StatementAnswer | None) -> str:
@@ -144,15 +142,14 @@ def _of_delivery(one: Levels) -> list[str]:
         if any(fates.late for fates in one.fates):
             return [_most(one, [fates.late for fates in one.fates])]
         return ["everything is delivered at each level" if len(shares) > 2 else "all is delivered"]
-    if told := _where_it_begins(one, shares):
-        return [told]
-    neighbours = dict(_answers(one, metric, neighbours=True))
-    if told_apart := [
+    if begins := _where_it_begins(one, shares):
+        return [begins]
+    if decided := [
         _of_step(one, at, at - 1, answer)
-        for at, answer in neighbours.items()
+        for at, answer in _answers(one, metric, neighbours=True)
         if _is_decided(answer)
     ]:
-        return told_apart[:MOST_STEPS]
+        return decided[:MOST_STEPS]
     return [f"{_most(one, shares)}, and no difference in what is delivered is decided"]
 
 
@@ -211,14 +208,14 @@ def _of_step(one: Levels, at: int, by: int, answer: StatementAnswer) -> str:
 def _of_costs(one: Levels) -> list[str]:
     """What is decided between the first level and the last: the processor, and the publish call in
     its values."""
-    found = []
+    clauses = []
     first, last = one.levels[0], one.levels[-1]
     if one.primary_metric != CPU and _is_decided(answer := one.step(CPU, last, first)):
-        found.append(f"CPU per message {_step(one, CPU, len(one.levels) - 1, 0, answer)}")
+        clauses.append(f"CPU per message {_step(one, CPU, len(one.levels) - 1, 0, answer)}")
     answer = one.step(PUBLISH, last, first)
     values = [entry.value for entry in one.values.get(PUBLISH, ())]
     if one.primary_metric != PUBLISH and _is_decided(answer) and values[0] and values[-1]:
         verb = "grows" if (answer and answer.verdict == "worse") else "falls"
         ends = " to ".join(fmt.quantity(value, "ns") for value in (values[0], values[-1]))
-        found.append(f"the publish call {verb} from {ends}")
-    return found
+        clauses.append(f"the publish call {verb} from {ends}")
+    return clauses

@@ -39,9 +39,8 @@ def more(
 def lines(shown: SuiteAnswer) -> list[str]:
     """The same in words: a line for each length of campaign that decides something, then what none
     would decide."""
-    found = shown.more
     groups: dict[str, list[OpenComparison]] = {}
-    for one in found:
+    for one in shown.more:
         groups.setdefault(_length(one), []).append(one)
     out, decided = [], 0
     for length, members in groups.items():
@@ -50,7 +49,7 @@ def lines(shown: SuiteAnswer) -> list[str]:
             out.append(f"{length}: {listed}")
         else:
             decided += len(members)
-            out.append(f"{length}: {listed} ({decided} of {len(found)} that are open)")
+            out.append(f"{length}: {listed} ({decided} of {len(shown.more)} that are open)")
     return out
 
 

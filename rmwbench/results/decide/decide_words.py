@@ -8,7 +8,7 @@ from rmwbench.analysis.decide.chances import DecisionAnswer, Met
 from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
-from rmwbench.results.answer.facts import names
+from rmwbench.results.answer.facts import names, verb_of
 from rmwbench.results.decide.decide_model import DecideLimits, MachineDecision
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import LimitedValue
@@ -47,25 +47,21 @@ def _on_machine(machine: MachineDecision) -> str:
     misses = [arm for arm in misses if arm not in unable]
     sentences = []
     if meets:
-        who = _verb(meets, "it meets", "they meet")
+        who = verb_of(meets, "it meets", "they meet")
         sentences.append(f"Take {names(meets, 'or')}: {who} all limits.")
     elif _all_miss(machine):
         sentences.append("No candidate meets the limits.")
     else:
         sentences.append("No candidate is shown to meet all limits yet.")
     if misses and not _all_miss(machine):
-        sentences.append(f"{names(misses)} {_verb(misses, 'misses', 'miss')} one.")
+        sentences.append(f"{names(misses)} {verb_of(misses, 'misses', 'miss')} one.")
     if unable and not _all_miss(machine):
         sentences.append(f"{names(unable)} cannot run here.")
     if open_:
-        sentences.append(f"{names(open_)} {_verb(open_, 'is', 'are')} open.")
+        sentences.append(f"{names(open_)} {verb_of(open_, 'is', 'are')} open.")
     if unknown:
         sentences.append(f"For {names(unknown)}, at least one limited metric was not measured.")
     return " ".join(sentences)
-
-
-def _verb(found: Sequence[str], one: str, several: str) -> str:
-    return one if len(found) == 1 else several
 
 
 def reason(candidate: DecisionAnswer) -> str:
