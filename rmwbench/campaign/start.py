@@ -222,7 +222,7 @@ def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan
     text = stored.suite.text
     try:
         request = Request.of_document(stored.request or {})
-    except (KeyError, TypeError, AttributeError):
+    except ValueError:
         text = None
     if text is None:
         raise UserError(

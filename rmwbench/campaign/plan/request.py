@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from rmwbench.campaign.plan import cut, unsupported
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
@@ -73,26 +75,8 @@ class Request:
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
-        """Made from campaign.json. Raises KeyError or TypeError where that is not valid."""
-        stored_keys, written_arms = raw.get("comparisons"), raw.get("written")
-        return Request(
-            raw["suite_file"],
-            raw["seed"],
-            raw["budget_s"],
-            tuple(raw["workloads"]),
-            tuple(raw["arms"]),
-            raw.get("sampling", {}),
-            raw.get("shortened", False),
-            raw.get("placed"),
-            None if stored_keys is None else tuple(stored_keys),
-            raw.get("most_blocks"),
-            None if written_arms is None else tuple(written_arms),
-            raw.get("least_blocks"),
-            tuple(raw.get("at", ())),
-            tuple(raw.get("added", ())),
-            raw.get("network"),
-            raw.get("until_limits", False),
-        )
+        """Made from campaign.json. Raises ValueError where that is not valid."""
+        return TypeAdapter(Request).validate_python(raw)
 
 
 @dataclass(frozen=True)

@@ -311,7 +311,7 @@ def _comparisons(bundle: Bundle) -> Mapping[str, Sequence[Cell]]:
         return {}
     try:
         request = replace(Request.of_document(bundle.campaign.request or {}), comparisons=None)
-    except (KeyError, TypeError):  # written by another version
+    except ValueError:  # written by another version
         return {}
     try:
         planner = Planner(text, request.suite_file, Choice(written=request.written))
