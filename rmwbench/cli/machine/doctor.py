@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rmwbench.lab.machine import Checkup
     from rmwbench.lab.machine.finding import Finding
     from rmwbench.lab.machine.fixes import FixOutcome, FixStep
+    from rmwbench.robot.live.live_model import LiveCheckup
 
 DONE, NOT_DONE = 0, 1
 
@@ -190,22 +191,17 @@ def doctor(
         typer.Option(metavar="N", min=0, max=232, help="With --live: only this ROS domain."),
     ] = None,
 ) -> None:
-    _check_options(fix=fix, undo=undo, only=bool(only), yes=yes)
-    _check_live(live=live, domain=domain is not None, changes=fix or undo)
+    _check_options(
+        fix=fix, undo=undo, only=bool(only), yes=yes, live=live, domain=domain is not None
+    )
     if live:
         _live(domain, as_json=as_json)
     if undo:
         raise typer.Exit(undo_fixes(yes=yes, as_json=as_json))
-    machine_checkup = _checkup()
+    now = _checkup()
     if fix:
-        raise typer.Exit(
-            fix_findings(machine_checkup.findings, only or (), yes=yes, as_json=as_json)
-        )
-    if as_json:
-        print_json(machine_checkup.document())
-    else:
-        _print(stdout_console(), machine_checkup.summary, machine_checkup.findings)
-    raise typer.Exit(1 if machine_checkup.level == "red" else 0)
+        raise typer.Exit(fix_findings(now.findings, only or (), yes=yes, as_json=as_json))
+    _tell(now, now.summary, 1 if now.level == "red" else 0, as_json=as_json)
 
 
 def _checkup() -> "Checkup":
@@ -222,17 +218,16 @@ def _checkup() -> "Checkup":
         ) from error
 
 
-def _check_options(*, fix: bool, undo: bool, only: bool, yes: bool) -> None:
+def _check_options(
+    *, fix: bool, undo: bool, only: bool, yes: bool, live: bool, domain: bool
+) -> None:
     if fix and undo:
         raise UserError("--fix and --undo contradict each other", fix="give one of them")
     if only and not fix:
         raise UserError("--only says what --fix is to change", expected="--fix besides")
     if yes and not (fix or undo):
         raise UserError("--yes answers what --fix or --undo asks", expected="one of them besides")
-
-
-def _check_live(*, live: bool, domain: bool, changes: bool) -> None:
-    if live and changes:
+    if live and (fix or undo):
         raise UserError("--live changes nothing", fix="leave --fix and --undo out")
     if domain and not live:
         raise UserError("--domain says where --live is to look", expected="--live besides")
@@ -243,11 +238,18 @@ def _live(domain: int | None, *, as_json: bool) -> NoReturn:
     from rmwbench.robot.live.live_checkup import checkup, summary
 
     live_checkup = checkup(domain)
+    _tell(live_checkup, summary(live_checkup), live_checkup.exit_code, as_json=as_json)
+
+
+def _tell(
+    checkup: "Checkup | LiveCheckup", summary: str, exit_code: int, *, as_json: bool
+) -> NoReturn:
+    """Prints what was looked at; ends the verb."""
     if as_json:
-        print_json(live_checkup.document())
+        print_json(checkup.document())
     else:
-        _print(stdout_console(), summary(live_checkup), live_checkup.findings)
-    raise typer.Exit(live_checkup.exit_code)
+        _print(stdout_console(), summary, checkup.findings)
+    raise typer.Exit(exit_code)
 
 
 def _tools() -> dict[str, dict[str, str]]:

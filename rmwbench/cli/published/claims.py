@@ -102,10 +102,12 @@ class ClaimsShowOptions:
 
 def show(options: ClaimsShowOptions) -> None:
     from rmwbench.errors import UserError
+    from rmwbench.published.claims.by_suite import by_suite
     from rmwbench.published.claims.claims_file import asked
     from rmwbench.published.claims.claims_ledger import document, ledger, named
     from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
     from rmwbench.published.claims.summary import shipped_of
+    from rmwbench.report.render.markdown import render_blocks
 
     path = page(options.out, options.html)
     if sum(map(bool, (options.markdown, options.suites, options.as_json, path, options.save))) > 1:
@@ -136,16 +138,9 @@ def show(options: ClaimsShowOptions) -> None:
         return
     rows: list[SuiteRow] = []
     if options.markdown or options.suites:
-        from rmwbench.published.claims.by_suite import by_suite
-
-        rows = by_suite(
-            files,
-            judged_ledger,
-            {x.claims: [*campaigns, *shipped_campaigns.get(x.claims, ())] for x in files},
-        )
+        of_file = {x.claims: [*campaigns, *shipped_campaigns.get(x.claims, ())] for x in files}
+        rows = by_suite(files, judged_ledger, of_file)
     if options.suites:
-        from rmwbench.report.render.markdown import render_blocks
-
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
     chosen = options.words or options.heading or verdicts
