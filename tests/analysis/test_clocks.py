@@ -105,7 +105,8 @@ def test_drift_is_found_and_not_taken_for_a_constant():
     truth = Truth(DRIFTS["+100 ppm"])
     readings, _ = readings_of(truth, WAYS["even"], np.random.default_rng(2))
     clock = fit(readings)
-    assert clock.drift == pytest.approx(1e-4, rel=0.05)
+    drift = np.ptp(clock.offset_ns) / np.ptp(clock.t_ns)
+    assert drift == pytest.approx(1e-4, rel=0.05)
     constant = Clock(readings, (readings[0].t_ns,), (readings[0].offset_ns,), clock.corners)
     t = BEGIN_NS + 18 * SECOND
     stamp = np.array([t + int(truth.offset_ns(t))])

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
@@ -15,7 +14,6 @@ from rmwbench.analysis.verdicts.ratio import (
     ratio,
     sign_flip,
     spread,
-    unpaired,
 )
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
 
@@ -437,43 +435,6 @@ def test_sign_flip_agrees_with_enumeration_and_is_absent_below_ten():
 def test_spread_is_of_block_ratios_not_of_blocks():
     mood = np.array([1, 10, 100, 3, 30, 300.0])
     assert spread([arm("a", mood), arm("b", 2 * mood)]) == pytest.approx(0, abs=1e-9)
-
-
-def test_unpaired_is_welch_and_says_that_it_is_not_interleaved():
-    a, b = [100, 110, 95, 105, 120], [200, 230, 190, 215, 180, 240]
-    found = unpaired(a, b)
-    published = stats.ttest_ind(np.log(a), np.log(b), equal_var=False).confidence_interval(0.95)
-    assert (math.log(found.low), math.log(found.high)) == pytest.approx(
-        (published.low, published.high)
-    )
-    assert "not interleaved" in found.caution
-    assert found.caution
-
-
-def test_unpaired_adds_what_campaigns_differ_by():
-    a, b = noisy(100, 0.05, 1, 10), noisy(120, 0.05, 2, 10)
-    alone, known, none = unpaired(a, b), unpaired(a, b, 0.1), unpaired(a, b, 0.0)
-    assert known.caution is None
-    assert (none.low, none.high) == (alone.low, alone.high)
-    assert math.log(known.high / known.low) >= 2 * 1.96 * 0.1
-    assert alone.high < 0.9
-
-
-def test_unpaired_covers_only_with_the_noise_between_campaigns():
-    rng = np.random.default_rng(28)
-    with_it = without = 0
-    for _ in range(1000):
-        a, b = (np.exp(0.1 * rng.standard_normal() + 0.1 * rng.standard_normal(6)) for _ in "ab")
-        with_it += (r := unpaired(a, b, 0.1 * math.sqrt(2))).low <= 1 <= r.high
-        without += (r := unpaired(a, b)).low <= 1 <= r.high
-    assert with_it >= 930
-    assert without < 700
-
-
-def test_unpaired_needs_finite_trials_of_both():
-    assert "1 and 2 trials" in unpaired([1.0], [1.0, 2.0]).no_data
-    assert "infinite" in unpaired([1.0, math.inf], [1.0, 2.0]).no_data
-    assert unpaired([2.0, 2.0], [1.0, 1.0]).value == pytest.approx(2)
 
 
 def test_equal_ratios_of_coarse_values_are_not_certainty():

@@ -31,7 +31,6 @@ def noisy(centre, sd, seed, blocks=20):
         ((5, 6), (6,)),  # two looks at nearly the same blocks would only cost
         ((5, 10), (5, 8, 10)),
         ((5, 100), (5, 8, 12, 18, 27, 41, 62, 100)),
-        ((10, 50, 10), (10, 20, 30, 40, 50)),
     ],
 )
 def test_looks_start_at_the_minimum_and_end_at_the_maximum(asked, looks):

@@ -10,10 +10,25 @@ import numpy as np
 import pytest
 from scipy import special
 
-from rmwbench.analysis.capacity.level_search import Search, simulate
+from rmwbench.analysis.capacity.level_search import Search
 
 LEVELS, STEP, CAMPAIGNS = 90, np.log(1.05), 300
 MOST_TRIALS = 40
+
+
+def simulate(
+    search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int
+) -> np.ndarray:
+    """Runs a search against simulated arms, without a clock; `hold_probability` has shape
+    (campaigns, levels). Gives whether each was resolved, shape (campaigns,)."""
+    rows = np.arange(search.campaigns)
+    for _ in range(most_trials):
+        active = ~search.resolved
+        if not active.any():
+            break
+        level = search.next()
+        search.record(level, rng.random(search.campaigns) < hold_probability[rows, level], active)
+    return search.resolved
 
 
 def _skewed(z):

@@ -249,7 +249,7 @@ SCHEDULES = (
     (sequential.planned_looks(5, 10), "normal"),
     (sequential.planned_looks(5, 20), "normal"),
     (sequential.planned_looks(5, 20), "t2"),
-    (sequential.planned_looks(5, 30, every=5), "normal"),
+    ((5, 10, 15, 20, 30), "normal"),
     ((6, 7, 8, 9, 10), "normal"),
 )
 

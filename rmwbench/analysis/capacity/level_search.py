@@ -180,18 +180,3 @@ def _ogives(levels: int) -> np.ndarray:
     ogive = (1 - lapses) * special.ndtr(distance / slopes + special.ndtri(0.5 / (1 - lapses)))
     ogives: np.ndarray = np.clip(ogive, SURPRISE, 1 - SURPRISE)
     return ogives.reshape(len(SLOPES) * len(LAPSES), -1)
-
-
-def simulate(
-    search: Search, hold_probability: np.ndarray, rng: np.random.Generator, most_trials: int
-) -> np.ndarray:
-    """Runs a search against simulated arms, without a clock; `hold_probability` has shape
-    (campaigns, levels). Gives whether each was resolved, shape (campaigns,)."""
-    rows = np.arange(search.campaigns)
-    for _ in range(most_trials):
-        active = ~search.resolved
-        if not active.any():
-            break
-        level = search.next()
-        search.record(level, rng.random(search.campaigns) < hold_probability[rows, level], active)
-    return search.resolved

@@ -134,7 +134,7 @@ Kind = Literal["holds", "slow", "lossy", "unstable", "failed"]
 @dataclass(frozen=True)
 class LimitFinding:
     """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most
-    fundamental first. `stable` is False where a latency is that of a growing queue."""
+    fundamental first."""
 
     kind: Kind
     causes: tuple[str, ...] = ()
@@ -142,10 +142,6 @@ class LimitFinding:
     @property
     def holds(self) -> bool:
         return self.kind == "holds"
-
-    @property
-    def stable(self) -> bool:
-        return self.kind not in ("unstable", "failed")
 
 
 def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:

@@ -36,7 +36,6 @@ class Stability:
 
     growth_hz: float
     publisher_growth_hz: float
-    trend: float
     never_sent: int
     due: int
     window_s: float
@@ -69,7 +68,7 @@ def stability(
 ) -> Stability:
     """From a trial's records. A reader counts each writer's messages for itself."""
     if window is None or window.length_ns <= 0:
-        return Stability(0.0, 0.0, 0.0, 0, 0, 0.0)
+        return Stability(0.0, 0.0, 0, 0, 0.0)
     columns = answered(columns, endpoints)
     instants = np.linspace(window.begin_ns, window.end_ns, INSTANTS)
     queue, unsent = np.zeros(INSTANTS), np.zeros(INSTANTS)
@@ -104,10 +103,9 @@ def stability(
             due += int(np.count_nonzero(inside))
             never_sent += int(np.count_nonzero(inside & waiting))
     seconds = window.length_ns / 1e9
-    growth, trend = _growth(queue, seconds, due)
-    return Stability(
-        growth, min(_growth(unsent, seconds, due)[0], growth), trend, never_sent, due, seconds
-    )
+    growth = _growth(queue, seconds, due)
+    publisher_growth = min(_growth(unsent, seconds, due), growth)
+    return Stability(growth, publisher_growth, never_sent, due, seconds)
 
 
 def _queue(begin_ns: np.ndarray, end_ns: np.ndarray, instants: np.ndarray) -> np.ndarray:
@@ -117,11 +115,11 @@ def _queue(begin_ns: np.ndarray, end_ns: np.ndarray, instants: np.ndarray) -> np
     )
 
 
-def _growth(queue: np.ndarray, seconds: float, due: int) -> tuple[float, float]:
-    """(messages per second, tau): the rise of a queue, 0 where it does not rise steadily or by too
+def _growth(queue: np.ndarray, seconds: float, due: int) -> float:
+    """The rise of a queue in messages per second, 0 where it does not rise steadily or by too
     little to matter."""
     i, j = np.triu_indices(len(queue), 1)
     rises = queue[j] - queue[i]
     trend = float(np.sign(rises).mean())
     slope = float(np.median(rises / (j - i))) * (len(queue) - 1)
-    return (slope / seconds if trend >= TREND and slope >= max(FEWEST, SHARE * due) else 0.0), trend
+    return slope / seconds if trend >= TREND and slope >= max(FEWEST, SHARE * due) else 0.0

@@ -89,12 +89,6 @@ class Clock:
         """Whether it is the reference itself."""
         return all(r.offset_ns == 0 and r.bound_ns == 0 for r in self.readings)
 
-    @property
-    def drift(self) -> float:
-        """Seconds gained per second, from the first to the last point."""
-        length_ns = self.t_ns[-1] - self.t_ns[0]
-        return (self.offset_ns[-1] - self.offset_ns[0]) / length_ns if length_ns else 0.0
-
     def to_reference(self, stamps: np.ndarray | int) -> np.ndarray:
         """Stamps of this clock on the reference, int64 of any shape, ns; `ABSENT` stays."""
         stamps = np.asarray(stamps, np.int64)

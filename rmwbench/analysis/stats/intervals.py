@@ -38,12 +38,11 @@ def plain_t(
     confidence: float = 0.95,
     *,
     least: float = -math.inf,
-    most: float = math.inf,
 ) -> Interval:
-    """Mean and t interval of values that may be zero, cut to what is possible ([least, most])."""
+    """Mean and t interval of values that may be zero, cut at the `least` that is possible."""
     values = np.asarray(values, float)
     mean, half = float(values.mean()), _half(values, confidence)
-    return mean, max(mean - half, least), min(mean + half, most)
+    return mean, max(mean - half, least), mean + half
 
 
 def median_range(values: np.ndarray) -> tuple[Interval, float]:
@@ -137,16 +136,16 @@ def _tail_reach(samples: list[np.ndarray], q: float, confidence: float) -> float
     return float(np.log(medians).std(ddof=1)) * (factor - z)
 
 
-def quantile_lower_bound(samples: list[np.ndarray], q: float, confidence: float = 0.95) -> float:
-    """What the quantile q is not below (one-sided): for percentiles that rule 5 does not allow to
+def quantile_lower_bound(samples: list[np.ndarray], q: float) -> float:
+    """What the quantile q is not below (one-sided, 95 %): for percentiles that rule 5 does not allow to
     print.
 
     With several trials the clustered interval's lower end, with one the binomial order statistic's.
     """
     if len(samples) > 1:
-        return pooled_quantile(samples, q, 2 * confidence - 1)[1]
+        return pooled_quantile(samples, q, 0.9)[1]
     ordered = np.sort(samples[0])
-    return order_statistic(lambda k: float(ordered[k]), len(ordered), q, 2 * confidence - 1)[0]
+    return order_statistic(lambda k: float(ordered[k]), len(ordered), q, 0.9)[0]
 
 
 def clopper_pearson(count: float, total: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -218,10 +217,10 @@ def clustered_variance(counts: np.ndarray, totals: np.ndarray) -> float:
     return groups / (groups - 1) * float(z @ z) / total**2
 
 
-def wrong_trials(trials: int, confidence: float = 0.95) -> float:
-    """The share of trials that may go wrong as a whole where none of so many did: 1 − (1 −
-    confidence)^(1/trials). Not a matter of messages: 45 % after five trials."""
-    return float(1 - (1 - confidence) ** (1 / trials))
+def wrong_trials(trials: int) -> float:
+    """The share of trials that may go wrong as a whole where none of so many did, with 95 %
+    confidence: 1 − 0.05^(1/trials). Not a matter of messages: 45 % after five trials."""
+    return float(1 - 0.05 ** (1 / trials))
 
 
 def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:

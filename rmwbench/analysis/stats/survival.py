@@ -15,15 +15,13 @@ class Curve:
     """The share still waiting after each time at which something happened; all arrays of shape
     (times,).
 
-    `low` and `high` are the point-wise interval; `at_risk` those under observation just before the
-    time.
+    `low` and `high` are the point-wise interval.
     """
 
     time: np.ndarray
     share: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    at_risk: np.ndarray
     count: int
     happened: int
 
@@ -48,13 +46,11 @@ class Curve:
         return float(self.time[below[0]]) if len(below) else math.inf
 
 
-def kaplan_meier(
-    times: Sequence[float], happened: Sequence[bool], confidence: float = 0.95
-) -> Curve:
+def kaplan_meier(times: Sequence[float], happened: Sequence[bool]) -> Curve:
     """Kaplan and Meier's curve (J. Am. Stat. Assoc. 53, 1958) of times ≥ 0, shape (items,); where
     `happened` is false the item was still waiting at its time.
 
-    The band is Greenwood's variance on the scale log(−log S), which stays inside 0 and 1
+    The band, of 95 %, is Greenwood's variance on the scale log(−log S), which stays inside 0 and 1
     (Kalbfleisch and Prentice, The Statistical Analysis of Failure Time Data, 2002, §1.4).
     """
     time, cause = np.asarray(times, float), np.asarray(happened, bool)
@@ -63,9 +59,7 @@ def kaplan_meier(
     share = np.cumprod(1 - died / risk)
     with np.errstate(divide="ignore", invalid="ignore"):
         greenwood = np.cumsum(died / (risk * (risk - died)))
-        half = (
-            float(special.ndtri((1 + confidence) / 2)) * np.sqrt(greenwood) / np.abs(np.log(share))
-        )
+        half = float(special.ndtri(0.975)) * np.sqrt(greenwood) / np.abs(np.log(share))
         low, high = share ** np.exp(half), share ** np.exp(-half)
     # Where nobody is left the variance is not defined: the band ends at zero and keeps its last
     # upper end.
@@ -74,7 +68,7 @@ def kaplan_meier(
     if ended.any():
         first = int(np.flatnonzero(ended)[0])
         high[first:] = high[first - 1] if first else 1.0
-    return Curve(at, share, low, high, risk, len(time), int(cause.sum()))
+    return Curve(at, share, low, high, len(time), int(cause.sum()))
 
 
 def cumulative_incidence(

@@ -4,13 +4,14 @@ trials."""
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio
 
+FLIPS = 20_000
 Bounds = Mapping[int, float]
 """Block -> how far a value may be from the truth for the clocks of two hosts; absent: 0."""
 
@@ -19,16 +20,13 @@ def ratio(
     i: Mapping[int, float],
     j: Mapping[int, float],
     *,
-    level: float = 0.025,
-    min_blocks: int = 2,
     bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> BlockRatio | NoRatio:
-    """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each end errs
-    with probability `level`. `bounds` of i and j widen it.
-    """
+    """Geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms.
+    `bounds` of i and j widen it."""
     blocks = sorted(set(i) & set(j))
-    if len(blocks) < min_blocks:
-        return NoRatio(no_data=f"{len(blocks)} blocks have both, {min_blocks} are needed")
+    if len(blocks) < 2:
+        return NoRatio(no_data=f"{len(blocks)} blocks have both, 2 are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
     finite = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)
     if without := int(np.count_nonzero(~finite)):
@@ -37,7 +35,7 @@ def ratio(
     logs = np.log(a / b)
     mean, half = float(logs.mean()), 0.0
     if (error := standard_error(logs)) > 0:
-        half = -float(special.stdtrit(len(logs) - 1, level)) * error
+        half = -float(special.stdtrit(len(logs) - 1, 0.025)) * error
     spare, extra = shifts(a, b, bounds_in(bounds, blocks))
     low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
     return BlockRatio(math.exp(mean), low, high, len(logs))
@@ -81,73 +79,28 @@ NOT_INTERLEAVED = (
 )
 
 
-def unpaired(
-    i: Iterable[float],
-    j: Iterable[float],
-    between_sd: float | None = None,
-    *,
-    level: float = 0.025,
-    min_trials: int = 2,
-) -> BlockRatio | NoRatio:
-    """Ratio of the geometric means of two campaigns' trial values, for arms that did not share
-    blocks: Welch's t (Biometrika 34, 1947) on the logarithms; each bound errs with probability
-    `level`. `blocks` is the smaller number of trials.
-
-    The campaigns were not interleaved, so the machine's state of either day is in the ratio and no
-    number of trials averages it out. `between_sd` is the standard deviation of the log-ratio of the
-    *same* arm between two campaigns of this machine; it is added to the standard error in
-    quadrature, and where it is not 0 the interval is that of independent errors, Welch's degrees of
-    freedom counting it as known. Where it is not known, give None: the interval then speaks of
-    these two campaigns only, not of the arms, and `Ratio.caution` says so.
-    """
-    a, b = (np.array(list(x), float) for x in (i, j))
-    if min(len(a), len(b)) < max(min_trials, 2):
-        return NoRatio(
-            no_data=f"{len(a)} and {len(b)} trials, {max(min_trials, 2)} of each are needed"
-        )
-    infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
-    if infinite:
-        return without_ratio(infinite, f"{len(a) + len(b)} trials")
-    a, b = np.log(a), np.log(b)
-    within = [float(x.var(ddof=1)) / len(x) for x in (a, b)]
-    between = between_sd or 0.0
-    variance = sum(within) + between**2
-    mean, half = float(a.mean() - b.mean()), 0.0
-    if variance > 0:
-        unsure = sum(v * v / (len(x) - 1) for v, x in zip(within, (a, b), strict=True))
-        freedom = variance**2 / unsure if unsure > 0 else math.inf
-        t = special.stdtrit(freedom, level) if freedom < 1e6 else special.ndtri(level)
-        half = -float(t) * math.sqrt(variance)
-    caution = None
-    if between_sd is None:
-        caution = NOT_INTERLEAVED
-    return BlockRatio(
-        math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(len(a), len(b)), caution
-    )
-
-
-def sign_flip(logs: np.ndarray, draws: int = 20_000) -> float | None:
+def sign_flip(logs: np.ndarray) -> float | None:
     """Two-sided p of the sign-flip test of mean(logs) = 0, shape (n,): a check on the t interval
     that assumes symmetry only. None below n = 10.
 
-    All 2^n flips up to n = 14, beyond that `draws` random ones of a fixed seed.
+    All 2^n flips up to n = 14, beyond that FLIPS random ones of a fixed seed.
     """
     n = len(logs)
     if n < 10:
         return None
-    means = np.abs(_flips(n, draws) @ logs) / n
+    means = np.abs(_flips(n) @ logs) / n
     return float(
         (np.count_nonzero(means >= abs(logs.mean()) - 1e-12) + (n > 14)) / (len(means) + (n > 14))
     )
 
 
 @functools.lru_cache(maxsize=16)
-def _flips(n: int, draws: int) -> np.ndarray:
+def _flips(n: int) -> np.ndarray:
     """Signs, shape (flips, n): the same for all pairs of a report, and costlier to draw than to
     use."""
     if n <= 14:
         return 1.0 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
-    return np.random.default_rng(20).choice([-1.0, 1.0], (draws, n))
+    return np.random.default_rng(20).choice([-1.0, 1.0], (FLIPS, n))
 
 
 def spread(workload: Sequence[JudgedArm]) -> float | None:

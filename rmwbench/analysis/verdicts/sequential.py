@@ -42,23 +42,20 @@ RESERVE = 0.2
 """The part of what is left when time ends a campaign that stays for the same campaign resumed."""
 
 
-def planned_looks(minimum: int, maximum: int, every: int | None = None) -> tuple[int, ...]:
+def planned_looks(minimum: int, maximum: int) -> tuple[int, ...]:
     """The numbers of complete blocks at which verdicts may be looked at, ascending; the last is
     always `maximum`.
 
-    From `minimum` on, each half as many again as the one before, or every `every` blocks. A look
-    that the maximum follows at less than a quarter more is left out: planned_looks(5, 6) is (6,), a
-    campaign of fixed length. ValueError where 2 ≤ minimum ≤ maximum does not hold or `every` is
-    below 1.
+    From `minimum` on, each half as many again as the one before. A look that the maximum follows at
+    less than a quarter more is left out: planned_looks(5, 6) is (6,), a campaign of fixed length.
+    ValueError where 2 ≤ minimum ≤ maximum does not hold.
     """
-    if not 2 <= minimum <= maximum or (every is not None and every < 1):
-        raise ValueError(
-            f"looks need 2 ≤ minimum ≤ maximum and every ≥ 1, not {minimum}, {maximum}, {every}"
-        )
+    if not 2 <= minimum <= maximum:
+        raise ValueError(f"looks need 2 ≤ minimum ≤ maximum, not {minimum}, {maximum}")
     numbers, at = [], minimum
     while at * LEAST_GROWTH <= maximum:
         numbers.append(at)
-        at = math.ceil(at * GROWTH) if every is None else at + every
+        at = math.ceil(at * GROWTH)
     return (*numbers, maximum)
 
 

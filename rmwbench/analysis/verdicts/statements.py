@@ -2,7 +2,7 @@
 engine that `compare` asks row by row, and `show` for what tuning does and what a feature costs.
 
 Within a campaign both sides share blocks and are compared within them. Two campaigns share none:
-trials are compared with trials (`ratio.unpaired`), and the machine's state of either day stays in
+trials are compared with trials (Welch's t, Biometrika 34, 1947), and the machine's state of either day stays in
 the difference, whatever their number. Multiplicity is controlled over all statements of a call,
 twice: worse and better claims are one family of two-sided tests, equivalence (two one-sided tests)
 another; in each Holm's procedure keeps the probability of any false claim below alpha. Variances

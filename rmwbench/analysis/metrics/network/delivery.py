@@ -83,13 +83,13 @@ def per_bin(times_ns: Iterable[np.ndarray], edges: np.ndarray) -> np.ndarray:
     return out
 
 
-def bin_of(length_ns: int, messages: int, most: int = 60, least: int = 4) -> int:
-    """Length of a bin in ns: the shortest of a round series with at most `most` bins and on average
-    at least `least` wanted messages in each, so that a missing message is not a dip to zero."""
+def bin_of(length_ns: int, messages: int) -> int:
+    """Length of a bin in ns: the shortest of a round series with at most 60 bins and on average at
+    least four wanted messages in each, so that a missing message is not a dip to zero."""
     for exponent in range(6, 12):
         for mantissa in (1, 2, 5):
             bin_ns: int = mantissa * 10**exponent
             bins = length_ns / bin_ns
-            if bins <= most and messages >= least * bins:
+            if bins <= 60 and messages >= 4 * bins:
                 return bin_ns
     return length_ns
