@@ -179,6 +179,14 @@ class Metric:
         return {"title": self.title, "unit": self.unit, "text": self.text}
 
 
+def fraction(
+    name: str, title: str, text: str, *, metric: Callable[..., Metric], **attributes: Any
+) -> Metric:
+    """A share of what is counted, over all trials together."""
+    attributes.setdefault("absent", NOTHING_COUNTED)
+    return metric(name, title, "fraction", "fraction", text, **attributes)
+
+
 def percentiles(
     stem: str,
     title: str,

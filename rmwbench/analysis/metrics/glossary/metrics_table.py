@@ -16,7 +16,6 @@ from rmwbench.analysis.metrics.glossary.metric import (
     LOWER,
     MEDIAN,
     NEITHER,
-    NOTHING_COUNTED,
     OWN_COST,
     PRIMARY,
     Clocks,
@@ -25,6 +24,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Metric,
     MetricScope,
     TopicScope,
+    fraction,
     percentiles,
 )
 from rmwbench.analysis.stats.quantile import needed
@@ -78,24 +78,24 @@ BRING_UP = Group("Bring-up")
 _delay = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=LATENCY)
 _delay_percentiles = partial(percentiles, metric=_delay)
 _chain = partial(Metric, better=LOWER, of=MetricScope.CHAIN, group=ALONG_CHAIN)
+_chain_share = partial(fraction, metric=_chain)
 _chain_percentiles = partial(percentiles, metric=_chain)
 _fate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=DELIVERY)
+_fate_share = partial(fraction, metric=_fate)
 _rate = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=RATES)
 _start = partial(Metric, better=LOWER, of=MetricScope.START, group=START_UP)
 _start_percentiles = partial(percentiles, metric=_start)
 _cost = partial(Metric, better=LOWER, of=MetricScope.PROCESSES, group=COSTS)
 _link = partial(Metric, better=LOWER, of=MetricScope.LINKS, group=ON_LINKS)
+_link_share = partial(fraction, metric=_link)
 _cross_traffic = partial(_link, of=MetricScope.CROSS_TRAFFIC, group=OTHERS)
 _stray = partial(_link, of=MetricScope.INTERFACES, group=INTERFACES)
 _outage = partial(Metric, better=LOWER, of=MetricScope.OUTAGES, group=AROUND_OUTAGE)
-_joiner = partial(
-    _outage,
-    of=MetricScope.JOINERS,
-    group=DISCOVERY,
-    without_under_way=True,
-    absent=NOTHING_COUNTED,
+_joiner_share = partial(
+    fraction, metric=_outage, of=MetricScope.JOINERS, group=DISCOVERY, without_under_way=True
 )
 _node = partial(Metric, better=LOWER, of=MetricScope.NODES, group=BRING_UP)
+_node_share = partial(fraction, metric=_node)
 
 
 def _mean_of_arrived(messages: "Messages", _: float) -> float | None:
@@ -344,46 +344,35 @@ METRICS: tuple[Metric, ...] = (
         (0.5, 0.95),
         heading={0.5: "all relays"},
     ),
-    _chain(
+    _chain_share(
         "end_to_end_loss",
         "loss along the chain",
-        "fraction",
-        "fraction",
         "Of the messages that the source's publish call accepted, once per way: those that "
         "the next node never had or that a relay did not publish on. What was late is not lost.",
         fate=Fate.LOST,
         without_under_way=True,
         failed=1.0,
         use=LIMIT,
-        absent=NOTHING_COUNTED,
     ),
-    _chain(
+    _chain_share(
         "end_to_end_late_share",
         "late along the chain",
-        "fraction",
-        "fraction",
         "Of the messages that the source's publish call accepted, once per way: those still under "
         "way when the trial stopped waiting.",
         fate=Fate.LATE,
         use=LIMIT,
-        absent=NOTHING_COUNTED,
     ),
-    _chain(
+    _chain_share(
         "end_to_end_never_sent_share",
         "never sent by the source",
-        "fraction",
-        "fraction",
         "Of the messages that the source's schedule wanted, once per way: those that no publish "
         "call accepted.",
         fate=Fate.NEVER_SENT,
         use=LIMIT,
-        absent=NOTHING_COUNTED,
     ),
-    _chain(
+    _chain_share(
         "end_to_end_undelivered",
         "undelivered along the chain",
-        "fraction",
-        "fraction",
         "Of the messages that the source's schedule wanted, once per way: those that did not reach "
         "the end for any reason except being under way. Verdicts on an end-to-end metric judge this "
         "first.",
@@ -392,7 +381,6 @@ METRICS: tuple[Metric, ...] = (
         without_under_way=True,
         failed=1.0,
         use=LIMIT,
-        absent=NOTHING_COUNTED,
     ),
     *(
         _chain(
@@ -473,11 +461,9 @@ METRICS: tuple[Metric, ...] = (
         absent="the trial has no reader",
         measure=lambda m, _: m.longest_stall_ns,
     ),
-    _fate(
+    _fate_share(
         "loss",
         "loss",
-        "fraction",
-        "fraction",
         "Of the messages that publish calls accepted, once per reader: the fraction of which "
         "nothing sound ever arrived. What was late is not lost. Of a service's clients: requests "
         "that got no reply.",
@@ -491,11 +477,9 @@ METRICS: tuple[Metric, ...] = (
         counts=lambda ledger: (ledger.lost, ledger.published),
         column="lost",
     ),
-    _fate(
+    _fate_share(
         "late_share",
         "late",
-        "fraction",
-        "fraction",
         "Of the messages that publish calls accepted, once per reader: the fraction that was still "
         "under way when the trial stopped waiting. Infinitely late in every latency, and not lost.",
         topics=TopicScope.ALSO,
@@ -506,11 +490,9 @@ METRICS: tuple[Metric, ...] = (
         counts=lambda ledger: (ledger.late, ledger.published),
         column="late",
     ),
-    _fate(
+    _fate_share(
         "never_sent_share",
         "never sent",
-        "fraction",
-        "fraction",
         "Of the messages that the schedule wanted, once per reader: the fraction that was not "
         "sent, because the publisher did not come to it before the schedule's grace ended, or "
         "because the publish call returned an error. What held the publisher stands beside it.",
@@ -522,11 +504,9 @@ METRICS: tuple[Metric, ...] = (
         counts=lambda ledger: (ledger.never_sent, ledger.wanted),
         column="never sent",
     ),
-    _fate(
+    _fate_share(
         "undelivered",
         "undelivered",
-        "fraction",
-        "fraction",
         "Of the messages that the schedule wanted, once per reader: the fraction that did not "
         "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
         "Verdicts judge this first.",
@@ -1241,15 +1221,12 @@ METRICS: tuple[Metric, ...] = (
             ("other", "other", "anything else"),
         )
     ),
-    _link(
+    _link_share(
         "retransmitted_frames",
         "frames sent again",
-        "fraction",
-        "fraction",
         "Of the frames with data that hosts sent: those whose content the same host had sent "
         "before.",
         heading="sent again",
-        absent=NOTHING_COUNTED,
         column="sent again",
         use=MEDIAN,
     ),
@@ -1261,17 +1238,14 @@ METRICS: tuple[Metric, ...] = (
         "The same by bytes: a repeated fragment of an image weighs more than a repeated small "
         "message.",
     ),
-    _link(
+    _link_share(
         "frames_lost",
         "frames lost",
-        "fraction",
-        "fraction",
         "Of the frames that met a link, once per destination: those that the network did not "
         "deliver, for any reason (loss, full queue, out of range, too large). A multicast frame "
         "that was lost on its way up counts for every other host of its network. The report says "
         "on which link.",
         heading="frames lost",
-        absent=NOTHING_COUNTED,
     ),
     _link(
         "link_utilisation",
@@ -1335,11 +1309,9 @@ METRICS: tuple[Metric, ...] = (
     ),
     # What is lost around nodes that join late, outages and their ends, and what is left behind.
     *(
-        _joiner(
+        _joiner_share(
             name,
             title,
-            "fraction",
-            "fraction",
             text + " Of all messages published for readers of which either side joined within the "
             "window.",
             heading=heading,
@@ -1373,11 +1345,9 @@ METRICS: tuple[Metric, ...] = (
             ),
         )
     ),
-    _joiner(
+    _joiner_share(
         "lost_after_first",
         "loss from the first delivery on",
-        "fraction",
-        "fraction",
         "Of the messages published from the first delivered one on: those that were lost, those "
         "under way apart. It is what a loss figure would be if it did not count discovery.",
         heading="loss from the first on",
@@ -1516,18 +1486,15 @@ METRICS: tuple[Metric, ...] = (
         failed=inf,
         column="half active",
     ),
-    _node(
+    _node_share(
         "never_active",
         "never active",
-        "fraction",
-        "fraction",
         "Lifecycle nodes that were not active when the window ended.",
         heading="never active",
         column="never",
-        absent=NOTHING_COUNTED,
     ),
     *(
-        _node(name, title, "fraction", "fraction", text, absent=NOTHING_COUNTED)
+        _node_share(name, title, text)
         for name, title, text in (
             (
                 "stopped_at_session",
