@@ -103,7 +103,7 @@ class ClaimsShowOptions:
 def show(options: ClaimsShowOptions) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.by_suite import by_suite
-    from rmwbench.published.claims.claims_file import asked
+    from rmwbench.published.claims.claims_file import select_claims
     from rmwbench.published.claims.claims_ledger import document, ledger, named
     from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
     from rmwbench.published.claims.summary import shipped_of
@@ -114,7 +114,7 @@ def show(options: ClaimsShowOptions) -> None:
         forms = "--json, --markdown, --by-suite, --out, --save"
         raise UserError("one form at a time", where=forms, expected="one of them")
     verdicts = named(options.verdict or (), "--verdict")
-    selection = asked(options.words or ())
+    selection = select_claims(options.words or ())
     files = selection.files
     campaigns = campaigns_in(options.campaign or (), "claims")
     if options.save is not None:

@@ -132,12 +132,12 @@ def _selected_claims(
     """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
     alone that are asked for: the one that was named, or those of such a verdict in the shipped
     ledger; none for all of them."""
-    from rmwbench.published.claims.claims_file import asked
+    from rmwbench.published.claims.claims_file import select_claims
     from rmwbench.published.claims.claims_ledger import ledger, named
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.suite.file.places import SUFFIXES
 
-    selection = asked([source] if source else [])
+    selection = select_claims([source] if source else [])
     paths = {
         name: str(Path(word).absolute())
         for name, word in selection.given.items()

@@ -352,12 +352,12 @@ def survey(options: SurveyOptions) -> None:
     from rmwbench.published.community.survey import analyse
     from rmwbench.published.community.survey import answers_file as read
     from rmwbench.published.community.survey import survey_view as show
-    from rmwbench.published.community.survey.answers_file import told
+    from rmwbench.published.community.survey.answers_file import parse_scale
 
     item = read.item_of(options.file)
     answers = read.read(
         item,
-        scale=told(options.scale) if options.scale else None,
+        scale=parse_scale(options.scale) if options.scale else None,
         columns=options.column or (),
         group_by=options.group,
     )

@@ -360,7 +360,7 @@ def sources() -> list[str]:
 
 
 @dataclass
-class Asked:
+class ClaimSelection:
     files: list[Claims] = field(default_factory=list)
     ids: dict[str, set[str]] = field(default_factory=dict)
     """Source -> the ids that were named; of a source without any, all claims are asked for."""
@@ -368,31 +368,31 @@ class Asked:
     """Source -> how it was named, which of a file is its path."""
 
 
-def asked(words: Sequence[str]) -> Asked:
+def select_claims(words: Sequence[str]) -> ClaimSelection:
     """All shipped sources where no word is given. UserError for a word that is neither source, file
     nor id; ids are those of the shipped sources and of the files among the words."""
-    request = Asked()
+    selection = ClaimSelection()
     known = sources()
     by_id = {id_: name for name in known for id_ in _ids(name)} if set(words) - set(known) else {}
     for word in words or known:
         if word in known or Path(word).suffix in SUFFIXES:
-            file = _added(request, load(word))
-            request.given.setdefault(file.claims, word)
+            file = _added(selection, load(word))
+            selection.given.setdefault(file.claims, word)
             by_id |= {claim.id: file.claims for claim in file.items}
     for word in words:
         if word in known or Path(word).suffix in SUFFIXES:
             continue
         if word not in by_id:
             raise _unknown(word, [*known, *by_id])
-        if by_id[word] not in {file.claims for file in request.files}:
-            _added(request, load(by_id[word]))
-        request.ids.setdefault(by_id[word], set()).add(word)
-    return request
+        if by_id[word] not in {file.claims for file in selection.files}:
+            _added(selection, load(by_id[word]))
+        selection.ids.setdefault(by_id[word], set()).add(word)
+    return selection
 
 
-def _added(request: Asked, file: Claims) -> Claims:
-    if file.claims not in {added.claims for added in request.files}:
-        request.files.append(file)
+def _added(selection: ClaimSelection, file: Claims) -> Claims:
+    if file.claims not in {added.claims for added in selection.files}:
+        selection.files.append(file)
     return file
 
 

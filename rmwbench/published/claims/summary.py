@@ -18,14 +18,14 @@ from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judging.judge import compared
-from rmwbench.published.claims.judging.values import told_by
+from rmwbench.published.claims.judging.values import explaining_metrics
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
 from rmwbench.results.model import document
 
 if TYPE_CHECKING:
     from rmwbench.published.figures.figures_file import MeasuredFigure as Drawn
 
-Asked = dict[str | None, set[str]]
+KeptMetrics = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
 COUNTED = ("response_latency_p50", "loss")
 """What is kept of an arm over an RMW that no claim compares."""
@@ -97,7 +97,7 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
 def _campaign(
     source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
 ) -> dict[str, Any] | None:
-    metrics: dict[tuple[str, str], Asked] = {}
+    metrics: dict[tuple[str, str], KeptMetrics] = {}
     for claim in source.items:
         for workload, topic, arm, names in compared(source, claim, campaign):
             metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
@@ -169,7 +169,7 @@ def _cells_of(one: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, s
                 yield workload.workload, arm.arm
 
 
-def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
+def _arm(arm: CampaignArm, asked: KeptMetrics) -> dict[str, Any]:
     about = {
         "arm": arm.arm,
         "middleware": arm.middleware,
@@ -215,7 +215,7 @@ def _rounded(seconds: Seconds | None) -> list[list[float]] | None:
 
 def _kept(held: Values, asked: set[str]) -> dict[str, Any]:
     """What is left of an arm's values, or of those in one topic."""
-    names = sorted(asked.union(*map(told_by, asked)))
+    names = sorted(asked.union(*map(explaining_metrics, asked)))
     return {
         "metrics": {name: document(held.metrics[name]) for name in names if name in held.metrics},
         "per_trial": {

@@ -154,11 +154,11 @@ def view(doc: Mapping[str, Any]) -> View:
 
 def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
     """A pair that is contrary, with what each run says."""
-    verdicts = (_told(one[place]) for place in ("first", "second"))
+    verdicts = (_verdict_text(one[place]) for place in ("first", "second"))
     return (one["section"], one["workload"], one["candidate"], *verdicts)
 
 
-def _told(one: Mapping[str, Any]) -> str:
+def _verdict_text(one: Mapping[str, Any]) -> str:
     """`worse 1.31×`, `worse by delivery`."""
     if one["by"] in (By.DELIVERY, By.FAILURE):
         return f"{one['verdict']} by {one['by']}"

@@ -96,11 +96,11 @@ def document(
     for candidate in candidates:
         tier = candidate.tier or Tier()
         if rep2000 is not None and candidate.package:
-            found = support.get(candidate.package)
+            supported = support.get(candidate.package)
             tier = Tier(note=f"not in the table for {distribution}")
-            if found:
-                where = f"{rep2000.name}:{found[1]}"
-                tier = Tier(tier=found[0], evidence=where, note=f"for {distribution}")
+            if supported:
+                where = f"{rep2000.name}:{supported[1]}"
+                tier = Tier(tier=supported[0], evidence=where, note=f"for {distribution}")
         criteria = {
             "tier": _tier(tier),
             "licence": _licence(candidate.licence or Licence()),
@@ -206,7 +206,7 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
         lines = read_text(path).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read: {error}", where=str(path)) from None
-    found: dict[str, dict[str, tuple[int, int]]] = {}
+    tables: dict[str, dict[str, tuple[int, int]]] = {}
     current, inside = "", False
     for number, line in enumerate(lines, start=1):
         if (
@@ -222,8 +222,8 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
         if row[0] == "Middleware Library":
             inside = True
         elif inside and current and len(row) >= 3 and (tier := re.fullmatch(r"Tier (\d)", row[2])):
-            found.setdefault(current, {})[row[0].rstrip("*")] = (int(tier[1]), number)
-    if not found:
+            tables.setdefault(current, {})[row[0].rstrip("*")] = (int(tier[1]), number)
+    if not tables:
         raise UserError(
             "no table of middleware support",
             where=str(path),
@@ -231,18 +231,18 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
             actual="none",
         )
     if distribution is None:
-        chosen = list(found)[-1]
+        chosen = list(tables)[-1]
     else:
-        names = [n for n in found if n.lower().startswith(distribution.lower())]
+        names = [n for n in tables if n.lower().startswith(distribution.lower())]
         if len(names) != 1:
-            known = [n.split()[0] for n in found]
+            known = [n.split()[0] for n in tables]
             raise UserError(
                 "no table for this distribution",
                 where=f"--distribution {distribution}",
                 expected=", ".join(known),
             )
         chosen = names[0]
-    return chosen, found[chosen]
+    return chosen, tables[chosen]
 
 
 def view(doc: dict[str, Any]) -> View:
@@ -250,10 +250,10 @@ def view(doc: dict[str, Any]) -> View:
     rows = []
     for candidate in doc["candidates"]:
         for place, (key, text) in enumerate(doc["criteria"].items()):
-            found = candidate["criteria"][key]
+            criterion = candidate["criteria"][key]
             start = ["", ""] if place else [candidate["name"], candidate["admitted"]]
-            about = (found[k] or "–" for k in ("value", "evidence", "date", "note"))
-            rows.append([*start, text, found["status"], *about])
+            about = (criterion[k] or "–" for k in ("value", "evidence", "date", "note"))
+            rows.append([*start, text, criterion["status"], *about])
     columns = ("candidate", "admitted", "criterion", "status")
     lead = [
         "The minimum bar of the evaluation of 2020, criterion by criterion; each status with its "

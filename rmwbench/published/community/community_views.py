@@ -35,11 +35,11 @@ def shipped(name: str) -> Path | None:
 def replaceable(view: View, command: str, kept_as: Path) -> View:
     """The view of a shipped document, which says that it is one, and which command's output in
     which file stands in its place."""
-    told = (
+    note = (
         f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here "
         f"instead as {kept_as}."
     )
-    return replace(view, about=[*view.about, Text(told)])
+    return replace(view, about=[*view.about, Text(note)])
 
 
 def view_of(path: Path) -> View:

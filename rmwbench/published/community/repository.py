@@ -114,12 +114,12 @@ def _git(path: Path, *arguments: str, given: str = "") -> str:
 def _environment(path: Path) -> dict[str, str]:
     """Ours without what names another repository (GIT_DIR, as hooks have it); the user's own
     configuration stays."""
-    kept = {
+    variables = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_EXEC_PATH"
     }
-    return kept | {
+    return variables | {
         "LC_ALL": "C",
         "GIT_CEILING_DIRECTORIES": str(path.resolve().parent),
         "GIT_NO_REPLACE_OBJECTS": "1",

@@ -55,7 +55,7 @@ def measured(
     `cells`, or why there are none."""
     if not part.measured:
         return {"points": [], "from": [], "cells": None, "absent": part.not_measured}
-    tried = [_found(part, names, chosen) for chosen in _of_one_machine(campaigns)]
+    tried = [_entries(part, names, chosen) for chosen in _of_one_machine(campaigns)]
     # What two machines measured is not compared within a picture: that which measured most of it,
     # the newest of equals.
     cells, sources = max(
@@ -79,7 +79,7 @@ def _of_one_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[Measured
     return [[x for x in campaigns if not x.shipped or x.host == name] for name in hosts]
 
 
-def _found(
+def _entries(
     part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
 ) -> tuple[dict[Key, dict[str, Any]], Rows]:
     """Cell -> its rows and their place among the sources; the sources."""

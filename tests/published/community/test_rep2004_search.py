@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rmwbench.published.community.rep2004.declaration_search import searched
+from rmwbench.published.community.rep2004.declaration_search import search_declarations
 from rmwbench.published.community.rep2004.side_by_side import document, view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import View
@@ -26,7 +26,7 @@ def text_of(shown: View) -> str:
 
 def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
     git("tag", "1.0")
-    found = searched("acme/wheels", git.path)
+    found = search_declarations("acme/wheels", git.path)
     assert (found["found"], found["elsewhere"]) == ([], [])
     assert (found["as_of"], found["branch"], found["branches"], found["tags"]) == (
         "2024-05-01",
@@ -46,7 +46,7 @@ def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
     git("tag", "-a", "-m", "x", "skeleton", at="2024-05-09")
     git.commit("2024-05-03", "pkg/other.md", "x\n")
     git("checkout", "-q", "main")
-    found = searched("acme/wheels", git.path)
+    found = search_declarations("acme/wheels", git.path)
     assert found["found"] == [] and found["as_of"] == "2024-05-01"
     assert found["elsewhere"] == [
         {"path": "pkg/QUALITY_DECLARATION.md", "ref": "archive", "date": "2024-05-03"}
@@ -56,7 +56,7 @@ def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
 
 def test_one_on_the_default_branch_is_named(git):
     git.commit("2024-05-02", "pkg/QUALITY.md", "x\n")
-    found = searched("acme/wheels", git.path)
+    found = search_declarations("acme/wheels", git.path)
     assert found["found"] == ["pkg/QUALITY.md"] and found["elsewhere"] == []
     told = text_of(view(document([("acme/wheels", git.path)])))
     assert (

@@ -9,7 +9,13 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.survey import analyse, form
 from rmwbench.published.community.survey import survey_view as show
-from rmwbench.published.community.survey.answers_file import AGREEMENT, item_of, of, read, told
+from rmwbench.published.community.survey.answers_file import (
+    AGREEMENT,
+    item_of,
+    parse_scale,
+    read,
+    scale_of,
+)
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Picture
 from tests.support.command import exit_code
@@ -84,24 +90,26 @@ def test_counts_medians_and_the_comparison(answers):
 def test_other_scales(tmp_path):
     words = ["Never", "Rarely", "Often"]
     path = table(tmp_path, [["x", words[i % 3]] for i in range(9)], ("who", "how often"))
-    assert of(words).name == "frequency" and of(["7", "12"]) is None and of(["", "N/A"]) is None
+    assert scale_of(words).name == "frequency"
+    assert scale_of(["7", "12"]) is None and scale_of(["", "N/A"]) is None
     assert read(item_of(path)).questions[0].scale.name == "frequency"
     mine = table(
         tmp_path, [["x", "hot" if i else "cold"] for i in range(6)], ("who", "how warm"), "t.csv"
     )
     with pytest.raises(UserError, match="--scale"):
         read(item_of(mine))
-    found = read(item_of(mine), scale=told("cold, mild, hot"))
+    found = read(item_of(mine), scale=parse_scale("cold, mild, hot"))
     assert found.questions[0].answers == (0, 2, 2, 2, 2, 2)
     assert (
-        read(item_of(mine), scale=told("hot,cold"), columns=["warm"]).questions[0].answers[0] == 1
+        read(item_of(mine), scale=parse_scale("hot,cold"), columns=["warm"]).questions[0].answers[0]
+        == 1
     )
 
 
 @pytest.mark.parametrize("text", ["one", "a,A", "a,,b", "a,n/a"])
 def test_scales_that_are_none(text):
     with pytest.raises(UserError, match="--scale"):
-        told(text)
+        parse_scale(text)
 
 
 def test_a_typing_error_is_an_error_with_its_line(answers):
@@ -236,7 +244,7 @@ def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
 def test_a_scale_of_more_levels_than_shades_has_no_picture_and_says_so(tmp_path):
     levels = [f"level {n}" for n in range(9)]
     path = table(tmp_path, [["x", levels[n % 9]] for n in range(18)], ("who", "how warm"))
-    doc = analyse.document(read(item_of(path), scale=told(",".join(levels))))
+    doc = analyse.document(read(item_of(path), scale=parse_scale(",".join(levels))))
     text = render_markdown(show.view(doc, draw=True))
     assert "There is no picture of scale as told" in text
 

@@ -50,10 +50,10 @@ from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.judging.values import (
     ClaimValue,
     Sides,
-    found_of,
     left_values,
     per_trial,
     right_values,
+    value_of_cell,
     whatever_load,
 )
 from rmwbench.words import numbers as fmt
@@ -393,7 +393,7 @@ def _absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | 
 def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judging) -> CellAnswer:
     """The interval is the cell's own; its answer must stand with its part of the error among the
     others, too."""
-    claim_value = found_of(test, sides, ErrorShare(how.earlier))
+    claim_value = value_of_cell(test, sides, ErrorShare(how.earlier))
     of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
     metrics = [arm.metrics.get(test.metric) for arm in of_sides]
     if claim_value.value in (None, 0.0):
@@ -429,7 +429,7 @@ def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judg
     answer, code = _answer(test, claim_value)
     among = how.family.among(answer, test)
     if among > 1 and answer in DECIDED:
-        strict = found_of(test, sides, ErrorShare(how.earlier, among))
+        strict = value_of_cell(test, sides, ErrorShare(how.earlier, among))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
     reason = _why(code, claim_value.blocks, among)

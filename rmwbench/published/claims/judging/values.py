@@ -115,7 +115,7 @@ def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
 LONGEST_CALL, UNSENT = "publish_call_max", "never_sent_share"
 
 
-def told_by(metric: str) -> tuple[str, ...]:
+def explaining_metrics(metric: str) -> tuple[str, ...]:
     """The metrics that say why a percentile has no value in a block: that so many of the messages
     did not get through; of publish calls, that so many were not made, and how long one lasted."""
     entry = GLOSSARY.get(metric)
@@ -134,7 +134,7 @@ def _never_came(arm: CampaignArm, entry: Metric) -> dict[int, float]:
     never matched: its other blocks say that there was something to want."""
     own = arm.per_trial.get(entry.name, {})
     short, beyond = arm.blocks - own.keys(), 1 - entry.q
-    explaining = [arm.per_trial.get(name, {}) for name in told_by(entry.name)]
+    explaining = [arm.per_trial.get(name, {}) for name in explaining_metrics(entry.name)]
     match explaining:
         case [missing]:
             gone = (b for b in short if (missing[b] > beyond if b in missing else own))
@@ -190,7 +190,9 @@ def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
     return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
 
 
-def found_of(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare = ALL_OF_IT) -> ClaimValue:
+def value_of_cell(
+    test: ClaimTest, cell: Sequence[Sides], share: ErrorShare = ALL_OF_IT
+) -> ClaimValue:
     """What the test takes of a cell."""
     if test.right is None:
         return _level(test, cell, share)

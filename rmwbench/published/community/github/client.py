@@ -102,8 +102,8 @@ class ApiClient:
                     "not a list", where=url, expected="a list of objects", actual=_short(answer)
                 )
             yield answer
-            found = NEXT.search(headers.get("link", ""))
-            url = None if found is None else self._same_place(urljoin(url, found[1]))
+            following = NEXT.search(headers.get("link", ""))
+            url = None if following is None else self._same_place(urljoin(url, following[1]))
 
     def count(self, path: str, **query: object) -> int:
         """How long a list is, in one request: the number of its last page, one entry per page."""
@@ -218,7 +218,7 @@ class ApiClient:
             return SECONDARY_WAIT_S, "a secondary limit"
         return None
 
-    def _wait(self, url: str, seconds: float, what: str) -> None:
+    def _wait(self, url: str, seconds: float, limit: str) -> None:
         until = datetime.fromtimestamp(self._now_s() + seconds, UTC)
         when = f"until {until:%Y-%m-%d %H:%M:%S} UTC (in {_span(seconds)})"
         if seconds > self._max_wait_s:
@@ -226,13 +226,13 @@ class ApiClient:
                 "" if self._token else " or set GITHUB_TOKEN (5000 requests per hour instead of 60)"
             )
             raise UserError(
-                f"{what} is used up {when}",
+                f"{limit} is used up {when}",
                 where=url,
                 expected=f"a wait of at most {_span(self._max_wait_s)}",
                 fix="run it again then, wait longer with --max-wait "
                 f"{int(seconds / 60) + 1}m{more}",
             )
-        self._notify(f"{what} is used up: waiting {when}")
+        self._notify(f"{limit} is used up: waiting {when}")
         self._sleep(seconds)
 
     def _refused(self, url: str, status: int, body: bytes) -> None:

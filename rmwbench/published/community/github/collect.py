@@ -78,13 +78,13 @@ def collect(
 def _since(pages: Iterable[list[Raw]], since: datetime) -> list[Raw]:
     """All entries up to the first that is older: the list is sorted by creation, so the next page
     is not asked for. An entry that a new one pushed onto the next page is counted once."""
-    found: dict[int, Raw] = {}
+    entries: dict[int, Raw] = {}
     for page in pages:
         for entry in page:
             if parse(entry["created_at"]) < since:
-                return list(found.values())
-            found[entry["number"]] = entry
-    return list(found.values())
+                return list(entries.values())
+            entries[entry["number"]] = entry
+    return list(entries.values())
 
 
 def _all(pages: Iterable[list[Raw]]) -> list[Raw]:
@@ -142,16 +142,16 @@ def trimmed(raw: Raw) -> Raw:
     wrote."""
 
     def keep(part: str, entry: Raw) -> Raw:
-        kept = {name: entry[name] for name in _KEPT[part] if name in entry}
+        kept_entry = {name: entry[name] for name in _KEPT[part] if name in entry}
         for person in ("user", "author", "committer"):
-            if isinstance(kept.get(person), dict):
-                kept[person] = {k: kept[person].get(k) for k in ("login", "type")}
-        if isinstance(kept.get("commit"), dict):
-            who = kept["commit"].get("author") or {}
-            kept["commit"] = {"author": {"date": who.get("date"), "name": who.get("name")}} | {
-                "committer": {"date": (kept["commit"].get("committer") or {}).get("date")}
-            }
-        return kept
+            if isinstance(kept_entry.get(person), dict):
+                kept_entry[person] = {k: kept_entry[person].get(k) for k in ("login", "type")}
+        if isinstance(kept_entry.get("commit"), dict):
+            who = kept_entry["commit"].get("author") or {}
+            kept_entry["commit"] = {
+                "author": {"date": who.get("date"), "name": who.get("name")}
+            } | {"committer": {"date": (kept_entry["commit"].get("committer") or {}).get("date")}}
+        return kept_entry
 
     out: Raw = {}
     for part, answer in raw.items():
@@ -171,5 +171,5 @@ def stamp(time: datetime) -> str:
 
 def parse(text: str) -> datetime:
     """A time of the API. Raises ValueError for anything else."""
-    found = datetime.fromisoformat(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
-from rmwbench.published.community.github.project import Commit, Metric, Project, ProjectItem, of
+from rmwbench.published.community.github.project import Commit, Metric, Project, ProjectItem
 
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
@@ -53,7 +53,7 @@ def _repository(project: Project, people_only: bool) -> dict[str, Any]:
         out[kind] = (
             {"no_data": reasons[kind]}
             if reasons[kind]
-            else _kind(of(items, pull=pull), project.until, pull, responses)
+            else _kind([i for i in items if i.pull is pull], project.until, pull, responses)
         )
     commits = [c for c in project.commits if not (people_only and c.bot)]
     out["months"] = _months(project, items, commits)
@@ -133,11 +133,14 @@ def _times(curve: Curve) -> dict[str, Any]:
 
 def _points(curve: Curve) -> list[list[float]]:
     """[days, share still open, low, high], at most `CURVE_POINTS`; every step of a small curve."""
-    keep = np.unique(
-        np.linspace(0, len(curve.time) - 1, min(len(curve.time), CURVE_POINTS)).astype(int)
-    )
+    keep = _thinned(len(curve.time))
     rows = zip(curve.time[keep], curve.share[keep], curve.low[keep], curve.high[keep], strict=True)
     return [[round(float(x), 6) for x in row] for row in rows]
+
+
+def _thinned(steps: int) -> np.ndarray:
+    """The places of at most CURVE_POINTS of so many steps, with the first and the last."""
+    return np.unique(np.linspace(0, steps - 1, min(steps, CURVE_POINTS)).astype(int))
 
 
 def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
@@ -146,7 +149,7 @@ def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
     time, share = cumulative_incidence(days, causes)
     merged = share[0] if len(share) else np.zeros(len(time))
     unmerged = share[1] if len(share) > 1 else np.zeros(len(time))
-    keep = np.unique(np.linspace(0, len(time) - 1, min(len(time), CURVE_POINTS)).astype(int))
+    keep = _thinned(len(time))
     rows = [
         [round(float(x), 6) for x in row]
         for row in zip(time[keep], merged[keep], unmerged[keep], strict=True)
@@ -185,9 +188,9 @@ def _months(
     much is in). Closings are of items opened in the window."""
     counts: dict[str, Counter[str]] = {}
 
-    def count(time: datetime | None, what: str) -> None:
+    def count(time: datetime | None, name: str) -> None:
         if time is not None and project.since <= time <= project.until:
-            counts.setdefault(f"{time:%Y-%m}", Counter())[what] += 1
+            counts.setdefault(f"{time:%Y-%m}", Counter())[name] += 1
 
     for item in items:
         kind = "pulls" if item.pull else "issues"
@@ -214,8 +217,8 @@ def _months(
     )
     rows = []
     for month, days in _calendar(project.since, project.until):
-        found = counts.get(month, Counter())
-        values = {n: None if n in absent else found[n] for n in names}
+        of_month = counts.get(month, Counter())
+        values = {n: None if n in absent else of_month[n] for n in names}
         rows.append({"month": month, "days": round(days, 2)} | values)
     return rows
 

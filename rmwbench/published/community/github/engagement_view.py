@@ -22,12 +22,12 @@ _TICK_LABEL = (
 _HEIGHT = 300
 
 
-def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str) -> Spec | None:
+def waiting(repositories: list[dict[str, Any]], kind: str, metric: str, title: str) -> Spec | None:
     """The share of items still waiting against time, a step line per repository; dots where its
     curve ends with items still open. None without any curve."""
     names, points, ends = [], [], []
     for repository in repositories:
-        if rows := _curve(repository, repository[kind].get(what, {})):
+        if rows := _curve(repository, repository[kind].get(metric, {})):
             names.append(repository["name"])
             points += rows
             last = rows[-1]
@@ -64,13 +64,13 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
     return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points)
 
 
-def _curve(repository: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+def _curve(repository: dict[str, Any], metric: dict[str, Any]) -> list[dict[str, Any]]:
     """A point per step, to the end of the data where items are still open."""
-    if not found.get("curve"):
+    if not metric.get("curve"):
         return []
     steps = [
         [LEAST_DAYS, 1.0, 1.0, 1.0],
-        *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"]),
+        *([max(row[0], LEAST_DAYS), *row[1:]] for row in metric["curve"]),
     ]
     if steps[-1][1] > 0:
         steps.append([max(repository["days"], steps[-1][0]), *steps[-1][1:]])
@@ -80,13 +80,13 @@ def _curve(repository: dict[str, Any], found: dict[str, Any]) -> list[dict[str, 
     ]
 
 
-def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | None:
+def months(repositories: list[dict[str, Any]], name: str, title: str) -> Spec | None:
     """A count per calendar month, a group of bars per month; months without data have none."""
     rows = [
-        {"name": r["name"], "month": m["month"], "value": m[what], "days": m["days"]}
+        {"name": r["name"], "month": m["month"], "value": m[name], "days": m["days"]}
         for r in repositories
         for m in r["months"]
-        if m[what] is not None
+        if m[name] is not None
     ]
     if not any(row["value"] for row in rows):
         return None
@@ -138,41 +138,42 @@ _LOG = (
 def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> View:
     """The view; `draw` makes the pictures too, and `months` is whether there is a row for each
     month."""
-    found = doc["repositories"]
+    repositories = doc["repositories"]
     lead = [
-        f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)" for r in found
+        f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)"
+        for r in repositories
     ]
     if doc["people_only"]:
         lead.append("Without the pull requests, issues and commits of bots.")
-    asked = [r for r in found if "history" not in r]
+    with_api = [r for r in repositories if "history" not in r]
     sections = [
-        _kind(found, "pulls", "Pull requests", draw),
-        _kind(found, "issues", "Issues", draw),
+        _kind(repositories, "pulls", "Pull requests", draw),
+        _kind(repositories, "issues", "Issues", draw),
     ]
-    if asked:
-        sections += [_answers(found, draw), _authors(found)]
-    sections.append(_facts(found))
+    if with_api:
+        sections += [_answers(repositories, draw), _authors(repositories)]
+    sections.append(_facts(repositories))
     if months:
-        sections.append(_months(found, draw))
-    sections.append(_reading(bool(asked), len(asked) < len(found)))
-    if len(asked) < len(found):
-        sections.insert(0, _from_git(found))
+        sections.append(_months(repositories, draw))
+    sections.append(_reading(bool(with_api), len(with_api) < len(repositories)))
+    if len(with_api) < len(repositories):
+        sections.insert(0, _from_git(repositories))
     card = (
-        f"{', '.join(r['name'] for r in found)} · until "
-        f"{max((r['until'][:10] for r in found), default='')}"
+        f"{', '.join(r['name'] for r in repositories)} · until "
+        f"{max((r['until'][:10] for r in repositories), default='')}"
     )
     return View(
-        title="Engagement on GitHub" if asked or not found else "Activity in git",
+        title="Engagement on GitHub" if with_api or not repositories else "Activity in git",
         about=[*map(Text, lead)],
         sections=sections,
         card=[card],
     )
 
 
-def _from_git(found: list[dict[str, Any]]) -> Section:
+def _from_git(repositories: list[dict[str, Any]]) -> Section:
     """What was read from git, until when, and what that cannot say."""
-    read = [r for r in found if "history" in r]
-    newest = max(_day(r["until"]) for r in found)
+    read = [r for r in repositories if "history" in r]
+    newest = max(_day(r["until"]) for r in repositories)
     rows = []
     for repository in read:
         until = _day(repository["until"])
@@ -189,7 +190,7 @@ def _from_git(found: list[dict[str, Any]]) -> Section:
         "A window ends with the newest commit that the copy of the history has. What happened "
         "since is not in it, and quiet days after that commit are not either.",
     ]
-    if len({r["until"][:10] for r in found}) > 1:
+    if len({r["until"][:10] for r in repositories}) > 1:
         text.append(
             "The windows end on different days, so numbers of one row cannot be set against those "
             "of another: no row is ahead of another, and their order is the one in which they were "
@@ -211,9 +212,9 @@ def _day(stamp: str) -> date:
     return date.fromisoformat(stamp[:10])
 
 
-def _reading(asked: bool, git: bool) -> Section:
+def _reading(api: bool, git: bool) -> Section:
     text = []
-    if asked:
+    if api:
         text += [
             "Pull requests are not issues, though GitHub's list of issues has both; here each is "
             "counted once.",
@@ -240,7 +241,7 @@ def _reading(asked: bool, git: bool) -> Section:
     return panel("How to read it", text, listed=True)
 
 
-def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
+def _kind(repositories: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
     pull = kind == "pulls"
     columns: list[Head] = ["repository", ("opened", True), ("open", True)]
     columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
@@ -252,7 +253,7 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
     ]
     rows, missing = [], []
     reasons: dict[str, list[str]] = {}
-    for repository in found:
+    for repository in repositories:
         of = repository[kind]
         if "no_data" in of:
             reasons.setdefault(of["no_data"], []).append(repository["name"])
@@ -273,19 +274,19 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
                 "left out"
             )
     drawn = []
-    if draw and (spec := waiting(found, kind, "time_to_close", "time since it was opened")):
+    if draw and (spec := waiting(repositories, kind, "time_to_close", "time since it was opened")):
         drawn.append(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()] + missing
-    known = any("no_data" not in repository[kind] for repository in found)
+    known = any("no_data" not in repository[kind] for repository in repositories)
     return panel(title, missing, Table(tuple(columns), rows) if known else None, drawn)
 
 
-def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
+def _answers(repositories: list[dict[str, Any]], draw: bool) -> Section:
     rows: list[list[str]] = []
     reasons: dict[str, list[str]] = {}
-    for repository in found:
+    for repository in repositories:
         for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
             answer = repository[kind].get(
                 "first_response", {"no_data": repository[kind].get("no_data")}
@@ -310,16 +311,16 @@ def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
     drawn = []
     if draw:
         for kind, name in (("pulls", "Pull requests"), ("issues", "Issues")):
-            if spec := waiting(found, kind, "first_response", "time since it was opened"):
+            if spec := waiting(repositories, kind, "first_response", "time since it was opened"):
                 title = f"{name} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()]
     return panel("First response", missing, Table(columns, rows) if rows else None, drawn)
 
 
-def _authors(found: list[dict[str, Any]]) -> Section:
+def _authors(repositories: list[dict[str, Any]]) -> Section:
     rows = []
-    for repository in found:
+    for repository in repositories:
         for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
             for who, group in repository[kind].get("by", {}).items():
                 if group["opened"]:
@@ -346,12 +347,14 @@ _FACTS = {
 }
 
 
-def _facts(found: list[dict[str, Any]]) -> Section:
-    known = {fact for r in found for fact, value in r["facts"].items() if "value" in value}
+def _facts(repositories: list[dict[str, Any]]) -> Section:
+    known = {fact for r in repositories for fact, value in r["facts"].items() if "value" in value}
     shown = [fact for fact in _FACTS if fact in known]
-    rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in found]
+    rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in repositories]
     columns: list[Head] = ["repository", "window", *((_FACTS[fact], True) for fact in shown)]
-    return panel("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
+    return panel(
+        "Size and activity", _reasons(repositories), Table(columns, rows) if shown else None
+    )
 
 
 def _window(repository: dict[str, Any]) -> str:
@@ -363,19 +366,19 @@ def _of(repository: dict[str, Any], fact: str) -> dict[str, Any]:
     return dict(repository["facts"].get(fact) or {"no_data": "not in this document"})
 
 
-def _reasons(found: list[dict[str, Any]]) -> list[str]:
+def _reasons(repositories: list[dict[str, Any]]) -> list[str]:
     """The values without data: a sentence for each reason, not one for each number."""
     facts: dict[tuple[str, str], list[str]] = {}
-    for repository in found:
+    for repository in repositories:
         for fact, name in _FACTS.items():
             if (reason := _of(repository, fact).get("no_data")) is not None:
                 facts.setdefault((repository["name"], reason), []).append(name)
-    repositories: dict[tuple[str, str], list[str]] = {}
+    by_facts: dict[tuple[str, str], list[str]] = {}
     for (name, reason), names in facts.items():
-        repositories.setdefault((", ".join(names), reason), []).append(name)
+        by_facts.setdefault((", ".join(names), reason), []).append(name)
     return [
         f"{names}: no data ({reason}): {', '.join(who)}"
-        for (names, reason), who in repositories.items()
+        for (names, reason), who in by_facts.items()
     ]
 
 
@@ -385,37 +388,39 @@ def _fact(metric: dict[str, Any]) -> str:
     if metric["unit"] == "bytes":
         languages = ", ".join(metric.get("languages", [])[:2])
         return f"{metric['value'] / 1e6:.1f} MB" + (f" ({languages})" if languages else "")
-    told = [fmt.counted(count, "merge") for count in [metric.get("merges")] if count]
-    told += [f"{count} {words}" for key, words in _BOTS.items() if (count := metric.get(key))]
-    return f"{metric['value']} ({', '.join(told)})" if told else str(metric["value"])
+    details = [fmt.counted(count, "merge") for count in [metric.get("merges")] if count]
+    details += [f"{count} {words}" for key, words in _BOTS.items() if (count := metric.get(key))]
+    return f"{metric['value']} ({', '.join(details)})" if details else str(metric["value"])
 
 
 _BOTS = {"bots": "of bots", "bots_left_out": "of bots left out"}
 _MONTHLY = ("pulls_opened", "pulls_merged", "issues_opened", "issues_closed", "commits", "releases")
 
 
-def _months(found: list[dict[str, Any]], draw: bool) -> Section:
-    names = [n for n in _MONTHLY if any(m[n] is not None for r in found for m in r["months"])]
+def _months(repositories: list[dict[str, Any]], draw: bool) -> Section:
+    names = [
+        n for n in _MONTHLY if any(m[n] is not None for r in repositories for m in r["months"])
+    ]
     rows = [
         [
             r["name"],
             m["month"] + ("" if m["days"] >= 28 else f" ({m['days']:.0f} d)"),
             *(_count(m[n]) for n in names),
         ]
-        for r in found
+        for r in repositories
         for m in r["months"]
     ]
     columns: list[Head] = ["repository", "month", *((n.replace("_", " "), True) for n in names)]
     drawn = []
     if draw:
-        for what in ("pulls_opened", "issues_opened", "commits"):
-            title = what.replace("_", " ").replace("pulls", "pull requests")
-            if spec := months(found, what, title):
+        for name in ("pulls_opened", "issues_opened", "commits"):
+            title = name.replace("_", " ").replace("pulls", "pull requests")
+            if spec := months(repositories, name, title):
                 reading = (
                     "Per calendar month; the first and the last are cut where the data "
                     "begins and ends."
                 )
-                drawn.append(Picture(f"months-{what}", title.capitalize(), reading, spec))
+                drawn.append(Picture(f"months-{name}", title.capitalize(), reading, spec))
     text = ["A number in brackets is a month that is cut."]
     if "pulls_opened" in names or "issues_opened" in names:
         text.insert(0, "Closings are of what was opened in the window.")

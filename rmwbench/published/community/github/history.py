@@ -97,9 +97,9 @@ def _read(repository: Repository) -> tuple[list[_Logged], list[tuple[str, dateti
 
 def _missing(*, has_tags: bool) -> dict[str, str]:
     """Part → why git has nothing of it."""
-    found = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
+    reasons = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
     known = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
-    return {part: why for part, why in found.items() if part not in known}
+    return {part: why for part, why in reasons.items() if part not in known}
 
 
 def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged]) -> None:
@@ -146,8 +146,8 @@ def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime
 def _log(repository: Repository) -> list[_Logged]:
     pretty = "%x00".join(_FIELDS)
     plain = "--no-show-signature --no-decorate --no-notes --no-ext-diff --no-patch --encoding=UTF-8"
-    asked = (f"--format={pretty}", *plain.split(), repository.head, "--")
-    text = repository.git("log", "-z", *asked)
+    options = (f"--format={pretty}", *plain.split(), repository.head, "--")
+    text = repository.git("log", "-z", *options)
     words = text.removesuffix("\0").split("\0")
     if len(words) % len(_FIELDS):
         raise GitFailed("a commit whose author or committer git does not tell")
@@ -192,18 +192,18 @@ def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
     text = repository.git(
         "diff-tree", "--stdin", *options, given="".join(f"{sha}\n" for sha in commits)
     )
-    found = dict.fromkeys(commits, 0)
+    lines_by_commit = dict.fromkeys(commits, 0)
     sha = ""
     for line in text.splitlines():
         words = line.split("\t")
         if len(words) == 1:
             sha = words[0]
-        elif sha in found:
-            found[sha] += sum(int(word) for word in words[:2] if word.isdecimal())
-    return found
+        elif sha in lines_by_commit:
+            lines_by_commit[sha] += sum(int(word) for word in words[:2] if word.isdecimal())
+    return lines_by_commit
 
 
-def people(found: Iterable[_Person]) -> int:
+def people(persons: Iterable[_Person]) -> int:
     """How many people they are, without bots and programs. Who has the same address or the same
     full name is one person, after the repository's own .mailmap."""
     leader: dict[str, str] = {}
@@ -214,7 +214,7 @@ def people(found: Iterable[_Person]) -> int:
         return key
 
     keys = set()
-    for person in set(found):
+    for person in set(persons):
         if person.program:
             continue
         address = re.sub(

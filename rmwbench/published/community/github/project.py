@@ -6,7 +6,7 @@ committed.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -253,8 +253,3 @@ def is_bot_name(name: str) -> bool:
     """Whether a login or an author's name is that of a bot: NAME[bot], as GitHub names them, or
     NAME-bot."""
     return _BOT.fullmatch(name.strip()) is not None
-
-
-def of(items: Iterable[ProjectItem], *, pull: bool) -> list[ProjectItem]:
-    """The pull requests, or the issues that are not pull requests."""
-    return [item for item in items if item.pull is pull]

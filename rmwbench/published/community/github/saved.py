@@ -40,17 +40,17 @@ def load(
         raise UserError("no such directory", where=str(directory))
     inside = sorted(p for p in directory.iterdir() if not p.name.startswith("."))
     if any(p.suffix == ".csv" for p in inside):
-        found = _tables(directory, since)
+        projects = _tables(directory, since)
     else:
         places = [p for p in inside if p.is_dir() and any(p.glob("*.json"))] or [directory]
-        found = [digest(_raw(place, since), str(place)) for place in places]
-    missing = [name for name in names if name.lower() not in {p.name.lower() for p in found}]
+        projects = [digest(_raw(place, since), str(place)) for place in places]
+    missing = [name for name in names if name.lower() not in {p.name.lower() for p in projects}]
     if missing:
-        known = ", ".join(p.name for p in found)
+        known = ", ".join(p.name for p in projects)
         raise UserError(
             "not among the saved repositories", where=missing[0], expected=known, actual=missing[0]
         )
-    return [p for p in found if not names or p.name.lower() in {n.lower() for n in names}]
+    return [p for p in projects if not names or p.name.lower() in {n.lower() for n in names}]
 
 
 def _raw(place: Path, since: datetime | None) -> Raw:
@@ -171,10 +171,10 @@ def _tables(directory: Path, since: datetime | None) -> list[Project]:
     from rmwbench.published.importers.data_source import Source
     from rmwbench.published.importers.formats import github_csv
 
-    found = github_csv.repositories(Source(directory))
-    until = datetime.fromtimestamp(github_csv.newest(found.values()), UTC)
+    repositories = github_csv.repositories(Source(directory))
+    until = datetime.fromtimestamp(github_csv.newest(repositories.values()), UTC)
     projects = []
-    for stem, repository in found.items():
+    for stem, repository in repositories.items():
         pulls = repository.closings()
         merged = {n for n, (_, seconds, _) in repository.pulls.items() if seconds is not None}
         rows = [(n, True, *row) for n, row in pulls.items()]

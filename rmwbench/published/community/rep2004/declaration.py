@@ -74,20 +74,20 @@ Dates = Callable[[list[int]], str | None]
 def read(text: str, where: str, package: str | None = None) -> Declaration:
     """The declaration in a Markdown or reStructuredText document. UserError where it has no
     requirement of REP-2004 in it at all."""
-    found, named = parts(text.replace("\r\n", "\n")), targets(text)
+    sections, named = parts(text.replace("\r\n", "\n")), targets(text)
     findings = {number: RequirementFinding(number) for number in ITEMS}
-    headings = _by_text(found, findings, named)
-    marks = _by_table(found, findings)
-    level, line = _level(found)
+    headings = _by_text(sections, findings, named)
+    marks = _by_table(sections, findings)
+    level, line = _level(sections)
     if not headings and not marks:
         raise UserError(
             "not a quality declaration",
             where=where,
             expected="headings such as `Version Scheme [1.i]`, or a table of requirements",
-            actual=f"{len(found) - 1} headings, none of a requirement of REP-2004",
+            actual=f"{len(sections) - 1} headings, none of a requirement of REP-2004",
         )
     return Declaration(
-        package or _package(found) or PurePath(where).stem, where, level, line, findings
+        package or _package(sections) or PurePath(where).stem, where, level, line, findings
     )
 
 
@@ -96,11 +96,11 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
 
 
 def _by_text(
-    found: list[TextSection], findings: dict[str, RequirementFinding], named: dict[str, str]
+    sections: list[TextSection], findings: dict[str, RequirementFinding], named: dict[str, str]
 ) -> int:
     headings = 0
     whole: dict[str, TextSection] = {}
-    for part in _gathered(found):
+    for part in _gathered(sections):
         if part.level == 0:
             continue
         wanted = numbers(part.title)
@@ -138,11 +138,11 @@ def _by_text(
     return headings
 
 
-def _gathered(found: list[TextSection]) -> list[TextSection]:
+def _gathered(sections: list[TextSection]) -> list[TextSection]:
     """The parts, with what stands below headings inside a requirement (one per dependency, say) as
     part of its text."""
     out: list[TextSection] = []
-    for part in found:
+    for part in sections:
         inside = out and numbers(out[-1].title) and part.level > out[-1].level
         if inside and not numbers(part.title) and not re.search(r"\[[1-7]\]", part.title):
             out[-1] = TextSection(
@@ -254,12 +254,12 @@ _YES, _NO = (
 _NONE = ("", "-", "--", "---", "–", "—")
 
 
-def _by_table(found: list[TextSection], findings: dict[str, RequirementFinding]) -> int:
+def _by_table(sections: list[TextSection], findings: dict[str, RequirementFinding]) -> int:
     """Marks of summary tables; they count more than texts, and where the two contradict each other
     the note says so."""
     legend: dict[str, str] = {}
     rows: list[tuple[int, list[str]]] = []
-    for part in found:
+    for part in sections:
         for line, text in part.lines:
             if match := re.fullmatch(r"\s*(?:\\?(\W))\s+?[=:]\s+(.+)", text):
                 legend[match[1]] = plain(match[2])
@@ -340,9 +340,9 @@ _CLAIM = re.compile(
 )
 
 
-def _level(found: list[TextSection]) -> tuple[int | None, int | None]:
+def _level(sections: list[TextSection]) -> tuple[int | None, int | None]:
     """(the level that the document claims for its package, its line)."""
-    for part in found:
+    for part in sections:
         if numbers(part.title):
             break  # further down, levels are those of dependencies
         text, lines = "", []
@@ -362,9 +362,9 @@ _NAMES = (
 )
 
 
-def _package(found: list[TextSection]) -> str | None:
+def _package(sections: list[TextSection]) -> str | None:
     for pattern in _NAMES:
-        for part in found[:2]:
+        for part in sections[:2]:
             for candidate in (part.title, plain(" ".join(t for _, t in part.lines))):
                 if match := re.search(pattern, candidate):
                     name = match[1].strip()

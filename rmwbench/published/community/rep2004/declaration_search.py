@@ -21,7 +21,7 @@ from rmwbench.published.community.repository import GitFailed, Repository, opene
 TIMEOUT_S = 30
 
 
-def of(path: Path) -> tuple[str | None, str, Dates]:
+def document_dates(path: Path) -> tuple[str | None, str, Dates]:
     """(date of the document, where it comes from, the dates of its lines)."""
     committed = _git(path, "log", "-1", "--format=%cI", "--", path.name)
     if not committed:
@@ -38,19 +38,19 @@ def _blame(path: Path) -> dict[int, str]:
     """Line → the date of the commit that last changed it; lines that are not committed yet have
     none."""
     text = _git(path, "blame", "--line-porcelain", "--", path.name) or ""
-    found: dict[int, str] = {}
+    dates: dict[int, str] = {}
     line = time = 0
     commit = ""
     for row in text.split("\n"):
         words = row.split(" ")
         if row.startswith("\t"):
             if set(commit) != {"0"}:
-                found[line] = datetime.fromtimestamp(time, UTC).date().isoformat()
+                dates[line] = datetime.fromtimestamp(time, UTC).date().isoformat()
         elif len(words) >= 3 and len(words[0]) >= 40 and words[2].isdigit():
             commit, line = words[0], int(words[2])
         elif words[0] == "committer-time":
             time = int(words[1])
-    return found
+    return dates
 
 
 def _git(path: Path, *arguments: str) -> str | None:
@@ -87,7 +87,7 @@ class _Ref:
         return re.sub(r"^refs/(?:heads|remotes|tags)/", "", self.name)
 
 
-def searched(name: str, path: Path) -> dict[str, Any]:
+def search_declarations(name: str, path: Path) -> dict[str, Any]:
     """Files of the default branch that are named as declarations are, and those that only other
     branches and tags have, each with the newest of these. Raises UserError where the repository
     cannot be read."""
@@ -125,11 +125,11 @@ def searched(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def sentence(found: dict[str, Any]) -> str:
+def sentence(search: dict[str, Any]) -> str:
     """What was found, as a cell of a table."""
-    if found["found"]:
-        return f"{', '.join(found['found'])} in {found['repository']} as of {found['as_of']}"
-    return f"no declaration found in {found['repository']} as of {found['as_of']}"
+    if search["found"]:
+        return f"{', '.join(search['found'])} in {search['repository']} as of {search['as_of']}"
+    return f"no declaration found in {search['repository']} as of {search['as_of']}"
 
 
 def _refs(repository: Repository) -> Iterator[_Ref]:

@@ -113,25 +113,25 @@ _NUMBER = re.compile(r"\b([1-7])\.(vi|iv|v|i{1,3})(?:\.([a-c]))?(?![a-z0-9])", r
 def numbers(text: str) -> list[str]:
     """The items that a text names by number, in its order: `4.iii` stands for 4.iii.a and 4.iii.b;
     [] where none."""
-    found: list[str] = []
+    items: list[str] = []
     for section, roman, letter in _NUMBER.findall(text):
         number = f"{section}.{roman.lower()}"
         wanted = f"{number}.{letter.lower()}" if letter else number
-        found += [n for n in ITEMS if n == wanted or n.startswith(f"{wanted}.")]
-    return list(dict.fromkeys(found))
+        items += [n for n in ITEMS if n == wanted or n.startswith(f"{wanted}.")]
+    return list(dict.fromkeys(items))
 
 
 def by_words(heading: str) -> list[str]:
     """The items that a heading without a number means; [] where it says none of their words."""
     heading = heading.lower().replace("non ros", "non-ros")
-    found = [n for n, item in ITEMS.items() if any(word in heading for word in item.words)]
-    if "optional" not in heading and "5.i" in found and "5.ii" in found:
-        found.remove("5.ii")
-    if "optional direct runtime ros" in heading and "5.i" in found:
-        found.remove("5.i")
-    if "within" in heading and "1.vi" in found:
+    items = [n for n, item in ITEMS.items() if any(word in heading for word in item.words)]
+    if "optional" not in heading and "5.i" in items and "5.ii" in items:
+        items.remove("5.ii")
+    if "optional direct runtime ros" in heading and "5.i" in items:
+        items.remove("5.i")
+    if "within" in heading and "1.vi" in items:
         other = "1.iv" if "abi" in heading and "api" not in heading else "1.v"
-        found = [n for n in found if n != other]
+        items = [n for n in items if n != other]
     if "non-ros" in heading:
-        found = ["5.iii"]
-    return found
+        items = ["5.iii"]
+    return items

@@ -18,10 +18,6 @@ class TextSection:
     line: int
     lines: list[tuple[int, str]] = field(default_factory=list)
 
-    @property
-    def text(self) -> str:
-        return "\n".join(text for _, text in self.lines).strip()
-
 
 _ATX = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*\s*")
 _ADORNMENT = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*")
@@ -107,31 +103,31 @@ _HTML = re.compile(r"""<a\s[^>]*href=["']([^"']+)["']""", re.IGNORECASE)
 
 def targets(text: str) -> dict[str, str]:
     """Named link targets of a whole document, by their name in lower case."""
-    found = {}
+    by_name = {}
     for line in text.split("\n"):
         for pattern in (_MD_DEFINITION, _RST_TARGET):
             if match := pattern.fullmatch(line):
-                found[match[1].strip().lower()] = match[2]
-    return found
+                by_name[match[1].strip().lower()] = match[2]
+    return by_name
 
 
 def links(text: str, named: dict[str, str]) -> list[str]:
     """Where a text's links lead, in order and once each; images are not links, what a badge links
     to is."""
-    found: list[tuple[int, str]] = []
-    found += [(m.start(), m[2]) for m in _MD_LINK.finditer(text)]
-    found += [(m.start(), m[2]) for m in _RST_LINK.finditer(text)]
-    found += [(m.start(), m[1]) for m in _HTML.finditer(text)]
+    placed: list[tuple[int, str]] = []
+    placed += [(m.start(), m[2]) for m in _MD_LINK.finditer(text)]
+    placed += [(m.start(), m[2]) for m in _RST_LINK.finditer(text)]
+    placed += [(m.start(), m[1]) for m in _HTML.finditer(text)]
     for match in _MD_REFERENCE.finditer(text):
         target = named.get((match[2] or match[1]).strip().lower())
-        found += [(match.start(), target)] if target else []
+        placed += [(match.start(), target)] if target else []
     for match in _RST_NAMED.finditer(text):
         target = named.get((match[1] or match[2]).strip().lower())
-        found += [(match.start(), target)] if target else []
+        placed += [(match.start(), target)] if target else []
     rest = _MD_LINK.sub(" ", _IMAGE.sub(" ", text))
     rest = _RST_LINK.sub(" ", rest)
-    found += [(text.find(m[1]), m[1].rstrip(".,;:")) for m in _BARE.finditer(rest)]
-    return list(dict.fromkeys(target for _, target in sorted(found) if not target.startswith("#")))
+    placed += [(text.find(m[1]), m[1].rstrip(".,;:")) for m in _BARE.finditer(rest)]
+    return list(dict.fromkeys(target for _, target in sorted(placed) if not target.startswith("#")))
 
 
 def plain(text: str) -> str:
@@ -150,8 +146,8 @@ def cells(line: str) -> list[str] | None:
     stripped = line.strip()
     if not stripped.startswith("|") or stripped.count("|") < 2:
         return None
-    found = [cell.strip() for cell in stripped.strip("|").split("|")]
-    return None if all(re.fullmatch(r":?-{2,}:?|=*", cell) for cell in found) else found
+    texts = [cell.strip() for cell in stripped.strip("|").split("|")]
+    return None if all(re.fullmatch(r":?-{2,}:?|=*", cell) for cell in texts) else texts
 
 
 def list_rows(lines: list[tuple[int, str]]) -> list[tuple[int, list[str]]]:

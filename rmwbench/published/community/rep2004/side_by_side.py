@@ -8,7 +8,6 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
-from rmwbench.published.community.rep2004 import declaration_search as dates
 from rmwbench.published.community.rep2004.declaration import (
     NOT_STATED,
     STATUSES,
@@ -17,7 +16,11 @@ from rmwbench.published.community.rep2004.declaration import (
     open_points,
     read,
 )
-from rmwbench.published.community.rep2004.declaration_search import searched, sentence
+from rmwbench.published.community.rep2004.declaration_search import (
+    document_dates,
+    search_declarations,
+    sentence,
+)
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
 from rmwbench.published.community.repository import FAR_APART_DAYS
 from rmwbench.report.view import Section, Table, Text, View, panel
@@ -30,10 +33,10 @@ def document(
     """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by
     name or file name (ISO) for files that are in no git repository. A directory is a git repository
     in which to look for one."""
-    packages, looked = [], []
+    packages, searches = [], []
     for name, path in sources:
         if path.is_dir():
-            looked.append(searched(name or path.resolve().name, path))
+            searches.append(search_declarations(name or path.resolve().name, path))
             continue
         try:
             text = read_text(path, encoding="utf-8-sig")
@@ -54,7 +57,7 @@ def document(
             for i in ITEMS.values()
         ],
         "packages": packages,
-        "searched": looked,
+        "searched": searches,
     }
 
 
@@ -80,25 +83,25 @@ def without_words(doc: dict[str, Any]) -> dict[str, Any]:
     return {**doc, "packages": packages}
 
 
-def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
-    date, origin, by_line = dates.of(path)
-    for key in (found.package, path.name, str(path)):
+def _package(declaration: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
+    date, origin, by_line = document_dates(path)
+    for key in (declaration.package, path.name, str(path)):
         if key in given:
             date, origin, by_line = given[key], "told", lambda lines: None
-    date_of = item_dates(found, date, by_line)
+    date_of = item_dates(declaration, date, by_line)
     return {
-        "package": found.package,
-        "document": found.where,
+        "package": declaration.package,
+        "document": declaration.where,
         "date": date,
         "date_from": origin or "not known: the file is in no git repository (tell it with --date)",
-        "level": found.level if found.level is not None else NOT_STATED,
-        "level_line": found.level_line,
+        "level": declaration.level if declaration.level is not None else NOT_STATED,
+        "level_line": declaration.level_line,
         "items": [
             {
                 "number": number,
                 "status": f.status,
-                "asked": LEVELS.get(found.level or 0, {}).get(number, "not asked for")
-                if found.level
+                "asked": LEVELS.get(declaration.level or 0, {}).get(number, "not asked for")
+                if declaration.level
                 else None,
                 "basis": f.basis or None,
                 "scope": f.scope,
@@ -109,19 +112,19 @@ def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str,
                 "note": f.note or None,
                 "contradicts": f.contradicts,
             }
-            for number, f in found.findings.items()
+            for number, f in declaration.findings.items()
         ],
-        "open_points": open_points(found),
+        "open_points": open_points(declaration),
     }
 
 
 def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     """A row per requirement, a column per package; then what is open, and the evidence (which is
     long)."""
-    packages, looked = doc["packages"], doc.get("searched", [])
-    lead = [*_lead(packages), *(f"{sentence(found)}." for found in looked)]
+    packages, searches = doc["packages"], doc.get("searched", [])
+    lead = [*_lead(packages), *(f"{sentence(search)}." for search in searches)]
     sections = [_requirements(doc["items"], packages)] if packages else []
-    sections += [_searched(looked)] if looked or not packages else []
+    sections += [_searched(searches)] if searches or not packages else []
     if packages:
         sections += [_counts(packages), _open(packages)]
         sections += [_evidence(packages)] if evidence else []
@@ -190,25 +193,25 @@ def _evidence(packages: list[dict[str, Any]]) -> Section:
     return panel("Evidence", [text], Table(columns, rows))
 
 
-def _searched(looked: list[dict[str, Any]]) -> Section:
+def _searched(searches: list[dict[str, Any]]) -> Section:
     rows = [
         [
-            found["repository"],
-            sentence(found),
-            f"{found['branch']} at {found['commit'][:12]}, "
-            f"{fmt.counted(found['branches'], 'branch', 'branches')}, "
-            f"{fmt.counted(found['tags'], 'tag')}",
-            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in found["elsewhere"])
+            search["repository"],
+            sentence(search),
+            f"{search['branch']} at {search['commit'][:12]}, "
+            f"{fmt.counted(search['branches'], 'branch', 'branches')}, "
+            f"{fmt.counted(search['tags'], 'tag')}",
+            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in search["elsewhere"])
             or "–",
         ]
-        for found in looked
+        for search in searches
     ]
     text = [
         "Looked for by the names of files, on all branches and tags of a copy of the repository "
         "that ends on that day. "
         'None found is not a "no": what was not found is not stated, and a later one may be there.'
     ]
-    if any(found["found"] for found in looked):
+    if any(search["found"] for search in searches):
         text.append(
             "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
             "this verb."

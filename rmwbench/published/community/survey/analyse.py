@@ -81,17 +81,17 @@ def _pair(
         )
     chosen = []
     for wanted in compare:
-        found = [n for n in named if n == wanted] or [
+        matches = [n for n in named if n == wanted] or [
             n for n in named if wanted.lower() in n.lower()
         ]
-        if len(found) != 1:
+        if len(matches) != 1:
             raise UserError(
-                "no such group" if not found else "several groups have that in their names",
+                "no such group" if not matches else "several groups have that in their names",
                 where=f"--compare {wanted}",
                 expected=f"one of {', '.join(named)} (groups of {FEWEST} and more)",
                 fix=did_you_mean(wanted, named),
             )
-        chosen.append(found[0])
+        chosen.append(matches[0])
     if chosen[0] == chosen[1]:
         raise UserError("a group compared with itself", where="--compare", actual=chosen[0])
     return chosen[0], chosen[1]
@@ -99,8 +99,8 @@ def _pair(
 
 def counts(question: SurveyQuestion, people: list[int]) -> np.ndarray:
     """Answers per level of these people, shape (levels,), lowest first."""
-    found = Counter(question.answers[i] for i in people)
-    return np.array([found[level] for level in range(len(question.scale.levels))])
+    people_by_level = Counter(question.answers[i] for i in people)
+    return np.array([people_by_level[level] for level in range(len(question.scale.levels))])
 
 
 def _question(question: SurveyQuestion, groups: dict[str, list[int]]) -> dict[str, Any]:
@@ -113,14 +113,14 @@ def _question(question: SurveyQuestion, groups: dict[str, list[int]]) -> dict[st
 
 
 def _answers(question: SurveyQuestion, people: list[int]) -> dict[str, Any]:
-    found = counts(question, people)
-    n = int(found.sum())
-    out: dict[str, Any] = {"counts": found.tolist(), "count": n, "no_opinion": len(people) - n}
+    counted = counts(question, people)
+    n = int(counted.sum())
+    out: dict[str, Any] = {"counts": counted.tolist(), "count": n, "no_opinion": len(people) - n}
     if not n:
         return out | {"no_data": "nobody answered"}
     levels = question.scale.levels
-    median, low, high = ordinal.median(found.tolist())
-    upper = int(found[len(levels) // 2 + len(levels) % 2 :].sum())
+    median, low, high = ordinal.median(counted.tolist())
+    upper = int(counted[len(levels) // 2 + len(levels) % 2 :].sum())
     share_low, share_high = clopper_pearson(upper, n)
     return out | {
         "median": {"value": levels[median], "low": levels[low], "high": levels[high]},

@@ -65,7 +65,7 @@ def is_no_opinion(answer: str) -> bool:
     return _key(answer) in NO_OPINION
 
 
-def of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
+def scale_of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | None:
     """The scale that these answers are on: the first that has most of them; None where none has
     half of those given. Words that occur in several scales (Neutral) do not decide."""
     given = [a for a in answers if not is_no_opinion(a)]
@@ -78,7 +78,7 @@ def of(answers: Iterable[str], scales: tuple[Scale, ...] = KNOWN) -> Scale | Non
     return best if 2 * most > len(given) else None
 
 
-def told(text: str) -> Scale:
+def parse_scale(text: str) -> Scale:
     """A scale as an option tells it: its levels from the lowest to the highest, separated by
     commas."""
     levels = tuple(part.strip() for part in text.split(","))
@@ -152,23 +152,23 @@ def read(
     header, body = _table(item)
     scales = KNOWN if scale is None else (scale,)
     group = None if group_by is None else _column(item, header, group_by)
-    told = [_column(item, header, name) for name in columns]
+    named = [_column(item, header, name) for name in columns]
     questions: list[SurveyQuestion] = []
-    for place in told or range(len(header)):
+    for place in named or range(len(header)):
         values = [cells[place] for _, cells in body]
-        found = None if place == group else of(values, scales)
-        if found is not None:
+        own_scale = None if place == group else scale_of(values, scales)
+        if own_scale is not None:
             answers = [(line, cells[place]) for line, cells in body]
-            levels = _levels(item, header[place], found, answers)
+            levels = _levels(item, header[place], own_scale, answers)
             label = f"Q{len(questions) + 1}"
-            questions.append(SurveyQuestion(label, _name(header[place]), found, levels))
-        elif told and place != group and any(not is_no_opinion(v) for v in values):
+            questions.append(SurveyQuestion(label, _name(header[place]), own_scale, levels))
+        elif named and place != group and any(not is_no_opinion(v) for v in values):
             what = f"column {_name(header[place])!r} is on no scale that is known"
-            raise malformed(f"{item.where}:1", what, _told(scales), "other answers")
+            raise malformed(f"{item.where}:1", what, _levels_text(scales), "other answers")
     if not questions:
         what = "no column has answers on a scale that is known"
-        there = f"{len(header)} columns; tell the scale with --scale LOWEST,…,HIGHEST"
-        raise malformed(f"{item.where}:1", what, _told(KNOWN), there)
+        columns_here = f"{len(header)} columns; tell the scale with --scale LOWEST,…,HIGHEST"
+        raise malformed(f"{item.where}:1", what, _levels_text(KNOWN), columns_here)
     return Survey(
         where=item.where,
         questions=questions,
@@ -179,7 +179,7 @@ def read(
     )
 
 
-def _told(scales: Sequence[Scale]) -> str:
+def _levels_text(scales: Sequence[Scale]) -> str:
     return "; ".join(", ".join(s.levels) for s in scales)
 
 

@@ -60,10 +60,10 @@ def answers(doc: dict[str, Any], scale: str) -> Spec | None:
 
 def _rows(question: dict[str, Any], levels: list[str]) -> Iterator[dict[str, Any]]:
     """A row per group and level: which part of the group's bar it is."""
-    for group, found in question["groups"].items():
-        if not found["count"]:
+    for group, answers in question["groups"].items():
+        if not answers["count"]:
             continue
-        shares = [n / found["count"] for n in found["counts"]]
+        shares = [n / answers["count"] for n in answers["counts"]]
         half = len(levels) // 2
         at = -(sum(shares[:half]) + (shares[half] / 2 if len(levels) % 2 else 0))
         for place, share in enumerate(shares):
@@ -74,7 +74,7 @@ def _rows(question: dict[str, Any], levels: list[str]) -> Iterator[dict[str, Any
                 "low": at,
                 "high": at + share,
                 "share": share,
-                "count": found["counts"][place],
+                "count": answers["counts"][place],
             }
             at += share
 
@@ -137,22 +137,22 @@ def _lead(doc: dict[str, Any]) -> Iterator[str]:
     yield f"{rest['columns']} other columns are not shown ({rest['reason']})."
 
 
-def _cells(found: dict[str, Any]) -> list[str]:
-    if "no_data" in found:
-        return [str(found["count"]), f"no data: {found['no_data']}", "–"]
-    median, share = found["median"], found["upper_half"]
+def _cells(answers: dict[str, Any]) -> list[str]:
+    if "no_data" in answers:
+        return [str(answers["count"]), f"no data: {answers['no_data']}", "–"]
+    median, share = answers["median"], answers["upper_half"]
     ends = (
         median["low"] if median["low"] == median["high"] else f"{median['low']} – {median['high']}"
     )
     shown = f"{100 * share['value']:.0f} % [{100 * share['low']:.0f}–{100 * share['high']:.0f}]"
-    return [str(found["count"]), f"{median['value']} [{ends}]", shown]
+    return [str(answers["count"]), f"{median['value']} [{ends}]", shown]
 
 
 def _comparison(doc: dict[str, Any]) -> Section:
-    found = doc["comparison"]
+    comparison = doc["comparison"]
     texts = {q["label"]: q["text"] for q in doc["questions"]}
     rows = []
-    for row in found["of"]:
+    for row in comparison["of"]:
         start = [row["label"], texts[row["label"]], *map(str, row["counts"])]
         if "no_data" in row:
             rows.append([*start, f"no data: {row['no_data']}", "–", "–", "–"])
@@ -160,18 +160,20 @@ def _comparison(doc: dict[str, Any]) -> Section:
         delta = row["delta"]
         shown = f"{delta['value']:+.2f} [{delta['low']:+.2f} to {delta['high']:+.2f}]"
         rows.append([*start, shown, f"{row['p']:.2g}", f"{row['p_holm']:.2g}", row["verdict"]])
-    decided = sum(row.get("verdict") in ("higher", "lower") for row in found["of"])
-    alone = sum(row.get("p", 1.0) < found["alpha"] for row in found["of"])
-    methods = sorted({row["method"] for row in found["of"] if "method" in row})
+    decided = sum(row.get("verdict") in ("higher", "lower") for row in comparison["of"])
+    alone = sum(row.get("p", 1.0) < comparison["alpha"] for row in comparison["of"])
+    methods = sorted({row["method"] for row in comparison["of"] if "method" in row})
     text = [
-        f"{decided} of {found['questions_tested']} questions differ after correction ({alone} "
+        f"{decided} of {comparison['questions_tested']} questions differ after correction ({alone} "
         f"before it). Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
     ]
     columns = (
-        *("", "question", *((f"n {name}", True) for name in found["groups"])),
-        *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), found["groups"][0]),
+        *("", "question", *((f"n {name}", True) for name in comparison["groups"])),
+        *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), comparison["groups"][0]),
     )
-    return panel(f"{found['groups'][0]} against {found['groups'][1]}", text, Table(columns, rows))
+    return panel(
+        f"{comparison['groups'][0]} against {comparison['groups'][1]}", text, Table(columns, rows)
+    )
 
 
 def _published(points: list[dict[str, Any]]) -> Section:
