@@ -10,6 +10,7 @@ from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.judging.decision_rules import ErrorLevel
+from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.values import Sides, _combined, left_values
 from rmwbench.results.model import Estimate, document
 from tests.published.claims.asking import one_claim, today
@@ -405,6 +406,17 @@ def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message(l
     claims = asked(metric="achieved_rate", relation="greater", level=level)
     (cell,) = one(claims, campaign(("w", made))).cells
     assert (cell.answer, cell.value, cell.low < 29.8) == (answer, 30.0, True)
+
+
+def test_a_campaign_of_one_trial_does_not_take_the_interval_from_a_rate_that_was_always_the_same():
+    known = {"unit": "hz", "value": 30.0, "low": 29.55, "high": 30.45, "count": 6, "trials": 6}
+    single = {**known, "low": 0.0, "high": math.inf, "count": 1, "trials": 1}
+    arms = (arm("rclcpp/a", [30.0] * m["trials"], metric=m) for m in (known, single))
+    shown = [campaign(("w", renamed(a, "achieved_rate")), machine="m") for a in arms]
+    claims = asked(metric="achieved_rate", relation="greater", level=29.0)
+    (today,) = answers(claims, claims.items[0], shown)
+    assert (today.answer, today.blocks) == ("holds", 7)
+    assert 29.0 < today.cells[0].low < 30.0 < today.cells[0].high < 31.0
 
 
 def test_zeros_per_message_are_bounded_by_the_messages():

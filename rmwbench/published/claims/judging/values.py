@@ -345,7 +345,7 @@ def _is_of_two_clocks(metric: Estimate | None) -> bool:
 
 def _scaled(value: float, end: float, times: float) -> float:
     """A bound so many times as far from its value, on the logarithms."""
-    if end <= 0 or math.isinf(end):
+    if end <= 0 or math.isinf(end) or end == value:  # a logarithm and back is a little less
         return end
     log = math.log(value) + times * (math.log(end) - math.log(value))
     return bounded_exp(log)
@@ -540,11 +540,13 @@ def _over_trials(
         return intervals.clustered_count(values, level.confidence)[0]
     if not values.any():
         return _none_seen(entry, metrics, level) if whole else None
-    if not np.ptp(values):  # exactly: a logarithm and back is a little less
+    if not np.ptp(values):
         value = float(values[0])
-        if not whole or any(metric.value != value for metric in metrics):
+        # A campaign of one trial has no interval of its own, and narrows or widens no other's.
+        own = [metric for metric in metrics if (metric.trials or 0) > 1]
+        if not (whole and own) or any(metric.value != value for metric in metrics):
             return value, value, value
-        _, lows, highs = zip(*(_at_level(metric, level) for metric in metrics), strict=True)
+        _, lows, highs = zip(*(_at_level(metric, level) for metric in own), strict=True)
         return value, min(lows), max(highs)
     if logs or ((values > 0).all() and (entry is None or entry.kind != "amount")):
         return intervals.log_t(values, level.confidence)
