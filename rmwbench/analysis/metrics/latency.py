@@ -546,23 +546,23 @@ def _writer(
     begin_ns = None if window is None else window.begin_ns - window.slack_ns
     failed = (flags & FAILED) != 0
     return _Writer(
-        publisher.endpoint,
-        publisher.kind,
-        publisher.topic,
-        rows,
-        order,
+        endpoint=publisher.endpoint,
+        kind=publisher.kind,
+        topic=publisher.topic,
+        rows=rows,
+        order=order,
         # A call that failed was made, also where it was refused a loan before it began to publish.
-        Writer(
-            first,
-            is_steady(flags, intended_ns, begin_ns),
-            (call_ns != ABSENT) | failed,
-            failed,
-            publisher.depth,
+        places=Writer(
+            first_seq=first,
+            steady=is_steady(flags, intended_ns, begin_ns),
+            attempted=(call_ns != ABSENT) | failed,
+            failed=failed,
+            depth=publisher.depth,
         ),
-        intended_ns,
-        call_ns,
-        publisher.reliable,
-        publisher.process,
+        intended_ns=intended_ns,
+        call_ns=call_ns,
+        reliable=publisher.reliable,
+        process=publisher.process,
     )
 
 

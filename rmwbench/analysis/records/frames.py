@@ -69,17 +69,17 @@ class Frames:
     def where(self, rows: np.ndarray) -> "Frames":
         """The rows of a mask."""
         return Frames(
-            self.index[rows],
-            self.in_ns[rows],
-            self.frame_bytes[rows],
-            self.sender.where(rows),
-            self.receiver.where(rows),
-            self.verdict.where(rows),
-            self.kind.where(rows),
-            self.retransmission[rows],
-            self.ended.where(rows),
-            self.interface.where(rows),
-            self.entered[rows],
+            index=self.index[rows],
+            in_ns=self.in_ns[rows],
+            frame_bytes=self.frame_bytes[rows],
+            sender=self.sender.where(rows),
+            receiver=self.receiver.where(rows),
+            verdict=self.verdict.where(rows),
+            kind=self.kind.where(rows),
+            retransmission=self.retransmission[rows],
+            ended=self.ended.where(rows),
+            interface=self.interface.where(rows),
+            entered=self.entered[rows],
         )
 
     def between(self, begin_ns: float, end_ns: float) -> "Frames":
@@ -100,17 +100,17 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
         return Names(np.asarray(codes, np.int64), tuple(names))
 
     return Frames(
-        index,
-        np.asarray(columns["in_ns"], np.int64),
-        np.asarray(columns["frame_bytes"], np.int64),
-        text("from_host"),
-        text("to_host"),
-        text("verdict"),
-        text("class"),
-        np.asarray(columns["retransmission"], bool),
-        text("direction"),
-        text("interface"),
-        entered,
+        index=index,
+        in_ns=np.asarray(columns["in_ns"], np.int64),
+        frame_bytes=np.asarray(columns["frame_bytes"], np.int64),
+        sender=text("from_host"),
+        receiver=text("to_host"),
+        verdict=text("verdict"),
+        kind=text("class"),
+        retransmission=np.asarray(columns["retransmission"], bool),
+        ended=text("direction"),
+        interface=text("interface"),
+        entered=entered,
     )
 
 

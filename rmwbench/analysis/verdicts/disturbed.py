@@ -83,16 +83,8 @@ def _why_barred(arm: JudgedArm) -> str | None:
 
 
 def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> JudgedArm:
-    if barred:
-        nothing = frozenset[int]()
-        arm = replace(arm, primary={}, undelivered={}, failed=nothing, barred=barred)
-    return replace(
-        arm,
-        primary={b: v for b, v in arm.primary.items() if b not in left_out},
-        undelivered={b: v for b, v in arm.undelivered.items() if b not in left_out},
-        failed=arm.failed - left_out,
-        left_out=left_out,
-    )
+    judged = arm.in_blocks(lambda block: barred is None and block not in left_out)
+    return replace(judged, barred=barred or arm.barred, left_out=left_out)
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:

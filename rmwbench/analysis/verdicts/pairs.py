@@ -27,7 +27,7 @@ Group = tuple[str, Family]
 """A workload and a family: the arms that are compared with each other."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pairs:
     """Arm i against arm j over the blocks that both have. All matrices have shape (arms, arms), [i,
     j]; p values are one-sided. A pair with fewer blocks than the rules ask for has p = 1.
@@ -173,20 +173,20 @@ def _tested(
     np.fill_diagonal(beyond, 0.0)
     lossier, loss_difference = _losses(arms, rules)
     return Pairs(
-        logs,
-        n,
-        infinite,
-        mean,
-        error,
-        freedom,
-        slower,
-        beyond,
-        lossier,
-        loss_difference,
-        spare,
-        extra,
-        prior,
-        alike,
+        logs=logs,
+        blocks=n,
+        infinite=infinite,
+        mean=mean,
+        error=error,
+        freedom=freedom,
+        slower=slower,
+        beyond=beyond,
+        lossier=lossier,
+        loss_difference=loss_difference,
+        spare=spare,
+        extra=extra,
+        prior=prior,
+        likeness=alike,
     )
 
 

@@ -149,13 +149,8 @@ def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
     def counts(block: int) -> bool:
         return block < blocks and arm.since.get(block, 0) <= blocks
 
-    return replace(
-        arm,
-        primary={b: v for b, v in arm.primary.items() if counts(b)},
-        undelivered={b: v for b, v in arm.undelivered.items() if counts(b)},
-        failed=frozenset(b for b in arm.failed if counts(b)),
-        busy={b: bound for b, bound in arm.busy.items() if counts(b)},
-    )
+    busy = {b: bound for b, bound in arm.busy.items() if counts(b)}
+    return replace(arm.in_blocks(counts), busy=busy)
 
 
 def needs_more(verdicts: Verdicts) -> bool:

@@ -1,8 +1,8 @@
 """What a comparison takes and gives: arms, the rules, ratios and verdicts."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
 from operator import add
@@ -65,6 +65,15 @@ class JudgedArm:
         """The fraction of its messages that it did not deliver; 0 without messages."""
         wanted = sum(of for _, of in self.undelivered.values())
         return sum(events for events, _ in self.undelivered.values()) / wanted if wanted else 0.0
+
+    def in_blocks(self, keeps: Callable[[int], bool]) -> "JudgedArm":
+        """The arm with what it won and lost in these blocks alone."""
+        return replace(
+            self,
+            primary={b: v for b, v in self.primary.items() if keeps(b)},
+            undelivered={b: v for b, v in self.undelivered.items() if keeps(b)},
+            failed=frozenset(filter(keeps, self.failed)),
+        )
 
     def fates_together(self) -> Fates | None:
         """The fates over its blocks, with those that it lost; None where they were not counted."""

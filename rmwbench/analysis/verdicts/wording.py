@@ -205,18 +205,10 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
         else ""
     )
     cost = j.cost(ratio)
-    if cost.low > 1 and cost.value <= 1 + rules.least():
-        least = rules.least()
-        why = (
-            "the margin"
-            if least == rules.margin
-            else "what identical arms differ by between campaigns"
-        )
-        text = (
-            f"{times(ratio)} {name}, interval {interval(ratio)}, but within {percent(least)}, {why}"
-        )
-    else:
-        text = f"{times(ratio)} {name}, interval {interval(ratio)}"
+    text, least = f"{times(ratio)} {name}, interval {interval(ratio)}", rules.least()
+    if cost.low > 1 and cost.value <= 1 + least:
+        noise = "what identical arms differ by between campaigns"
+        text += f", but within {percent(least)}, {'the margin' if least == rules.margin else noise}"
     return Verdict("undecided", name, ratio, f"{text}{loss}; {how}", minutes)
 
 
@@ -411,10 +403,6 @@ def interval(ratio: BlockRatio) -> str:
 
 def _digits(value: float) -> str:
     """Three significant digits; a large one whole, because no exponent is for people."""
-    return f"{value:.0f}" if 999.5 <= value < math.inf else _plain(value, 3)
-
-
-def _plain(value: float, digits: int) -> str:
-    return np.format_float_positional(
-        value, precision=digits, unique=False, fractional=False, trim="-"
-    )
+    if 999.5 <= value < math.inf:
+        return f"{value:.0f}"
+    return np.format_float_positional(value, precision=3, unique=False, fractional=False, trim="-")

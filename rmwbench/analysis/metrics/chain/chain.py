@@ -272,17 +272,17 @@ def _chain(path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stret
         ordered = np.sort(took)
         chain_parts.append(
             ChainPart(
-                kind,
-                here[0][0].hop,
-                names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
-                len(took),
-                sum(part.lost for part, _ in here),
-                {
+                kind=kind,
+                hop=here[0][0].hop,
+                name=names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
+                count=len(took),
+                lost=sum(part.lost for part, _ in here),
+                quantiles={
                     q: float(ordered[rank(len(took), q)])
                     for q in PART_QUANTILES
                     if allowed(len(took), q)
                 },
-                spent / count if count else None,
+                typical_ns=spent / count if count else None,
             )
         )
     lengths = [len(trace.path) + 1 for trace in path_traces]

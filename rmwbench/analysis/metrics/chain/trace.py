@@ -209,14 +209,14 @@ class Tracer:
         window = self._window
         begin_ns = None if window is None else window.begin_ns - window.slack_ns
         return PathWriter(
-            endpoint,
-            int(seq.min()) if len(seq) else 0,
-            intended,
-            call,
-            (call != ABSENT) & ((flags & FAILED) == 0),
-            is_steady(flags, intended, begin_ns),
-            cause.astype(np.int64),
-            cause_seq.astype(np.int64),
+            endpoint=endpoint,
+            first_seq=int(seq.min()) if len(seq) else 0,
+            intended_ns=intended,
+            call_ns=call,
+            accepted=(call != ABSENT) & ((flags & FAILED) == 0),
+            steady=is_steady(flags, intended, begin_ns),
+            cause_endpoint=cause.astype(np.int64),
+            cause_seq=cause_seq.astype(np.int64),
         )
 
     def _arrived(self, link: ChainLink) -> dict[str, np.ndarray]:

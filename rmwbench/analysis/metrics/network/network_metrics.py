@@ -139,15 +139,15 @@ def _over_time(
     bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
     edges = delivery.edges_ns(window, bin_ns)
     return TrialNetwork(
-        trial_wire,
-        tuple(interruptions),
-        tuple(recovered),
-        window.begin_ns,
-        window.length_ns,
-        bin_ns,
-        delivery.per_bin(due, edges),
-        delivery.per_bin([pair.call_ns[pair.sent] for pair in pairs], edges),
-        delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
+        wire=trial_wire,
+        outages=tuple(interruptions),
+        recoveries=tuple(recovered),
+        begin_ns=window.begin_ns,
+        length_ns=window.length_ns,
+        bin_ns=bin_ns,
+        wanted=delivery.per_bin(due, edges),
+        sent=delivery.per_bin([pair.call_ns[pair.sent] for pair in pairs], edges),
+        arrived=delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
     )
 
 

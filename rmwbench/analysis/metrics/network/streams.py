@@ -120,16 +120,16 @@ def pairs_of(
             waiting = late(places, arranged(places, arrivals), pace)
         pairs.append(
             StreamPair(
-                pair.writer.topic,
-                writer,
-                reader,
-                due[both],
-                pair.writer.call_ns[both],
-                pair.taken_ns[both],
-                (pair.places.attempted & ~pair.places.failed)[both],
-                waiting[both],
-                _again(arrivals, pair.first),
-                servers,
+                topic=pair.writer.topic,
+                writer=writer,
+                reader=reader,
+                due_ns=due[both],
+                call_ns=pair.writer.call_ns[both],
+                taken_ns=pair.taken_ns[both],
+                sent=(pair.places.attempted & ~pair.places.failed)[both],
+                late=waiting[both],
+                again_ns=_again(arrivals, pair.first),
+                servers=servers,
             )
         )
     return pairs
