@@ -32,29 +32,29 @@ INFINITE = {"enum": ["inf", "-inf"]}
 def text(name: str, documents: Mapping[str, Any] = DOCUMENTS) -> str:
     """The schema of one of the documents."""
     schema = TypeAdapter(documents[name]).json_schema()
-    made = {
+    document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": schema.get("title", f"rmwbench {name}"),
-        **_told(schema),
+        **_ours(schema),
     }
     own = [key for key, held in schema.get("properties", {}).items() if "const" in held]
     if own:  # the schema's name and its version, which have a default
-        made["required"] = sorted({*made.get("required", ()), *own})
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+        document["required"] = sorted({*document.get("required", ()), *own})
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _told(schema: Any) -> Any:
+def _ours(schema: Any) -> Any:
     """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key
     again; where a docstring's lines end says nothing."""
     if isinstance(schema, list):
-        return [_told(one) for one in schema]
+        return [_ours(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "number":
         return {"anyOf": [{"type": "number"}, INFINITE]}
     if isinstance(schema.get("description"), str):
         schema = schema | {"description": " ".join(schema["description"].split())}
-    return {key: _told(held) for key, held in schema.items() if not _is_ours(key, held)}
+    return {key: _ours(held) for key, held in schema.items() if not _is_ours(key, held)}
 
 
 def _is_ours(key: str, held: Any) -> bool:

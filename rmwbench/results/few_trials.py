@@ -19,11 +19,11 @@ def why_none(missed: Sequence[TrialLine]) -> str:
     return f"{kinds}; the first: {first}"
 
 
-def undecided(said: str, trials: int) -> str | None:
-    """That so few trials, which all `said` the same, decide nothing; None where they are enough."""
+def undecided(outcome: str, trials: int) -> str | None:
+    """That so few trials, which all have the same `outcome`, decide nothing; None where they are enough."""
     if trials >= DECIDABLE_BLOCKS:
         return None
     return (
-        f"{said} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide "
+        f"{outcome} in {fmt.counted(trials, 'trial')}, and fewer than {DECIDABLE_BLOCKS} decide "
         "nothing"
     )

@@ -57,8 +57,8 @@ class JudgedCampaign:
         """Workload and topic (`unit`) -> what comparisons take of each arm."""
         return {
             unit(w, t): [arm.judged[t] for arm in self.arms[w]]
-            for w, found in self.topics.items()
-            for t in found
+            for w, topics in self.topics.items()
+            for t in topics
         }
 
     @cached_property
@@ -71,7 +71,7 @@ class JudgedCampaign:
     def contenders(self) -> int:
         """Over the whole report, those with data."""
         compared = self.compared.values()
-        return sum(not arm.floor and bool(arm.primary) for found in compared for arm in found)
+        return sum(not arm.floor and bool(arm.primary) for arms in compared for arm in arms)
 
     def machine_bound(self, workload: str) -> list[int]:
         """Blocks that no verdict uses."""
@@ -90,7 +90,7 @@ def judged(
     and for an imported one, which has no records."""
     refuse_imported(bundle)
     small = SmallTables(bundle)
-    plan, lines, cells = _asked(bundle, selection)
+    plan, lines, cells = _selected(bundle, selection)
     apart = readers_apart(bundle, small)
     measured = _measured(bundle, small, lines, cells, {} if known is None else known, apart)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
@@ -98,9 +98,9 @@ def judged(
     workloads = comparisons(plan.comparisons, cells)
     arms = _arms(bundle, small, workloads, measured, lines)
     topics = {
-        w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
+        w.name: topics_of((a.interim for a in arms[w.name]), w.primary_metric) for w in workloads
     }
-    ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, found in topics.items() for t in found}
+    ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, names in topics.items() for t in names}
     verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
     campaign = _with_decided(
         campaign,
@@ -118,7 +118,7 @@ def judged(
         workloads=workloads,
         arms=arms,
         topics=topics,
-        verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
+        verdicts={w: {t: verdicts[unit(w, t)] for t in names} for w, names in topics.items()},
         rules=rules,
         at=at,
     )
@@ -129,12 +129,12 @@ def readers_apart(bundle: Bundle, small: SmallTables) -> list[JudgedTopic]:
     themselves where they are alike, as without the thin link or the slow neighbour."""
     definitions = {row["cell"]: loads(row["definition"]) for row in bundle.rows("cells")}
     first = {x.cell: x.trial for x in reversed(bundle.trials()) if x.status == "done"}
-    found = (
+    topics = (
         topic
         for cell, trial in first.items()
         for topic in judged_topics(small.endpoints[trial], definitions[cell])
     )
-    return list({one.name: one for one in found if one.readers is not None}.values())
+    return list({topic.name: topic for topic in topics if topic.readers is not None}.values())
 
 
 def _measured(
@@ -151,11 +151,11 @@ def _measured(
     definitions = {c["cell"]: loads(c["definition"]) for c in cells} if apart else {}
 
     def is_known(line: TrialLine) -> bool:
-        found = known.get(line.trial)
-        return found is not None and not any(
+        trial = known.get(line.trial)
+        return trial is not None and not any(
             same_readers(one, small.endpoints[line.trial], definitions[line.cell])
             for one in apart
-            if one.name not in found.topics.keys() | found.readers.keys()
+            if one.name not in trial.topics.keys() | trial.readers.keys()
         )
 
     done = [x for x in lines if x.status == "done" and x.cell in measured]
@@ -196,7 +196,7 @@ def _arms(
 
 
 def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dict[int, Settling]:
-    """Cell -> what the longest of its windows beyond the suite's found, of those that had one."""
+    """Cell -> what the longest of its windows beyond the suite's says, where it has one."""
     out: dict[int, Settling] = {}
     lines = (x for x in bundle.trials("settling") if x.cell in cells)
     for evidence in bundle.evidence(lines, small):
@@ -212,7 +212,7 @@ def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dic
     return out
 
 
-def _asked(
+def _selected(
     bundle: Bundle, selection: Selection | None
 ) -> tuple[PlanDocument, list[TrialLine], list[dict[str, Any]]]:
     """The plan, the trials and the cells: all, or those that were selected."""
@@ -240,15 +240,15 @@ def _with_decided(
     if campaign.looks is None:
         return campaign
     wanted = plan.blocks.decide
-    found = [
+    verdict_names = [
         verdict.verdict
         for comparison, by_arm in verdicts.items()
         if not wanted or workload_of[comparison] in wanted
         for verdict in by_arm.values()
         if verdict.verdict not in ("reference", "no data", "alone")
     ]
-    decided = sum(verdict != "undecided" for verdict in found)
-    return replace(campaign, looks=replace(campaign.looks, decided=decided, of=len(found)))
+    decided = sum(verdict != "undecided" for verdict in verdict_names)
+    return replace(campaign, looks=replace(campaign.looks, decided=decided, of=len(verdict_names)))
 
 
 def _verdicts(
@@ -268,12 +268,13 @@ def _verdicts(
     if not looks:
         blocks = campaign.blocks_complete
         planned_end = plan.blocks.count or blocks
-        used = {w: sequential.arms_after(found, planned_end) for w, found in arms.items()}
+        used = {w: sequential.arms_after(of, planned_end) for w, of in arms.items()}
         at = JudgedAt(blocks=blocks, alpha=rules.alpha, look=None, looks=())
         return best.judge(used, rules), at, planned_end
     last = campaign.looks if campaign.finished else None
-    there = sequential.blocks_of(arms)
-    blocks, ended = (there, True) if last is None else (last.blocks, last.ended)
+    blocks, ended = (
+        (sequential.blocks_of(arms), True) if last is None else (last.blocks, last.ended)
+    )
     blocks = min(blocks, looks[-1])
     verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
     level = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)
@@ -317,10 +318,10 @@ def _campaign(
         if plan.blocks.count is None
         else plan.blocks.count,
         blocks_complete=sum(
-            found
+            ran
             >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
             - bundle.unsupported.keys()
-            for block, found in blocks.items()
+            for block, ran in blocks.items()
         ),
         looks=None if looks is None else _look(looks),
         trials=_trials(lines, len(planned)),

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+ABOUT = ("workload", "topic", "arm", "middleware", "version", "profile")
+"""The first columns of every table."""
+
+
 @dataclass(frozen=True)
 class MetricResult(model.Estimate):
-    """With its name."""
+    """An estimate with its metric's name."""
 
     name: str = field(kw_only=True)
 
@@ -43,16 +47,16 @@ class MetricResult(model.Estimate):
         return float(self.value)
 
 
-def metric_of(name: str, found: model.Estimate | None) -> MetricResult:
+def metric_of(name: str, estimate: model.Estimate | None) -> MetricResult:
     """As a campaign shows it."""
-    if found is None:
-        found = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")
-    return MetricResult(name=name, **vars(found))
+    if estimate is None:
+        estimate = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")
+    return MetricResult(name=name, **vars(estimate))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles:
-    """Of one latency. What a workload does not have says so in its `no_data`."""
+    """The percentiles of one latency. What a workload does not have says so in its `no_data`."""
 
     p50: MetricResult
     p90: MetricResult
@@ -196,17 +200,7 @@ class Campaign:
         it."""
         import pyarrow as pa
 
-        strings = (
-            "workload",
-            "topic",
-            "arm",
-            "middleware",
-            "version",
-            "profile",
-            "verdict",
-            "metric",
-            "unit",
-        )
+        strings = (*ABOUT, "verdict", "metric", "unit")
         numbers = ("value", "low", "high", "at_least")
         schema = pa.schema(
             [(name, pa.string()) for name in strings]
@@ -233,7 +227,7 @@ class Campaign:
         of."""
         import pyarrow as pa
 
-        strings = ("workload", "topic", "arm", "middleware", "version", "profile", "metric", "unit")
+        strings = (*ABOUT, "metric", "unit")
         schema = pa.schema(
             [(name, pa.string()) for name in strings]
             + [("trial", pa.int64()), ("block", pa.int64()), ("value", pa.float64())]
@@ -269,33 +263,36 @@ def open_campaign(directory: Path | str | None = None) -> Campaign:
     return Campaign(newest_campaign() if directory is None else directory)
 
 
-def _workload(found: shown.WorkloadAnswer) -> WorkloadResult:
+def _workload(workload: shown.WorkloadAnswer) -> WorkloadResult:
     return WorkloadResult(
-        name=found.workload,
-        title=found.title,
-        primary_metric=found.primary_metric,
-        arms=_arms(found.arms),
+        name=workload.workload,
+        title=workload.title,
+        primary_metric=workload.primary_metric,
+        arms=_arms(workload.arms),
         topics=MappingProxyType(
-            {one.topic: TopicResult(name=one.topic, arms=_arms(one.arms)) for one in found.topics}
+            {
+                one.topic: TopicResult(name=one.topic, arms=_arms(one.arms))
+                for one in workload.topics
+            }
         ),
     )
 
 
-def _arms(found: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
-    return MappingProxyType({one.arm: _arm(one) for one in found})
+def _arms(arms: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
+    return MappingProxyType({one.arm: _arm(one) for one in arms})
 
 
-def _arm(found: shown.AnyArm) -> ArmResult:
-    whole = found if isinstance(found, shown.WorkloadArm) else None
-    verdict = found.verdict
+def _arm(arm: shown.AnyArm) -> ArmResult:
+    whole = arm if isinstance(arm, shown.WorkloadArm) else None
+    verdict = arm.verdict
     return ArmResult(
-        name=found.arm,
-        middleware=found.middleware,
-        layer=found.layer,
-        version=found.version,
-        profile=found.profile,
-        release_date=found.release_date,
-        is_floor=found.role == "floor",
+        name=arm.arm,
+        middleware=arm.middleware,
+        layer=arm.layer,
+        version=arm.version,
+        profile=arm.profile,
+        release_date=arm.release_date,
+        is_floor=arm.role == "floor",
         factors=MappingProxyType(dict(whole.factors if whole else {})),
         path=whole.path if whole else None,
         flags=whole.flags if whole else (),
@@ -308,20 +305,12 @@ def _arm(found: shown.AnyArm) -> ArmResult:
             fates=verdict.fates,
             reason=verdict.reason,
         ),
-        times_floor=found.times_floor,
-        metrics=MappingProxyType(
-            {name: metric_of(name, one) for name, one in found.metrics.items()}
-        ),
-        per_trial=MappingProxyType(dict(found.per_trial)),
+        times_floor=arm.times_floor,
+        metrics=MappingProxyType({name: metric_of(name, one) for name, one in arm.metrics.items()}),
+        per_trial=MappingProxyType(dict(arm.per_trial)),
     )
 
 
 def _about(workload: WorkloadResult, topic: str | None, arm: ArmResult) -> dict[str, str | None]:
-    return {
-        "workload": workload.name,
-        "topic": topic,
-        "arm": arm.name,
-        "middleware": arm.middleware,
-        "version": arm.version,
-        "profile": arm.profile,
-    }
+    values = (workload.name, topic, arm.name, arm.middleware, arm.version, arm.profile)
+    return dict(zip(ABOUT, values, strict=True))

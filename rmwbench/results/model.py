@@ -22,14 +22,14 @@ from rmwbench.words.fields import ABSENT, EXACT
 
 
 def document(value: Any) -> Any:
-    """As JSON has it: mappings, lists, numbers of 6 significant digits, `inf` for an infinite
+    """The value as JSON has it: mappings, lists, numbers of 6 significant digits, `inf` for an infinite
     one."""
     if is_dataclass(value):
-        found = ((one, getattr(value, one.name)) for one in fields(value))
+        values = ((field, getattr(value, field.name)) for field in fields(value))
         return {
-            one.name.removesuffix("_"): held if EXACT in one.metadata else document(held)
-            for one, held in found
-            if held is not None or ABSENT not in one.metadata
+            field.name.removesuffix("_"): held if EXACT in field.metadata else document(held)
+            for field, held in values
+            if held is not None or ABSENT not in field.metadata
         }
     if isinstance(value, Mapping):
         return {key: document(held) for key, held in value.items()}
@@ -51,7 +51,7 @@ class GlossaryEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Fact:
-    """Of a machine. `note`: what is to be known beside it."""
+    """A fact about a machine. `note`: what is to be known beside it."""
 
     name: str
     value: str

@@ -230,10 +230,10 @@ class CommonArm:
     spread: Spread | None = absent()
 
     def value(self, metric: str) -> float | None:
-        """Of a metric, in its unit, infinite where messages that did not arrive reach it; None
-        where there is none."""
-        found = self.metrics.get(metric)
-        return None if found is None else found.value
+        """The metric's value in its unit, infinite where messages that did not arrive reach it;
+        None where there is none."""
+        estimate = self.metrics.get(metric)
+        return None if estimate is None else estimate.value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -301,12 +301,12 @@ class WorkloadArm(CommonArm):
         """What a table calls it: an outdated middleware that the arm is named after has its series
         there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
         is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
-        got: dict[str, list[str]] = {}
+        sizes_by_place: dict[str, list[str]] = {}
         for one in self.ungranted:
-            where = f" on {one.machine}" if one.machine else ""
-            got.setdefault(where, []).append(quantity(one.granted_bytes, "bytes"))
-        told = [f"{', '.join(sizes)} granted{where}" for where, sizes in got.items()]
-        granted = f" ({', '.join(told)})" if told else ""
+            place = f" on {one.machine}" if one.machine else ""
+            sizes_by_place.setdefault(place, []).append(quantity(one.granted_bytes, "bytes"))
+        grants = [f"{', '.join(sizes)} granted{at}" for at, sizes in sizes_by_place.items()]
+        granted = f" ({', '.join(grants)})" if grants else ""
         if not (self.outdated and self.version):
             return self.arm + granted
         first, *rest = self.arm.split(" ")

@@ -78,27 +78,27 @@ def summarise(
     whoever looks at a campaign again while it runs. `limits_error`: of each interval that a limit
     is judged by, smaller at such a look.
     """
-    found = judged(bundle, selection, known)
-    small, arms = found.small, found.arms
-    level = replace(found.rules, alpha=found.at.alpha)
+    campaign = judged(bundle, selection, known)
+    small, arms = campaign.small, campaign.arms
+    level = replace(campaign.rules, alpha=campaign.at.alpha)
     here = machine(bundle)
-    called = {w.name: _called(arms[w.name]) for w in found.workloads}
-    workloads = _workloads(found, level, here.calibration.own_cost)
+    called = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
+    workloads = _workloads(campaign, level, here.calibration.own_cost)
     levels = factor_levels.judged(arms, level)
     shown = SuiteAnswer(
-        campaign=found.campaign,
+        campaign=campaign.campaign,
         machine=here,
-        block_correlation=_correlation(found),
+        block_correlation=_correlation(campaign),
         workloads=workloads,
         outcomes=outcomes.judged(
-            _limits(found, limits, limits_error), _limited(workloads, limits, called), called
+            _limits(campaign, limits, limits_error), _limited(workloads, limits, called), called
         ),
-        **_features("of_campaign", bundle, found),
+        **_features("of_campaign", bundle, campaign),
         conclusions=(),
-        more=more(workloads, found.rules.minutes_per_block),
+        more=more(workloads, campaign.rules.minutes_per_block),
         levels=levels,
         growth=growths(arms),
-        advice=advice(bundle, found, level, levels),
+        advice=advice(bundle, campaign, level, levels),
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )
     hosts = {e["host"] for rows in small.endpoints.values() for e in rows}
@@ -106,7 +106,7 @@ def summarise(
     return replace(
         shown,
         conclusions=conclusions(
-            shown, calibrated=calibrated, margin=found.rules.margin, one_host=len(hosts) == 1
+            shown, calibrated=calibrated, margin=campaign.rules.margin, one_host=len(hosts) == 1
         ),
     )
 
@@ -128,49 +128,50 @@ def measured(directory: Path, who: str, *, imported: str | None = None) -> Suite
 
 
 def _workloads(
-    found: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
+    campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> tuple[WorkloadAnswer, ...]:
-    """With what is judged over the whole report."""
-    arms = found.arms
-    judged_effects = effects.judged([one for w in arms for one in _effects(w, arms)], rules)
-    tuned = _tuning(arms, found.topics, rules)
+    """Each with its effects and its tuning, which are judged over the whole report."""
+    arms = campaign.arms
+    unjudged = [e for w in arms for e in (*effects.effects(w, arms[w]), *_beside(w, arms))]
+    judged_effects = effects.judged(unjudged, rules)
+    tuned = _tuning(arms, campaign.topics, rules)
     return tuple(
         replace(
-            _workload(w, found, rules, own_cost),
+            _workload(w, campaign, rules, own_cost),
             effects=tuple(judged_effects.get(w.name, ())),
             tuning=tuple(tuned.get(w.name, ())),
         )
-        for w in found.workloads
+        for w in campaign.workloads
     )
 
 
-def _correlation(found: JudgedCampaign) -> BlockCorrelation | None:
+def _correlation(campaign: JudgedCampaign) -> BlockCorrelation | None:
     """Over the whole report; what a workload tells by itself is used there."""
-    alike = found.evidence.pooled
-    inflates = any(one.inflates for one in found.evidence.likenesses.values())
+    alike = campaign.evidence.pooled
+    inflates = any(one.inflates for one in campaign.evidence.likenesses.values())
     if alike.correlation is None or alike.error is None:
         return None
     return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
 
 
 def _limits(
-    found: JudgedCampaign, limits: "LimitsFile | None", error: float
+    campaign: JudgedCampaign, limits: "LimitsFile | None", error: float
 ) -> outcomes.AcceptedLimits | None:
     """Those of the user, else those of the suite."""
-    declared = found.plan.outcomes if limits is None else limits
+    declared = campaign.plan.outcomes if limits is None else limits
     if declared is None:
         return None
-    minimum = found.plan.blocks.minimum or 0
-    return outcomes.declared(declared.document(), max(found.rules.min_blocks, minimum), error)
+    minimum = campaign.plan.blocks.minimum or 0
+    return outcomes.declared(declared.document(), max(campaign.rules.min_blocks, minimum), error)
 
 
-def _called(arms: Sequence[ArmReport]) -> outcomes.Names:
-    """Of a workload, with the topics of each arm that has any."""
-    found: dict[str | None, tuple[str, ...]] = {}
+def _limit_names(arms: Sequence[ArmReport]) -> outcomes.Names:
+    """By the first arm with trials that has the topic."""
+    names: dict[str | None, tuple[str, ...]] = {}
     for arm in arms:
         if arm.trials:
-            found = {**arm.limited_by, **found}
-    return found
+            names = {**arm.limited_by, **names}
+    return names
 
 
 def _limited(
@@ -183,19 +184,19 @@ def _limited(
         return workloads
     from rmwbench.suite.file.limits_file import check_topics, no_such_case
 
-    found = [w for w in workloads if limits.of.has(w.name, w.levels)]
-    if not found:
+    limited = [w for w in workloads if limits.of.has(w.name, w.levels)]
+    if not limited:
         raise no_such_case(limits, [w.workload for w in workloads])
     check_topics(limits, {n for w in called.values() for names in w.values() for n in names})
-    return found
+    return limited
 
 
 def _workload(
-    w: Comparison, found: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
+    w: Comparison, campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> WorkloadAnswer:
     """Without what is judged over the whole report: effects and tuning."""
-    verdicts, at = found.verdicts[w.name], found.at
-    arms = sorted(found.arms[w.name], key=lambda a: list(Family).index(a.family))
+    verdicts, at = campaign.verdicts[w.name], campaign.at
+    arms = sorted(campaign.arms[w.name], key=lambda a: list(Family).index(a.family))
     facts = [a.facts for a in arms]
     unlike, old = flags(facts), outdated(facts)
     floor = floors(arms)
@@ -229,7 +230,7 @@ def _workload(
         topic_names=tuple(dict.fromkeys(name for a in arms for name in a.topic_names)),
         matrix=matrix(shown),
         judged=at,
-        resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), found, rules)),
+        resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), campaign, rules)),
         tuning=(),
         effects=(),
         # unlike topics together have no curve, but of their chains
@@ -237,7 +238,7 @@ def _workload(
             w.primary_metric, arms, curves=not of_topics or is_of_chain(w.primary_metric)
         ),
         own_cost=own_share(own_cost, payload_bytes, shown, of_topics),
-        machine_bound_blocks=tuple(found.machine_bound(w.name)),
+        machine_bound_blocks=tuple(campaign.machine_bound(w.name)),
         **_features("of_workload", arms),
     )
 
@@ -255,8 +256,10 @@ def _expected(
     if not by_topic.keys() - late:
         return by_topic
     return {
-        topic: {arm: v for arm, v in found.items() if topic not in late or v.verdict != "no data"}
-        for topic, found in by_topic.items()
+        topic: {
+            arm: v for arm, v in verdicts.items() if topic not in late or v.verdict != "no data"
+        }
+        for topic, verdicts in by_topic.items()
     }
 
 
@@ -270,8 +273,8 @@ def _features(name: str, *arguments: Any) -> dict[str, Any]:
     """The fields of the answer that are a feature's beside the trials (rmwbench/beside)."""
     return {
         key: part
-        for told in from_features("answer", name, *arguments)
-        for key, part in told.items()
+        for parts in from_features("answer", name, *arguments)
+        for key, part in parts.items()
     }
 
 
@@ -283,14 +286,6 @@ def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
         delivered=tuple(filter(None, delivered)),
         **_features("charts", arms),
     )
-
-
-def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.UnjudgedEffect]:
-    """All of a workload's, before they are judged."""
-    return [
-        *effects.effects(name, arms[name]),
-        *_beside(name, arms),
-    ]
 
 
 def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.UnjudgedEffect]:
@@ -306,7 +301,7 @@ def _resolutions(
     workload: str,
     arms: Sequence[ArmReport],
     judged_topics: Sequence[str | None],
-    found: JudgedCampaign,
+    campaign: JudgedCampaign,
     rules: Rules,
 ) -> dict[tuple[str | None, Family | None], Resolution]:
     """(topic or None for the whole, family or None where there is one) -> what was resolved."""
@@ -317,11 +312,11 @@ def _resolutions(
         for group, members in contend.items():
             out[topic, group[1] if len(contend) > 1 else None] = _resolution(
                 members,
-                found.at,
+                campaign.at,
                 rules,
-                found.contenders,
-                found.evidence.priors[group],
-                found.evidence.likenesses[group],
+                campaign.contenders,
+                campaign.evidence.priors[group],
+                campaign.evidence.likenesses[group],
             )
     return out
 
@@ -346,20 +341,20 @@ def _resolution(
     sd = spread(arms)
     lossy = any(k for a in contenders for k, _ in a.undelivered.values())
     comparisons = tests_at_once(len(contenders), in_report, lossy=lossy)
-    found = Resolution(
+    resolution = Resolution(
         blocks=blocks, comparisons=comparisons, log_ratio_sd=None, resolvable_ratio=None, text=""
     )
     if len(contenders) < 2:
         none = "Fewer than two contenders have data: there is nothing to tell apart."
-        return replace(found, text=none)
+        return replace(resolution, text=none)
     if blocks < rules.min_blocks:
-        return replace(found, text="Too few blocks to say what could have been told apart.")
+        return replace(resolution, text="Too few blocks to say what could have been told apart.")
     if sd is None:
         none = (
             "No two contenders have a ratio in two blocks, as where values are 0 or infinite: what "
             "could have been told apart is not known."
         )
-        return replace(found, text=none)
+        return replace(resolution, text=none)
     freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
     ratio = resolvable_ratio(
         blocks,
@@ -377,15 +372,15 @@ def _resolution(
         f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of "
         f"their logarithm), {sure}{_level(at)}"
     )
-    return replace(found, log_ratio_sd=sd, resolvable_ratio=ratio, text=text)
+    return replace(resolution, log_ratio_sd=sd, resolvable_ratio=ratio, text=text)
 
 
 def _blocks_of(contenders: list[JudgedArm], most: int) -> int:
     """How many blocks two of them have together at most."""
-    there = sorted(
+    blocks = sorted(
         (sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True
     )
-    return there[1] if len(there) > 1 else most
+    return blocks[1] if len(blocks) > 1 else most
 
 
 def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
@@ -396,22 +391,26 @@ def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
 
 
 def _least_resolved(
-    found: Mapping[tuple[str | None, Family | None], Resolution],
+    resolutions: Mapping[tuple[str | None, Family | None], Resolution],
 ) -> Resolution:
     """Where the least could be told apart: what holds there holds everywhere."""
 
     def ratio(of: tuple[str | None, Family | None]) -> float:
-        value = found[of].resolvable_ratio
+        value = resolutions[of].resolvable_ratio
         return math.inf if value is None else value
 
-    several = [of for of in found if found[of].comparisons] or list(found)
+    several = [of for of in resolutions if resolutions[of].comparisons] or list(resolutions)
     least = max(several, key=ratio)
     topic, family = least
-    if len(found) == 1 and topic is None:
-        return found[least]
+    if len(resolutions) == 1 and topic is None:
+        return resolutions[least]
     where = " ".join(x for x in (topic, f"by {family}" if family else "") if x)
-    text = f"What resolves least is {where}. {found[least].text}" if where else found[least].text
-    return replace(found[least], topic=topic, text=text)
+    text = (
+        f"What resolves least is {where}. {resolutions[least].text}"
+        if where
+        else resolutions[least].text
+    )
+    return replace(resolutions[least], topic=topic, text=text)
 
 
 def _level(at: JudgedAt) -> str:
@@ -435,16 +434,16 @@ def _tuning(
 ) -> dict[str, list[Tuning]]:
     """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
     family of its own over the whole report."""
-    found = [
+    pairs = [
         (w, topic, *pair)
         for w, here in arms.items()
         for topic in topics_in[w]
         for pair in _tuned_pairs(here)
     ]
-    planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in found]
+    planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in pairs]
     out: dict[str, list[Tuning]] = {}
     for (workload, topic, tuned, untouched), gain in zip(
-        found, gains.judge(planned, rules), strict=True
+        pairs, gains.judge(planned, rules), strict=True
     ):
         out.setdefault(workload, []).append(
             Tuning(

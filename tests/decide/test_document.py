@@ -20,6 +20,7 @@ from rmwbench.results.decide.candidate_campaigns import (
     MachineData,
     blocks_of,
     candidate,
+    limits_in,
 )
 from rmwbench.results.decide.decide_document import summarise
 from rmwbench.results.suite_document import summarise as show
@@ -203,7 +204,8 @@ def test_a_case_is_machine_bound_by_its_own_trials():
         for case in cases
     }
     machine = MachineData("here", ("c",), cases, {"x": arm}, seen, frozenset(), {})
-    found, limits = candidate("x", cases, machine)
+    limits = limits_in(cases, machine)
+    found = candidate("x", cases, machine, limits)
     assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
 
 

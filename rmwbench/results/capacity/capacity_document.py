@@ -130,8 +130,8 @@ def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
     arms = {}
     for about in plan["arms"]:
         own = [c for c in cells if c["arm"] == about["arm"]]
-        found = plan["levels"][: about["levels"]]
-        search = ArmSearch(found, about["start"], whole=plan["whole"]) if found else None
+        levels = plan["levels"][: about["levels"]]
+        search = ArmSearch(levels, about["start"], whole=plan["whole"]) if levels else None
         by_level = {_level(c, plan["factor"]): c for c in own}
         arms[about["arm"]] = ArmProbes(about, search, by_level, ended=ended.get(about["arm"]))
     return arms
@@ -161,9 +161,9 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
                 "failed", ((line.reason or "the trial failed").splitlines()[0],)
             )
         elif line.status == "done":
-            found = done.pop(line.trial)
-            probe.trial = measure_trial(found)
-            context = Context.of(found)
+            evidence = done.pop(line.trial)
+            probe.trial = measure_trial(evidence)
+            context = Context.of(evidence)
             probe.stability = stability(context.evidence.records, context.endpoints, context.window)
             probe.finding = judge(limit, probe.trial, probe.stability)
         arm.probes.append(probe)
@@ -176,9 +176,9 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
     broken = bool(judged) and set(judged) == {"failed"}
-    found = Capacity("no data", None, None, None, len(judged))
+    capacity = Capacity("no data", None, None, None, len(judged))
     if arm.search and not broken:
-        found = arm.search.capacity()
+        capacity = arm.search.capacity()
     levels = tuple(
         _at_level(arm, level, limit)
         for level in sorted(arm.cells)
@@ -197,9 +197,9 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
         bound=arm.about["bound"],
         trials=TrialCounts.of(p.status for p in arm.probes),
         wide=bool(arm.search and arm.search.trials and not arm.search.resolved),
-        capacity=replace(found, unit=search.unit),
-        breaks=_breaks(arm, found),
-        machine_bound=_machine_bound(arm, found),
+        capacity=replace(capacity, unit=search.unit),
+        breaks=_breaks(arm, capacity),
+        machine_bound=_machine_bound(arm, capacity),
         knee=_knee(levels, search.unit),
         levels=levels,
         probes=tuple(map(_probe, arm.probes)),
@@ -316,19 +316,21 @@ def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
     return KneeAnswer(no_data=f"the median stays below {KNEE_FACTOR:g} × its least")
 
 
-def _near(arm: ArmProbes, found: Capacity) -> list[MeasuredProbe]:
+def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
     """The failing probes that say how the limit breaks: those inside the interval and up to twice
     the capacity, or all. A failure far below is the machine's state."""
     failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
-    if found.value is None:
+    if capacity.value is None:
         return failing
-    return [p for p in failing if (found.low or 0) <= p.level <= 2.1 * found.value] or failing
+    return [p for p in failing if (capacity.low or 0) <= p.level <= 2.1 * capacity.value] or failing
 
 
-def _breaks(arm: ArmProbes, found: Capacity) -> Breaks | None:
+def _breaks(arm: ArmProbes, capacity: Capacity) -> Breaks | None:
     """How the limit breaks just above the capacity: the most frequent kind, with the cause of the
     lowest such level."""
-    failing = [(p.level, p.number, p.finding) for p in _near(arm, found) if p.finding is not None]
+    failing = [
+        (p.level, p.number, p.finding) for p in _near(arm, capacity) if p.finding is not None
+    ]
     if not failing:
         return None
     kinds = Counter(finding.kind for _, _, finding in failing)
@@ -346,9 +348,9 @@ def _breaks(arm: ArmProbes, found: Capacity) -> Breaks | None:
     )
 
 
-def _machine_bound(arm: ArmProbes, found: Capacity) -> MachineBound | None:
+def _machine_bound(arm: ArmProbes, capacity: Capacity) -> MachineBound | None:
     """Whether the machine had no time left where the limit broke."""
-    idle = [p.idle for p in _near(arm, found) if p.idle is not None]
+    idle = [p.idle for p in _near(arm, capacity) if p.idle is not None]
     if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
         return None
     return MachineBound(idle=float(np.median(idle)), of=len(idle))

@@ -60,28 +60,28 @@ def interval(capacity: Capacity) -> str:
     return f"[{'–'.join(ends)}]"
 
 
-def capacity(found: Capacity, title: str) -> str:
+def capacity(held: Capacity, title: str) -> str:
     """`412 Hz [401–420]`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
-    unit = found.unit
-    if found.state == "bracketed":
-        return f"{level(found.value, unit, title)} {interval(found)}"
-    if found.state == "at least":
-        return f"≥ {level(found.low, unit, title)}"
-    return f"< {level(found.high, unit, title)}" if found.state == "below" else "no data"
+    unit = held.unit
+    if held.state == "bracketed":
+        return f"{level(held.value, unit, title)} {interval(held)}"
+    if held.state == "at least":
+        return f"≥ {level(held.low, unit, title)}"
+    return f"< {level(held.high, unit, title)}" if held.state == "below" else "no data"
 
 
 def answer(arm: CapacityArm, search: RaisedFactor) -> str:
     """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
     …`."""
-    found, limit = arm.capacity, search.limit.text
+    held, limit = arm.capacity, search.limit.text
     title, unit = search.title, search.unit
-    if found.state == "no data":
+    if held.state == "no data":
         return f"no data: {arm.bound or arm.ended or 'no trial said anything'}"
-    if found.state == "below":
-        return f"does not hold {limit} even at {level(found.high, unit, title)}: {_why(arm)}"
-    if found.state == "at least":
-        return f"holds {limit} at least up to {level(found.low, unit, title)}: {beyond(arm)}"
-    return f"holds {limit} up to {capacity(found, title)}; above: {_why(arm)}{_wide(arm)}"
+    if held.state == "below":
+        return f"does not hold {limit} even at {level(held.high, unit, title)}: {_why(arm)}"
+    if held.state == "at least":
+        return f"holds {limit} at least up to {level(held.low, unit, title)}: {beyond(arm)}"
+    return f"holds {limit} up to {capacity(held, title)}; above: {_why(arm)}{_wide(arm)}"
 
 
 def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:

@@ -369,10 +369,9 @@ def _share(counts: Iterable[tuple[int, int]]) -> float:
 
 
 def candidate(
-    name: str, cases: Sequence[GatheredCase], machine: MachineData
-) -> tuple[DecideCandidate, list[UserLimit]]:
-    """The candidate over these cases, with all limits that hold there for anybody."""
-    limits = limits_in(cases, machine)
+    name: str, cases: Sequence[GatheredCase], machine: MachineData, limits: Sequence[UserLimit]
+) -> DecideCandidate:
+    """The candidate over these cases. `limits`: all that hold there for anybody."""
     blocks: dict[UserLimit, BlockValues] = {}
     absent: dict[UserLimit, str] = {}
     bound: set[str] = set()
@@ -395,7 +394,7 @@ def candidate(
             else:
                 absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
     done = Failed(trials=failed, of=ran)
-    return DecideCandidate(name, blocks, absent, done, frozenset(bound), refused), limits
+    return DecideCandidate(name, blocks, absent, done, frozenset(bound), refused)
 
 
 def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[UserLimit]:

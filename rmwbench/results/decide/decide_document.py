@@ -3,18 +3,24 @@ and whose document is docs/formats/decide.md."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts.limit_outcomes import AtMost, NothingArrives, Outcome
+from rmwbench.analysis.verdicts.limit_outcomes import NothingArrives, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.decide import decide_model as model
 from rmwbench.results.decide import decide_words
-from rmwbench.results.decide.candidate_campaigns import GatheredCase, MachineData, candidate, gather
+from rmwbench.results.decide.candidate_campaigns import (
+    GatheredCase,
+    MachineData,
+    candidate,
+    gather,
+    limits_in,
+)
 from rmwbench.results.model import GlossaryEntry
+from rmwbench.results.workload.outcomes import at_most
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 
@@ -38,11 +44,11 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
     check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
     rules = Rules()
-    found = [_decided(machine, limits, rules) for machine in machines if machine.selected]
+    decided = [_decided(machine, limits, rules) for machine in machines if machine.selected]
     asked = _limits(limits)
-    answers = tuple(_machine(one) for one in found)
-    outcome = overall([_by_identity(one) for one in found])
-    metrics = dict.fromkeys(limit.metric for one in found for limit in one.limits)
+    answers = tuple(map(_machine, decided))
+    outcome = overall([_by_identity(one) for one in decided])
+    metrics = dict.fromkeys(limit.metric for one in decided for limit in one.limits)
     return model.Decided(
         limits=asked,
         rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks),
@@ -63,10 +69,10 @@ def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
     """Over machines that stand side by side, each with its candidates' identities: `meets` where
     one candidate is decided to meet all limits on each of them, `misses` where on some machine
     every candidate misses, else `open`."""
-    meets = [{name for name, one in found.items() if one is Outcome.MEETS} for found in machines]
+    meets = [{name for name, one in of.items() if one is Outcome.MEETS} for of in machines]
     if meets and set.intersection(*meets):
         return Outcome.MEETS
-    if any(set(found.values()) == {Outcome.MISSES} for found in machines):
+    if any(set(of.values()) == {Outcome.MISSES} for of in machines):
         return Outcome.MISSES
     return Outcome.OPEN
 
@@ -79,9 +85,8 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Machine
     # With several cases half of the error is for all of them together, half for one by one.
     half = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
     each = replace(half, alpha=half.alpha / len(machine.cases))
-    made = [candidate(name, selected, machine) for name in names]
-    candidates, asked = [one for one, _ in made], made[0][1] if made else []
-    answers = decide(candidates, asked, half)
+    asked = limits_in(selected, machine)
+    answers = decide([candidate(name, selected, machine, asked) for name in names], asked, half)
     by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
     at = [
         At(
@@ -102,25 +107,22 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Machine
 
 
 def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
-    made = [candidate(name, [case], machine) for name in machine.seen[case.name]]
-    return tuple(decide([one for one, _ in made], made[0][1], rules))
+    asked = limits_in([case], machine)
+    candidates = [candidate(name, [case], machine, asked) for name in machine.seen[case.name]]
+    return tuple(decide(candidates, asked, rules))
 
 
 def _limits(limits: LimitsFile) -> model.DecideLimits:
-    found = limits.document()
-    topics = {name: _each(own) for name, own in found.get("topics", {}).items()}
+    document = limits.document()
+    topics = {name: at_most(own) for name, own in document.get("topics", {}).items()}
     return model.DecideLimits(
         name=limits.limits,
         title=limits.title,
-        acceptable=_each(found["acceptable"]),
+        acceptable=at_most(document["acceptable"]),
         topics=topics or None,
-        none=NothingArrives(**found["none"]),
+        none=NothingArrives(**document["none"]),
         of=model.Selected(workload=limits.of.workload, levels=limits.of.levels),
     )
-
-
-def _each(found: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
-    return tuple(AtMost(**one) for one in found)
 
 
 def _machine(one: _MachineAnswers) -> model.MachineDecision:

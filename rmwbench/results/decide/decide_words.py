@@ -100,21 +100,21 @@ def observed(met: Met) -> str:
 
 def nearest(candidate: DecisionAnswer) -> str:
     """The limit that has the least room."""
-    found = [one for one in candidate.limits if one.measured is not None]
-    if not found:
+    limits = [one for one in candidate.limits if one.measured is not None]
+    if not limits:
         return "none was measured"
-    return measured(max(found, key=lambda one: times(one) or 0.0))
+    return measured(max(limits, key=lambda one: times(one) or 0.0))
 
 
 def measured(met: Met) -> str:
     """`p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; of one block without
     intervals."""
-    found = met.measured
-    if found is None:
+    interval = met.measured
+    if interval is None:
         return f"{limit_name(met)} was not measured"
-    metric = Estimate(unit=met.unit, value=found.value)
+    metric = Estimate(unit=met.unit, value=interval.value)
     if met.blocks > 1:
-        metric = replace(metric, low=found.low, high=found.high)
+        metric = replace(metric, low=interval.low, high=interval.high)
     text = against_limit(met, metric)
     ratio = times(met)
     if ratio is None:
@@ -122,9 +122,9 @@ def measured(met: Met) -> str:
     text += f": {fmt.significant(ratio)}×"
     if met.blocks < 2:
         return text
-    ends = [fmt.finite(end) for end in (found.low, found.high)]
-    interval = "–".join("∞" if end is None else fmt.significant(end / met.at_most) for end in ends)
-    return f"{text} [{interval}]"
+    ends = [fmt.finite(end) for end in (interval.low, interval.high)]
+    span = "–".join("∞" if end is None else fmt.significant(end / met.at_most) for end in ends)
+    return f"{text} [{span}]"
 
 
 def against_limit(limit: Met | LimitedValue, measured: Estimate) -> str:
@@ -148,19 +148,19 @@ def limit_name(limit: Met | LimitedValue) -> str:
     return f"{where}{GLOSSARY[limit.metric].title}"
 
 
-def probability(found: DecisionAnswer | Met) -> str:
+def probability(answer: DecisionAnswer | Met) -> str:
     """Two digits, and never 0 or 1: nothing measured is certain. Of what is open and looks decided
     also what it would have to reach: `0.992 < 0.995`, `0.004 > 0.0005`."""
-    chance = found.probability
+    chance = answer.probability
     if chance is None:
         return "unknown"
     if 0.01 <= chance <= 0.99:
         return f"{chance:.2f}"
-    if found.outcome == Outcome.OPEN:
-        if found.error < chance < 0.01 and isinstance(found, Met):
-            return " > ".join(_apart(chance, found.error))
-        if 0.99 < chance < 1 - found.error:
-            return " < ".join(_apart(chance, 1 - found.error))
+    if answer.outcome == Outcome.OPEN:
+        if answer.error < chance < 0.01 and isinstance(answer, Met):
+            return " > ".join(_apart(chance, answer.error))
+        if 0.99 < chance < 1 - answer.error:
+            return " < ".join(_apart(chance, 1 - answer.error))
     return "< 0.01" if chance < 0.01 else "> 0.99"
 
 
@@ -181,28 +181,29 @@ def _why_open(candidate: DecisionAnswer) -> str:
         return ""
     if met.measured.high <= met.at_most and chance < 1 - candidate.error:
         of = "that it is within" if len(candidate.limits) < 2 else "of all limits together"
-        found, asked = _apart(chance, 1 - candidate.error)
-        return f"; P {of} is {found}, and {asked} is asked"
+        reached, asked = _apart(chance, 1 - candidate.error)
+        return f"; P {of} is {reached}, and {asked} is asked"
     if met.measured.low > met.at_most and met.probability > met.error:
-        found, asked = _apart(met.probability, met.error)
-        return f"; P that it is within is {found}, and a miss asks for {asked} at most"
+        reached, asked = _apart(met.probability, met.error)
+        return f"; P that it is within is {reached}, and a miss asks for {asked} at most"
     return ""
 
 
-def flip(found: Flip, along: Along) -> str:
+def flip(change: Flip, along: Along) -> str:
     """`zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at` instead of
     either where not every level that was measured on that side is decided to be the same."""
     levels = [one.level for one in along.levels]
     ordered = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
-    below = along.levels[: levels.index(found.from_) + 1] if ordered else ()
-    above = along.levels[levels.index(found.to) :] if ordered else ()
+    below = along.levels[: levels.index(change.from_) + 1] if ordered else ()
+    above = along.levels[levels.index(change.to) :] if ordered else ()
     before, after = (
-        "meets" if outcome == Outcome.MEETS else "misses" for outcome in (found.before, found.after)
+        "meets" if outcome == Outcome.MEETS else "misses"
+        for outcome in (change.before, change.after)
     )
-    low, high = f"{along.factor}={found.from_}", f"{along.factor}={found.to}"
-    low = f"up to {low}" if _alike(below, found.arm, found.before) else f"at {low}"
-    high = f"from {high} on" if _alike(above, found.arm, found.after) else f"at {high}"
-    return f"{found.arm} {before} the limits {low} and {after} them {high}"
+    low, high = f"{along.factor}={change.from_}", f"{along.factor}={change.to}"
+    low = f"up to {low}" if _alike(below, change.arm, change.before) else f"at {low}"
+    high = f"from {high} on" if _alike(above, change.arm, change.after) else f"at {high}"
+    return f"{change.arm} {before} the limits {low} and {after} them {high}"
 
 
 def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:

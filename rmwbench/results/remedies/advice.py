@@ -51,12 +51,12 @@ class _AskedGain:
 
 
 def advice(
-    bundle: Bundle, found: JudgedCampaign, rules: Rules, levels: Sequence[Levels] = ()
+    bundle: Bundle, campaign: JudgedCampaign, rules: Rules, levels: Sequence[Levels] = ()
 ) -> tuple[Advice, ...]:
     """In the order of `Symptom`. `rules.alpha` is that of the report, or of its last look;
     `levels`: what factors do."""
-    seen = [*_seen(bundle, found, levels)]
-    asked = [one for each in seen for one in _asked(each, found.arms[each.workload])]
+    seen = [*_seen(bundle, campaign, levels)]
+    asked = [one for each in seen for one in _asked(each, campaign.arms[each.workload])]
     answers = statements.judge([one.statement for one in asked], rules)
     tried: dict[tuple[Symptom, str], list[TriedRemedy]] = {}
     for one, answer in zip(asked, answers, strict=True):
@@ -75,20 +75,20 @@ def advice(
         groups.setdefault(each.of, []).append(each)
     places = [*Symptom]
     return tuple(
-        _advice(group, bundle, found, tuple(tried.get(of, ())))
+        _advice(group, bundle, campaign, tuple(tried.get(of, ())))
         for of, group in sorted(groups.items(), key=lambda item: places.index(item[0][0]))
     )
 
 
-def _seen(bundle: Bundle, found: JudgedCampaign, levels: Sequence[Levels]) -> Iterator[_Seen]:
+def _seen(bundle: Bundle, campaign: JudgedCampaign, levels: Sequence[Levels]) -> Iterator[_Seen]:
     """Without the symptoms of an arm that is their remedy itself."""
     rare = {*_slower_when_rare(levels)}
-    for workload, arms in found.arms.items():
+    for workload, arms in campaign.arms.items():
         for arm in arms:
             if arm.floor or not arm.trials:
                 continue
             slower = (workload, arm.name) in rare
-            it = conduct(arm, bundle, found.small, slower_when_rare=slower)
+            it = conduct(arm, bundle, campaign.small, slower_when_rare=slower)
             for symptom in symptoms(it):
                 remedy = known_remedies().remedy(
                     symptom.symptom, arm.cell["middleware"], one_host=it.one_host
@@ -127,7 +127,7 @@ def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
 
 
 def _advice(
-    group: Sequence[_Seen], bundle: Bundle, found: JudgedCampaign, tried: tuple[TriedRemedy, ...]
+    group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign, tried: tuple[TriedRemedy, ...]
 ) -> Advice:
     symptom, middleware = group[0].of
     remedy = group[0].remedy
@@ -150,12 +150,12 @@ def _advice(
         source=remedy.source if remedy else None,
         worth=worth.figure if worth else None,
         worth_where=worth.where if worth else None,
-        command=None if tried else _command(group, bundle, found),
+        command=None if tried else _command(group, bundle, campaign),
         tried=tried,
     )
 
 
-def _command(group: Sequence[_Seen], bundle: Bundle, found: JudgedCampaign) -> str | None:
+def _command(group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign) -> str | None:
     """What tries it: the suite again, or the workload of it with the symptom, with one arm more."""
     remedy = group[0].remedy
     request = bundle.campaign.request or {}
@@ -163,7 +163,7 @@ def _command(group: Sequence[_Seen], bundle: Bundle, found: JudgedCampaign) -> s
         return None
     words = ["rmwbench run", _suite(str(request["suite_file"]))]
     words += ["--short"] * bool(request.get("shortened"))
-    workloads = {w.name: w.workload for w in found.workloads}
+    workloads = {w.name: w.workload for w in campaign.workloads}
     wanted = dict.fromkeys(workloads[one.workload] for one in group)
     if len(wanted) < len({*workloads.values()}):
         words += [f"--workload {name}" for name in wanted]
@@ -181,8 +181,8 @@ def _suite(file: str) -> str:
     return f"./{PurePath(file).name}"
 
 
-def of_arm(found: Sequence[Advice], workload: str, arm: str) -> tuple[Advice, ...]:
+def of_arm(of_campaign: Sequence[Advice], workload: str, arm: str) -> tuple[Advice, ...]:
     """The advice that is about this arm there."""
     return tuple(
-        one for one in found if any((s.workload, s.arm) == (workload, arm) for s in one.seen)
+        one for one in of_campaign if any((s.workload, s.arm) == (workload, arm) for s in one.seen)
     )

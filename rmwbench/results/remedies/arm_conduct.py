@@ -46,8 +46,8 @@ def conduct(
     able = described.capabilities if (described := described_of(arm.cell, bundle)) else {}
 
     def median(metric: str) -> float | None:
-        found = aggregate(GLOSSARY[metric], trials).value
-        return found if found is not None and isfinite(found) else None
+        value = aggregate(GLOSSARY[metric], trials).value
+        return value if value is not None and isfinite(value) else None
 
     service, call = median("service_latency_p50"), median("publish_call_p50")
     segment_bytes, heartbeat_ns = _configured(arm, bundle)
@@ -106,13 +106,13 @@ def _configured(arm: ArmReport, bundle: Bundle) -> tuple[float | None, float | N
     text = _in_force(arm, bundle)
     modes = arm.arm.get("modes") or {}
     segment: float | None = modes.get("shm_pool_bytes") or installed.segment_bytes
-    if (found := _SEGMENT.search(text)) and float(found[1]):  # 0: the library's own size
-        segment = float(found[1])
+    if (size := _SEGMENT.search(text)) and float(size[1]):  # 0: the library's own size
+        segment = float(size[1])
     if {modes.get("transport"), arm.main_path} & {*NO_SEGMENT} or _SHARES_DATA.search(text):
         segment = None
     heartbeat_ns = installed.heartbeat_ms * 1e6
-    if found := _HEARTBEAT.search(text):
-        heartbeat_ns = int(found[1] or 0) * 1e9 + int(found[2] or 0)
+    if period := _HEARTBEAT.search(text):
+        heartbeat_ns = int(period[1] or 0) * 1e9 + int(period[2] or 0)
     return segment, heartbeat_ns
 
 

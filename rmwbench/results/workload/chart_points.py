@@ -92,7 +92,7 @@ def series(
 ) -> Series | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not
     chosen by eye."""
-    known = {t.trial: found for t in trials if (found := _series(t, of)) is not None}
+    known = {t.trial: points for t in trials if (points := _series(t, of)) is not None}
     if not known:
         return None
     ordered = sorted(known, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))

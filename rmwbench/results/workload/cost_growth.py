@@ -27,7 +27,7 @@ def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
 
 def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
     """`growth` of the show document. `arms`: comparison -> its arms."""
-    graphs = {name: graph_of(found[0].definition) for name, found in arms.items() if found}
+    graphs = {name: graph_of(of[0].definition) for name, of in arms.items() if of}
     sizes = sizes_of(list(arms), graphs)
     out = []
     for name in dict.fromkeys(arm.name for workload in sizes for arm in arms[workload]):
@@ -35,20 +35,20 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
             n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name
         }
         for metric in names_for(Use.GROWTH):
-            found = growth(
+            fit = growth(
                 {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
             )
-            if found is not None:
+            if fit is not None:
                 out.append(
                     CostGrowth(
                         arm=name,
                         metric=metric,
-                        exponent=round(found.exponent, 3),
-                        low=round(found.low, 3),
-                        high=round(found.high, 3),
-                        blocks=found.blocks,
-                        nodes=tuple(found.sizes),
-                        text=words(found),
+                        exponent=round(fit.exponent, 3),
+                        low=round(fit.low, 3),
+                        high=round(fit.high, 3),
+                        blocks=fit.blocks,
+                        nodes=tuple(fit.sizes),
+                        text=words(fit),
                     )
                 )
     return tuple(out)

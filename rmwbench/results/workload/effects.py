@@ -42,17 +42,17 @@ class UnjudgedEffect:
 
 def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[shown.Effect]]:
     """Workload -> its effects, in their order; all of a report are judged at once."""
-    found = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
+    answers = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
     out: dict[str, list[shown.Effect]] = {}
     for effect in effects:
-        known = {metric: next(found) for metric in effect.planned}
+        ratios = {metric: next(answers) for metric in effect.planned}
         out.setdefault(effect.workload, []).append(
             shown.Effect(
                 arm=effect.arm,
                 against=effect.against,
                 topic=effect.topic,
-                ratios=known,
-                text="; ".join(x for x in (_words(known), effect.after) if x),
+                ratios=ratios,
+                text="; ".join(x for x in (_words(ratios), effect.after) if x),
             )
         )
     return out
@@ -108,9 +108,11 @@ def beside(
 
 
 def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
-    lost = (aggregate(GLOSSARY["undelivered"], side.trials_in(topic)) for side in (arm, base))
-    mine, there = (fmt.metric(found).text for found in lost)
-    return f"undelivered {mine}, there {there}"
+    mine, other = (
+        fmt.metric(aggregate(GLOSSARY["undelivered"], side.trials_in(topic))).text
+        for side in (arm, base)
+    )
+    return f"undelivered {mine}, there {other}"
 
 
 def _planned(
@@ -132,23 +134,16 @@ def _planned(
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:
     """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
-    groups = (
-        ("worse", "raises"),
-        ("better", "lowers"),
-        ("equivalent", "keeps"),
-    )
-    names = [
-        (word, [n for n, gain in judged.items() if gain.answer == answer])
-        for answer, word in groups
+    verbs = (("worse", "raises"), ("better", "lowers"), ("equivalent", "keeps"))
+    metrics = [
+        (verb, [metric for metric, gain in judged.items() if gain.answer == answer])
+        for answer, verb in verbs
     ]
-    return "; ".join(f"{word} {', '.join(found)}" for word, found in names if found)
+    return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics if names)
 
 
 def columns(workload: WorkloadAnswer) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
-    there = {name for effect in workload.effects for name in effect.ratios}
-    return [
-        name
-        for name in dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
-        if name in there
-    ]
+    shown = {name for effect in workload.effects for name in effect.ratios}
+    ordered = dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
+    return [name for name in ordered if name in shown]

@@ -90,8 +90,8 @@ def judged(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Level
 
 def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
     reports, comparison_of = {}, {}
-    for comparison, found in arms.items():
-        for arm in found:
+    for comparison, compared in arms.items():
+        for arm in compared:
             comparison_of[arm.cell["cell"]] = comparison
             if not arm.floor and not arm.not_supported:
                 reports[arm.cell["cell"]] = arm
@@ -119,8 +119,8 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
 def _judged(asked: Iterable[Iterable[_Asked]], rules: Rules) -> list[list[LevelStep]]:
     """The steps of each part. All at once: they share one probability of error."""
     listed = [list(of_part) for of_part in asked]
-    found = iter(statements.judge([one.statement for part in listed for one in part], rules))
-    return [[_step(one, next(found), rules) for one in part] for part in listed]
+    answers = iter(statements.judge([one.statement for part in listed for one in part], rules))
+    return [[_step(one, next(answers), rules) for one in part] for part in listed]
 
 
 def _step(asked: _Asked, answer: StatementAnswer, rules: Rules) -> LevelStep:

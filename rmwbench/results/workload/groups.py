@@ -1,5 +1,5 @@
-"""Links, outages and late nodes in a report: which of their metrics stand together, and what is
-told of each link.
+"""Links, outages and late nodes in a report: which of their metrics stand together, and the
+figures of each link.
 
 Most campaigns have none of it. So these are tables of their own that appear where any arm has a
 value, instead of columns of the main table that would read `no data` everywhere else.
@@ -74,7 +74,7 @@ TABLES = tuple(
 def groups(workload: WorkloadAnswer) -> list[MetricTable]:
     """The tables of a workload, each with the columns that have data in any arm. If its only data
     is a stall, there is no such table: the main tables have it."""
-    found = []
+    tables = []
     for group in TABLES:
         metrics = {
             title: name
@@ -84,8 +84,8 @@ def groups(workload: WorkloadAnswer) -> list[MetricTable]:
             )
         }
         if set(metrics.values()) - {"stall_outside_outages"}:
-            found.append(MetricTable(group.title, group.reading, metrics))
-    return found
+            tables.append(MetricTable(group.title, group.reading, metrics))
+    return tables
 
 
 class _LinkBytes(NamedTuple):
@@ -97,70 +97,74 @@ class _LinkBytes(NamedTuple):
 
 def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
     """Of an arm; None where no trial has links or an interruption."""
-    seen = [
+    traffic = [
         _LinkBytes(t.network.wire, t.network.length_ns)
         for t in trials
         if t.network.wire is not None
     ]
-    if not seen and not any(t.network.outages for t in trials):
+    if not traffic and not any(t.network.outages for t in trials):
         return None
     return answer.NetworkAnswer(
-        sent=_sent(seen), links=_links(seen), outages=_outages([t.network for t in trials])
+        sent=_sent(traffic),
+        links=_links(traffic),
+        outages=_outages([t.network for t in trials]),
     )
 
 
-def _sent(seen: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
+def _sent(traffic: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
     """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
-    found = []
-    total = sum(n.wire.bytes for n in seen)
-    for host in sorted({host for n in seen for host, _ in n.wire.sent}):
+    classes = []
+    total = sum(n.wire.bytes for n in traffic)
+    for host in sorted({host for n in traffic for host, _ in n.wire.sent}):
         for kind in CLASSES:
-            counts = [n.wire.sent.get((host, kind), (0, 0)) for n in seen]
+            counts = [n.wire.sent.get((host, kind), (0, 0)) for n in traffic]
             if not any(frames for frames, _ in counts):
                 continue
             rate = _amount(
                 "bytes/s",
-                [1e9 * size / n.length_ns for (_, size), n in zip(counts, seen, strict=True)],
+                [1e9 * size / n.length_ns for (_, size), n in zip(counts, traffic, strict=True)],
             )
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
-            found.append(Sent(host=host, class_=kind, frames=frames, bytes_per_s=rate, share=share))
-    return tuple(found)
+            classes.append(
+                Sent(host=host, class_=kind, frames=frames, bytes_per_s=rate, share=share)
+            )
+    return tuple(classes)
 
 
-def _links(seen: Sequence[_LinkBytes]) -> tuple[Link, ...]:
+def _links(traffic: Sequence[_LinkBytes]) -> tuple[Link, ...]:
     """By link and direction: what it let through, what share of its frames it lost, and to what."""
-    found = []
-    there = dict.fromkeys(link for n in seen for link in n.wire.entered)
-    for host, way in sorted(there, key=lambda link: (link[0], link[1] != UP)):
-        carried = [1e9 * n.wire.carried.get((host, way), 0) / n.length_ns for n in seen]
+    links = []
+    places = dict.fromkeys(link for n in traffic for link in n.wire.entered)
+    for host, way in sorted(places, key=lambda link: (link[0], link[1] != UP)):
+        carried = [1e9 * n.wire.carried.get((host, way), 0) / n.length_ns for n in traffic]
         lost: Counter[str] = Counter()
-        of_trial = []
-        for n in seen:
-            here = {
+        lost_frames = []
+        for n in traffic:
+            verdicts = {
                 verdict: c for (h, w, verdict), c in n.wire.lost.items() if (h, w) == (host, way)
             }
-            lost.update(here)
-            of_trial.append(sum(here.values()))
-        found.append(
+            lost.update(verdicts)
+            lost_frames.append(sum(verdicts.values()))
+        links.append(
             Link(
                 host=host,
                 direction=way,
                 bytes_per_s=_amount("bytes/s", carried),
-                lost=_fraction(of_trial, [n.wire.entered.get((host, way), 0) for n in seen]),
+                lost=_fraction(lost_frames, [n.wire.entered.get((host, way), 0) for n in traffic]),
                 verdicts=dict(lost.most_common()),
             )
         )
-    return tuple(found)
+    return tuple(links)
 
 
-def _outages(seen: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
+def _outages(trials: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
     """The interruptions of a trial by their place in it, each with the recovery of every stream
     that it touched."""
-    most = max(seen, key=lambda n: len(n.outages), default=TrialNetwork())
-    found = []
+    most = max(trials, key=lambda n: len(n.outages), default=TrialNetwork())
+    outages = []
     for place, outage in enumerate(most.outages):
-        same = [(n, n.outages[place]) for n in seen if len(n.outages) > place]
+        same = [(n, n.outages[place]) for n in trials if len(n.outages) > place]
         begin = [(o.down_ns - n.begin_ns) / 1e9 for n, o in same]
         end = [(o.up_ns - n.begin_ns) / 1e9 for n, o in same if not isinf(o.up_ns)]
         streams: dict[tuple[str, str, str], list[float]] = {}
@@ -168,7 +172,7 @@ def _outages(seen: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
             for one in n.recoveries:
                 if one.outage == o:
                     streams.setdefault((one.topic, one.writer, one.reader), []).append(one.time_ns)
-        found.append(
+        outages.append(
             MeanOutage(
                 kind=outage.kind,
                 who=outage.who,
@@ -186,7 +190,7 @@ def _outages(seen: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
                 ),
             )
         )
-    return tuple(found)
+    return tuple(outages)
 
 
 def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> Delivered | None:
@@ -230,8 +234,7 @@ TRIALS = 8
 
 
 def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Estimate:
-    found = np.array(values, float)
-    return over_trials(unit, kind, found, len(found), "values")
+    return over_trials(unit, kind, np.array(values, float), len(values), "values")
 
 
 def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
@@ -245,21 +248,18 @@ def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
 
 def slowest(arm: WorkloadArm) -> list[tuple[str, ...]]:
     """One line per interruption and stream: (what, when, stream, time to recover)."""
-    found: list[tuple[str, ...]] = []
+    rows: list[tuple[str, ...]] = []
     for outage in arm.network.outages if arm.network else ():
         what = f"{outage.who}: {outage.what}"
         end = outage.end_s
-        when = f"{outage.begin_s:.3g} s" + ("" if end == outage.begin_s else f" to {_seconds(end)}")
+        until = "the end" if end is None else f"{end:.3g} s"
+        when = f"{outage.begin_s:.3g} s" + ("" if end == outage.begin_s else f" to {until}")
         streams = sorted(outage.streams, key=lambda one: -(one.recovery_time.value or 0))
         for one in streams[:MOST_STREAMS]:
             stream = f"{one.topic}: {one.writer} → {one.reader}"
-            found.append((what, when, stream, fmt.metric(one.recovery_time).full))
-    return found
+            rows.append((what, when, stream, fmt.metric(one.recovery_time).full))
+    return rows
 
 
 MOST_STREAMS = 12
 """Of one interruption: a fleet has hundreds, and the slowest are those that are asked for."""
-
-
-def _seconds(end: float | None) -> str:
-    return "the end" if end is None else f"{end:.3g} s"

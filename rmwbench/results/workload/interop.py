@@ -94,8 +94,8 @@ def _nothing_came(arm: WorkloadArm) -> bool:
 
 def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
     for name, words in _WRONG:
-        found = metrics.get(name)
-        if found is not None and found.value:
-            share = found.unit == "fraction"
-            amount = fmt.percent(found.value, 3) if share else f"{found.value:.3g} per trial"
+        metric = metrics.get(name)
+        if metric is not None and metric.value:
+            share = metric.unit == "fraction"
+            amount = fmt.percent(metric.value, 3) if share else f"{metric.value:.3g} per trial"
             yield words.format(amount)

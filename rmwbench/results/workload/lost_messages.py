@@ -31,10 +31,10 @@ def losses(
 def _links(trial: MeasuredTrial) -> dict[str, int]:
     """Maps a link and what happened on it to the number of frames with data that it lost, in
     words."""
-    found = trial.network.wire.lost_data if trial.network.wire else {}
+    frames = trial.network.wire.lost_data if trial.network.wire else {}
     return {
         f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
-        for (host, way, verdict), n in found.items()
+        for (host, way, verdict), n in frames.items()
     }
 
 

@@ -60,15 +60,15 @@ def declared(
 ) -> AcceptedLimits:
     """The plan's `outcomes` (suite/limits.py)."""
     return AcceptedLimits(
-        _at_most(thresholds["acceptable"]),
-        {name: _at_most(found) for name, found in (thresholds.get("topics") or {}).items()},
+        at_most(thresholds["acceptable"]),
+        {name: at_most(limits) for name, limits in (thresholds.get("topics") or {}).items()},
         NothingArrives(**thresholds["none"]),
         least_blocks,
         error,
     )
 
 
-def _at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
+def at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
     return tuple(AtMost(**limit) for limit in limits)
 
 
@@ -111,13 +111,13 @@ def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) 
         for arm in arms
         if of[arm.arm].judged.outcome == OPEN
     }
-    found = judge.of_condition({name: one.judged for name, one in of.items()})
+    condition = judge.of_condition({name: one.judged for name, one in of.items()})
     return LevelsOutcome(
         workload=workload.workload,
         levels=dict(arms[0].factors) if arms else {},
-        outcome=found.outcome,
-        only=found.only,
-        may=found.may,
+        outcome=condition.outcome,
+        only=condition.only,
+        may=condition.may,
         arms=tuple(
             ArmInCondition(
                 arm=name,
@@ -160,18 +160,21 @@ def _of_arm(
 ) -> _ArmInTopics:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm, called))
-    found = {
+    judgements = {
         name: judge.of_arm(
             part.acceptable, limits.nothing, part.arm, limits.least_blocks, limits.error
         )
         for name, part in parts.items()
     }
     reasons = {
-        name: one.reason or _reason(parts[name], limits.nothing, one) for name, one in found.items()
+        name: one.reason or _reason(parts[name], limits.nothing, one)
+        for name, one in judgements.items()
     }
-    if list(found) == [None]:
-        return _ArmInTopics(found[None], None, reasons[None], _limit(parts, found[None], None))
-    judged, topic = judge.of_topics(found)
+    if list(judgements) == [None]:
+        return _ArmInTopics(
+            judgements[None], None, reasons[None], _limit(parts, judgements[None], None)
+        )
+    judged, topic = judge.of_topics(judgements)
     limit = _limit(parts, judged, topic)
     if judged.outcome in (MEETS, UNKNOWN, NOT_SUPPORTED):
         text = "; ".join(f"{name}: {text}" if name else text for name, text in reasons.items())
@@ -192,8 +195,8 @@ def _limit(
     ]
     if judged.outcome == MEETS:
         return max(values, key=_use, default=None)
-    found = (one for one in values if (one.topic, one.metric) == (topic, judged.metric))
-    return next(found, None)
+    decides = (topic, judged.metric)
+    return next((one for one in values if (one.topic, one.metric) == decides), None)
 
 
 def _open_limits(
@@ -309,13 +312,13 @@ def _reason(part: _LimitPart, nothing: NothingArrives, judged: judge.ArmJudgemen
     each of them."""
     if judged.metric is None:
         return "; ".join(_measured(limit.metric, part) for limit in part.acceptable)
-    said = _measured(judged.metric, part)
+    measured = _measured(judged.metric, part)
     if judged.outcome == NONE or NONE in judged.may:
         bound = amount(nothing.at_least, nothing.metric)
         shown = "at least" if judged.outcome == NONE else "too few messages to show"
-        return f"nothing arrived; {said}: {shown} {bound}"
+        return f"nothing arrived; {measured}: {shown} {bound}"
     limit = next(limit for limit in part.acceptable if limit.metric == judged.metric)
-    return f"{said}; the limit is {amount(limit.at_most, judged.metric)}"
+    return f"{measured}; the limit is {amount(limit.at_most, judged.metric)}"
 
 
 def _measured(metric: str, part: _LimitPart) -> str:
@@ -355,11 +358,11 @@ def amount(value: float, metric: str) -> str:
 
 
 def _text(limits: AcceptedLimits) -> str:
-    said = [_in_words(limits.acceptable)] if limits.acceptable else []
-    said += [f"in {name} {_in_words(found)}" for name, found in limits.topics.items()]
+    parts = [_in_words(limits.acceptable)] if limits.acceptable else []
+    parts += [f"in {name} {_in_words(own)}" for name, own in limits.topics.items()]
     most = amount(1 - limits.nothing.at_least, limits.nothing.metric)
     return (
-        f"Meets: {'; '.join(said)}, with the whole interval. Misses: messages arrive, and a whole "
+        f"Meets: {'; '.join(parts)}, with the whole interval. Misses: messages arrive, and a whole "
         "interval lies beyond a limit. None: nothing arrived, and the interval leaves at most "
         f"{most} that does. Open: an interval reaches to both sides of its limit. Each interval is "
         "of 95 % by itself: nothing is corrected for how many arms, limits and conditions are "
@@ -378,9 +381,9 @@ def _summary(conditions: Sequence[LevelsOutcome]) -> str:
     """`Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
     counts = Counter(f"{ONLY} {one.only}" if one.only else one.outcome for one in conditions)
     alone = [f"{ONLY} {name}" for name in dict.fromkeys(one.only for one in conditions) if name]
-    found = [
+    parts = [
         f"{counts[name]} {name}"
         for name in (MEETS, MISSES, *alone, NONE, OPEN, UNKNOWN)
         if counts[name]
     ]
-    return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
+    return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(parts)}."

@@ -25,17 +25,17 @@ def unlike(spread: Spread | None) -> str:
     """What is said beside every number of all of them; empty where they did not turn out unlike."""
     if spread is None or not spread.unlike:
         return ""
-    told = []
+    ranges = []
     if "latency" in spread.unlike and spread.quickest and spread.slowest:
-        told.append(f"median {_median(spread.quickest)} and {_median(spread.slowest)}")
+        ranges.append(f"median {_median(spread.quickest)} and {_median(spread.slowest)}")
     if "delivery" in spread.unlike:
         least, most = (
             f"{fmt.percent(one.delivered)} ({one.node})" for one in (spread.least, spread.most)
         )
-        told.append(f"delivered {least} and {most}")
+        ranges.append(f"delivered {least} and {most}")
     return (
         f"its readers turned out unlike in each of {fmt.counted(spread.blocks, 'block')}: "
-        f"{'; '.join(told)}. A latency of all of them is that of none"
+        f"{'; '.join(ranges)}. A latency of all of them is that of none"
     )
 
 

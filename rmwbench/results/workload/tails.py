@@ -18,7 +18,7 @@ from rmwbench.results.explain.explain_model import Cause, SlowMessage, TailAnswe
 
 SOURCE = "response_latency"
 EXAMPLES = 5
-"""Of a tail, the slowest messages that are told one by one."""
+"""How many of the slowest messages of a tail are listed one by one."""
 
 
 def worst_trial(trials: Sequence[MeasuredTrial]) -> MeasuredTrial | None:
@@ -28,8 +28,8 @@ def worst_trial(trials: Sequence[MeasuredTrial]) -> MeasuredTrial | None:
         sample = trial.messages.samples.get(SOURCE)
         return sample.largest_finite if sample is not None else 0.0
 
-    found = max(trials, key=slowest, default=None)
-    return found if found is not None and slowest(found) > 0 else None
+    worst = max(trials, key=slowest, default=None)
+    return worst if worst is not None and slowest(worst) > 0 else None
 
 
 def of_worst(
@@ -40,7 +40,7 @@ def of_worst(
 ) -> dict[int, tuple[TailAnswer, ...]]:
     """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
     are stored."""
-    worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
+    worst = {trial.trial for of in cells.values() if (trial := worst_trial(of)) is not None}
     return {
         x.cell: _of(bundle, x)
         for x in evidence(bundle, (x for x in lines if x.trial in worst), small)
@@ -49,26 +49,26 @@ def of_worst(
 
 def tails(bundle: Bundle, line: TrialLine, small: SmallTables) -> tuple[TailAnswer, ...]:
     """One per writer and reader of the trial, the longest first."""
-    (found,) = evidence(bundle, [line], small)
-    return _of(bundle, found)
+    (trial,) = evidence(bundle, [line], small)
+    return _of(bundle, trial)
 
 
-def _of(bundle: Bundle, found: TrialEvidence) -> tuple[TailAnswer, ...]:
-    places = {e["endpoint"]: e["process"] for e in found.endpoints}
-    context = Context.of(found)
+def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
+    places = {e["endpoint"]: e["process"] for e in trial.endpoints}
+    context = Context.of(trial)
     known, clocks, window = context.evidence, context.clocks, context.window
     endpoints = context.endpoints
     samples, schedule = (
-        clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule")
+        clocks.samples(bundle.rows(name, trial.trial)) for name in ("samples", "schedule")
     )
-    log = found.frames()
+    log = trial.frames()
     # of a log that lacks frames nobody knows which message met a loss
-    is_whole = log is not None and counts_of(found.counters) is None
+    is_whole = log is not None and counts_of(trial.counters) is None
     frames = frames_of(log) if log is not None and is_whole else None
-    interruptions = [] if window is None else outages(known.events, found.endpoints, window)
-    hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
+    interruptions = [] if window is None else outages(known.events, trial.endpoints, window)
+    hosts = {e["endpoint"]: e["host"] for e in trial.endpoints}
     out = []
-    lived = lives(found.endpoints, known.events, window)
+    lived = lives(trial.endpoints, known.events, window)
     for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
         seen = witnesses(
             known.events,
@@ -81,7 +81,7 @@ def _of(bundle: Bundle, found: TrialEvidence) -> tuple[TailAnswer, ...]:
         seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
         tail = explain(pair, seen)
         if tail is not None and tail.messages:
-            out.append(_tail(tail, found.trial, writer, reader, first_seq))
+            out.append(_tail(tail, trial.trial, writer, reader, first_seq))
     return tuple(sorted(out, key=lambda tail: -tail.worst[0].latency_ns))
 
 

@@ -26,11 +26,11 @@ not one of messages, such as a time to recover: then its topics are shown and no
 
 def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
     """Those of the first arm that has any, with what other arms have besides."""
-    found: dict[str, measured.Topic] = {}
+    by_name: dict[str, measured.Topic] = {}
     for arm in arms:
         for one in arm.topics:
-            found.setdefault(one.name, one)
-    return list(found.values())
+            by_name.setdefault(one.name, one)
+    return list(by_name.values())
 
 
 def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[TopicAnswer, ...]:
@@ -44,8 +44,8 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
 
 def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> Verdict:
     """No data where the workload is not judged by its topics."""
-    found = verdicts.get(topic, {}).get(arm.name)
-    return found or Verdict("no data", None, None, "the workload is not judged by its topics")
+    verdict = verdicts.get(topic, {}).get(arm.name)
+    return verdict or Verdict("no data", None, None, "the workload is not judged by its topics")
 
 
 def _topic(

@@ -135,10 +135,10 @@ class ArmReport:
         self.judged: dict[str | None, JudgedArm] = {}
         """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
         its workload: whoever knows these sets it."""
-        self.found = interim.InterimCell()
+        self.interim = interim.InterimCell()
         for trial in self.trials:
             bound = interim.is_bound(small.events[trial.trial])
-            self.found.add(
+            self.interim.add(
                 trial, self.primary, small.endpoints[trial.trial], self.definition, bound
             )
         alone = apart(self.topics)
@@ -247,7 +247,7 @@ class ArmReport:
 
     def ran_in(self, topic: str | None) -> JudgedArm:
         """All that ran, in that topic alone, or in the whole workload."""
-        return self.found.arm(self.name, self.cell, topic, self.lines)
+        return self.interim.arm(self.name, self.cell, topic, self.lines)
 
     def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
         """The trials, of that topic or reader alone where one is named, also where its readers are
@@ -270,7 +270,7 @@ class ArmReport:
         return counted.fates(failed=failed, trials=len(trials) + failed)
 
     def is_reliable_in(self, topic: str | None) -> bool:
-        return self.found.reliable.get(topic if self.topics else None, False)
+        return self.interim.reliable.get(topic if self.topics else None, False)
 
     def _has(self, topic: Topic) -> bool:
         """Whether it can be put beside that topic of another cell: it has one of this name, or these
@@ -373,7 +373,7 @@ class ArmReport:
             unsent_by=unsent_by(trials),
             per_trial=per_trial(values),
             times_floor=self.times_floor(floor, topic),
-            drift=self.found.drift(topic),
+            drift=self.interim.drift(topic),
             spread=self.spread(topic),
         )
 
@@ -430,17 +430,17 @@ class ArmReport:
         if topic is not None:
             of_topic = self.trials_in(topic)
             return {name: aggregate(GLOSSARY[name], of_topic) for name in OF_TOPICS}
-        found = {
+        metrics = {
             name: aggregate(entry, self.trials)
             for name, entry in GLOSSARY.items()
             if chain_answer.applies(name, self.trials, self.primary)
         }
         if self.topics:
-            found |= {
+            metrics |= {
                 name: Estimate(unit=GLOSSARY[name].unit, no_data=why_not_pooled(self.topics))
                 for name in sorted(apart(self.topics))
             }
-        return found
+        return metrics
 
     def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
         """By the primary metric, block by block."""
@@ -452,8 +452,8 @@ class ArmReport:
             return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
-        found = ratio.ratio(mine.primary, its.primary, bounds=bounds)
-        return found.inverse() if mine.order.higher and isinstance(found, BlockRatio) else found
+        times = ratio.ratio(mine.primary, its.primary, bounds=bounds)
+        return times.inverse() if mine.order.higher and isinstance(times, BlockRatio) else times
 
 
 def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware | None:
@@ -514,7 +514,7 @@ def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int
 
 def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
     """Sets what comparisons take of the arms of one workload, after so many blocks."""
-    for topic in {None, *(name for arm in arms for name in arm.found.blocks)}:
+    for topic in {None, *(name for arm in arms for name in arm.interim.blocks)}:
         judged_arms = sequential.arms_after([a.ran_in(topic) for a in arms], blocks)
         for arm, judged in zip(arms, judged_arms, strict=True):
             arm.judged[topic] = judged
@@ -532,10 +532,10 @@ def per_trial(
     return {
         name: tuple(
             TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
-            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
+            for (t, _), rounded in zip(pairs, finites(v for _, v in pairs), strict=True)
         )
-        for name, found in values.items()
-        if found
+        for name, pairs in values.items()
+        if pairs
     }
 
 
@@ -604,12 +604,12 @@ def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
 
 def _when_full(granted: Granted) -> str | None:
     """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
-    said = []
+    parts = []
     for kind in ("publisher", "subscription"):
         what = _one(g.get("when_full") for k, _, g in granted if k == kind)
         if what is not None:
-            said.append(f"{kind} {what.replace('_', ' ')}")
-    return ", ".join(said) or None
+            parts.append(f"{kind} {what.replace('_', ' ')}")
+    return ", ".join(parts) or None
 
 
 def _one(values: Iterable[str | None]) -> str | None:
