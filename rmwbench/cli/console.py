@@ -14,7 +14,7 @@ import sys
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rmwbench.report.view import Block, View
 
 
+Answer = TypeVar("Answer")
 UNBOUNDED = 1_000_000
 """Columns; more than any line that is ever printed."""
 
@@ -134,6 +135,25 @@ def print_view(view: "View") -> None:
     from rmwbench.report.render import terminal
 
     terminal.print_view(view, stdout_console())
+
+
+def print_answer(
+    answer: Answer, view: "Callable[[Answer], View]", *, as_json: bool, page: Path | None = None
+) -> None:
+    """The document of a typed answer, or what it shows, on stdout; and its `page`, if one is asked
+    for."""
+    if page is not None:
+        from rmwbench.report.render.html import write_html
+
+        write_html(view(answer), page)
+    if as_json:
+        from rmwbench.results.model import document
+
+        print_json(document(answer))
+        return
+    print_view(view(answer))
+    if page is not None:
+        say_written(page)
 
 
 def print_blocks(*blocks: "Block") -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, print_view, stderr_console
+from rmwbench.cli.console import print_answer, stderr_console
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
 
@@ -71,8 +71,5 @@ def calibrate(options: CalibrateOptions) -> None:
     except Interrupted as stopped:
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None
-    if options.as_json:
-        print_json(as_document(answer))
-    else:
-        print_view(calibration.view(answer))
+    print_answer(answer, calibration.view, as_json=options.as_json)
     raise typer.Exit(exit_code(answer))

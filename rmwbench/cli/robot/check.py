@@ -2,17 +2,15 @@
 since the last time?"""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import Out, page, print_json, print_view, say_written, stderr_console
+from rmwbench.cli.console import Out, page, print_answer, stderr_console
 from rmwbench.cli.options import SuiteOptions, taking
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
-    from rmwbench.robot.check.check_model import RobotCheck
 
 
 def register(app: typer.Typer) -> None:
@@ -47,11 +45,12 @@ class CheckOptions(SuiteOptions):
 def check(options: CheckOptions) -> None:
     from rmwbench.robot.check import check_places
     from rmwbench.robot.check.check_document import checked
+    from rmwbench.robot.check.check_view import view
 
     path = page(options.out)
     bundle = _last(options) if options.last else _run(options)
     robot_check = checked(bundle, check_places.before(bundle), options.use or ())
-    _show(robot_check, path, as_json=options.as_json)
+    print_answer(robot_check, view, as_json=options.as_json, page=path)
     raise typer.Exit(robot_check.exit_code)
 
 
@@ -89,19 +88,3 @@ def _run(options: CheckOptions) -> "Bundle":
     campaign = new_campaign(request, directory, choice=compared)
     run_to_end(campaign, directory, resume_command(directory), f"rmwbench check {name} --last")
     return Bundle(directory)
-
-
-def _show(robot_check: "RobotCheck", path: Path | None, *, as_json: bool) -> None:
-    from rmwbench.results.model import document
-    from rmwbench.robot.check.check_view import view
-
-    if path is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(robot_check), path)
-    if as_json:
-        print_json(document(robot_check))
-        return
-    print_view(view(robot_check))
-    if path is not None:
-        say_written(path)

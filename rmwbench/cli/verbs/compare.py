@@ -3,15 +3,12 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.console import Html, Out, page, print_json, print_view, say_written
+from rmwbench.cli.console import Html, Out, page, print_answer, print_json, print_view, say_written
 from rmwbench.cli.options import taking
-
-if TYPE_CHECKING:
-    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -59,7 +56,6 @@ def compare(options: CompareOptions) -> None:
     from rmwbench.published.committee.evaluation_session import is_session
     from rmwbench.report.comparison_view import view
     from rmwbench.results.compare.compare_document import compare as compared
-    from rmwbench.results.model import document
     from rmwbench.results.selection import select
 
     path = page(options.out, options.html)
@@ -72,16 +68,7 @@ def compare(options: CompareOptions) -> None:
         margin=_margin(options.margin),
         metrics=options.metric or (),
     )
-    if path is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(comparison), path)
-    if options.as_json:
-        print_json(document(comparison))
-    else:
-        print_view(view(comparison))
-        if path is not None:
-            say_written(path)
+    print_answer(comparison, view, as_json=options.as_json, page=path)
     raise typer.Exit(comparison.exit_code)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, print_view, stderr_console
+from rmwbench.cli.console import print_answer, stderr_console
 from rmwbench.cli.options import taking
 
 EXIT_CODES: Mapping[str, int] = {"meets": 0, "misses": 1, "open": 2}
@@ -59,7 +59,6 @@ def decide(options: DecideOptions) -> None:
     from rmwbench.errors import UserError
     from rmwbench.report.decision_view import view
     from rmwbench.results.decide.decide_document import summarise
-    from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
 
     if options.limits is None:
@@ -84,8 +83,5 @@ def decide(options: DecideOptions) -> None:
 
         write_html(view(decision), options.out)
         stderr_console().print(f"page: {options.out}", markup=False)
-    if options.as_json:
-        print_json(document(decision))
-    else:
-        print_view(view(decision))
+    print_answer(decision, view, as_json=options.as_json)
     raise typer.Exit(EXIT_CODES[decision.outcome])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import Out, page, print_json, print_view, say_written
+from rmwbench.cli.console import Out, page, print_answer
 from rmwbench.cli.options import taking
 from rmwbench.errors import not_one_of
 
@@ -50,8 +50,8 @@ class ExplainOptions:
 def explain(options: ExplainOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
+    from rmwbench.report.explain.explain_view import view
     from rmwbench.results.explain.explain_document import explanations
-    from rmwbench.results.model import document
 
     path = page(options.out)
     bundle = Bundle(options.directory or newest_campaign())
@@ -71,15 +71,4 @@ def explain(options: ExplainOptions) -> None:
             explained = tuple(
                 explanation for explanation in explained if getattr(explanation, option) in names
             )
-    from rmwbench.report.explain.explain_view import view
-
-    if path is not None:
-        from rmwbench.report.render.html import write_html
-
-        write_html(view(explained), path)
-    if options.as_json:
-        print_json(document(explained))
-        return
-    print_view(view(explained))
-    if path is not None:
-        say_written(path)
+    print_answer(explained, view, as_json=options.as_json, page=path)

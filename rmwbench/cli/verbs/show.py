@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, print_view
+from rmwbench.cli.console import print_answer
 from rmwbench.cli.gate import exit_code
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
+    from rmwbench.report.view import View
+    from rmwbench.results.shown import SuiteAnswer
 
 
 def register(app: typer.Typer) -> None:
@@ -50,7 +52,6 @@ class ShowOptions:
 
 
 def show(options: ShowOptions) -> None:
-    from rmwbench.results.model import document
     from rmwbench.results.selection import is_capacity, is_imported, opened, refuse_selection
     from rmwbench.results.suite_document import summarise
 
@@ -77,34 +78,25 @@ def show(options: ShowOptions) -> None:
         _capacity(bundle, options.as_json)
         return
     answer = summarise(bundle, limits, selection)
-    if options.as_json:
-        print_json(document(answer))
-    else:
-        from rmwbench.published.campaign_section import evaluated
-        from rmwbench.report.show.suite_view import view
-
-        print_view(view(answer, evaluated(answer)))
+    print_answer(answer, _view, as_json=options.as_json)
     raise typer.Exit(exit_code(answer))
+
+
+def _view(answer: "SuiteAnswer") -> "View":
+    from rmwbench.published.campaign_section import evaluated
+    from rmwbench.report.show.suite_view import view
+
+    return view(answer, evaluated(answer))
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.report.capacity.capacity_view import view
     from rmwbench.results.capacity.capacity_document import summarise
-    from rmwbench.results.model import document
 
-    capacity_answer = summarise(bundle)
-    if as_json:
-        print_json(document(capacity_answer))
-    else:
-        print_view(view(capacity_answer))
+    print_answer(summarise(bundle), view, as_json=as_json)
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
     from rmwbench.published.imported import summarise, view
-    from rmwbench.results.model import document
 
-    answer = summarise(bundle)
-    if as_json:
-        print_json(document(answer))
-        return
-    print_view(view(answer))
+    print_answer(summarise(bundle), view, as_json=as_json)
