@@ -2,17 +2,15 @@
 witnesses of its tail."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from rmwbench.analysis.causes.tail import Bins, Witnesses
 from rmwbench.analysis.metrics.network.outage import Outage
+from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.records.frames import NOT_LOST, Frames
-
-Row = Mapping[str, Any]
 
 _COUNTS = {
     "udp.rcvbuf_errors": "socket buffer full",

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.stats.missing import Measures
-
-Row = Mapping[str, Any]
 
 STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
 """The events: of a manager, of a node that is told to start, and of a process whose session did not

@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.records.columns import Row
 from rmwbench.errors import UserError, nearest
 
 PRIMARY = "response_latency_p50"
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

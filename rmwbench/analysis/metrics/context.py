@@ -21,13 +21,11 @@ from rmwbench.analysis.metrics.comparisons import (
     relays,
 )
 from rmwbench.analysis.records import one_clock
-from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.frames import FrameCounts, Frames, counts_of, frames_of
 from rmwbench.analysis.records.joining import ReaderLife, lives
 from rmwbench.codes import UNFINISHED, WAITS
 from rmwbench.errors import UserError
-
-Row = Mapping[str, Any]
 
 
 class Evidence(Protocol):

@@ -6,15 +6,13 @@ between them, so a sample that came some milliseconds late changes nothing. A se
 or end was not sampled is left out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from rmwbench.analysis.metrics.cost import MIDDLEWARE
-from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.columns import Row, SteadyWindow
 
-Row = Mapping[str, Any]
 Reading = tuple[int, str, float]
 """(time_ns, process, processor time in ns since the process began)"""
 NAME = "cpu_by_second"

@@ -9,13 +9,12 @@ clock; a process that was slow to start does not count against one that was ther
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.stats.missing import Measures
 
-Row = Mapping[str, Any]
 BEFORE, COMPLETE = "before_open", "complete"
 STEPS = frozenset({"step.open", "step.create", "step.match"})
 DAEMON_STEP = "step.daemon."

@@ -8,16 +8,14 @@ those between all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that on
 allocator or one odd reading does not make it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from rmwbench.analysis.metrics.cost import MIDDLEWARE, SHARED
-from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.columns import Row, SteadyWindow
 from rmwbench.analysis.stats.missing import Measures, total
 
-Row = Mapping[str, Any]
 Reading = tuple[int, str, str, float]
 """(time_ns, process, `pss` or `file_pss`, bytes)"""
 FEWEST = 5

@@ -3,16 +3,14 @@ before the window ends, what it would have sent in the rest is not known, and th
 rate: the fastest arm would be the one that was divided by the most idle time.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import arrival_of, loads
 from rmwbench.analysis.metrics.glossary import METRICS
-from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.columns import Row, SteadyWindow
 
 OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
-Row = Mapping[str, Any]
 
 
 def limit_reached(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.analysis.stats.missing import Measures
@@ -22,8 +22,6 @@ OF_MIDDLEWARE = ("data", "acknowledgement", "discovery")
 """Classes of frames that a middleware sends; the others are the network's own."""
 PUBLISHES = "publisher"
 _COUNTER = "own.other_clients_replies"
-
-Row = Mapping[str, Any]
 
 
 def sending(

@@ -21,10 +21,10 @@ from typing import Any, Literal
 from rmwbench.analysis.metrics.comparisons import arrival_of, in_focus, is_reliable, loads, relays
 from rmwbench.analysis.metrics.glossary import METRICS, TopicScope
 from rmwbench.analysis.records import readers
+from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.records.readers import AlikeReaders
 from rmwbench.analysis.stats.missing import total
 
-Row = Mapping[str, Any]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 POOLED = frozenset(m.name for m in METRICS if m.topics is TopicScope.APART)

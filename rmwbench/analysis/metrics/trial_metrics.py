@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
-from rmwbench.analysis.metrics.context import Context, Evidence, Row
+from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffic
@@ -24,7 +24,7 @@ from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
 from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import heard_by
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import history
 from rmwbench.analysis.stats.missing import Measures
 from rmwbench.errors import UserError

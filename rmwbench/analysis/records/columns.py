@@ -1,19 +1,24 @@
 """What the analysis is given of a trial: its records by column, its endpoints, its window. Where
 they come from (a bundle, a test) is not our business."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
+
+Row = Mapping[str, Any]
+"""A row of a table of the bundle (docs/formats/bundle.md)."""
 
 
 class Columns(Protocol):
     """Where the records come from. Each call returns one column of shape (rows,); null stamps are
     `ABSENT`."""
 
-    def sent(self, column: str) -> np.ndarray: ...
+    def sent(self, column: str) -> "np.ndarray": ...
 
-    def received(self, column: str) -> np.ndarray: ...
+    def received(self, column: str) -> "np.ndarray": ...
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.records.columns import Row
+
 CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 """What a frame carries (docs/formats/link.md), most useful first."""
 
@@ -114,7 +116,6 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
     )
 
 
-Row = Mapping[str, Any]
 UNLOGGED = "frames.unlogged"
 WHY = "the log had no room for every frame, so only counts of frames are known"
 ENTERED, ENDED, CROSSED = "frames.entered", "frames.ended", "frames.crossed"

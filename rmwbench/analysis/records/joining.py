@@ -12,14 +12,11 @@ reader with a content filter expects what passes it: the rest is filtered, not l
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.codes import CORRUPT, FAILED, FOREIGN, LATE
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

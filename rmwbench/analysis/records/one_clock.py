@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.clocks import Clock, OffsetReading, fit
-from rmwbench.analysis.records.columns import Columns, SteadyWindow
-
-Row = Mapping[str, Any]
+from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 
 OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
 """Events whose time a worker noted; those of the sampler are its own too, all others the

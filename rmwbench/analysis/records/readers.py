@@ -11,7 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-Row = Mapping[str, Any]
+from rmwbench.analysis.records.columns import Row
+
 Shared = Literal["all", "some", "none"]
 Joins = Literal["start", "late", "again"]
 DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]

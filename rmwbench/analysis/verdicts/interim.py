@@ -30,12 +30,13 @@ from rmwbench.analysis.metrics.comparisons import (
     is_reliable,
     loads,
 )
-from rmwbench.analysis.metrics.context import Evidence, Row
+from rmwbench.analysis.metrics.context import Evidence
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
+from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords, words
 from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules, Verdicts

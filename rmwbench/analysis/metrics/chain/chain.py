@@ -10,7 +10,6 @@ late there, and undelivered what was not late on a reliable link.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,9 @@ from rmwbench.analysis.metrics.chain.trace import PathTrace, elapsed, traces
 from rmwbench.analysis.metrics.comparisons import history_depth, is_reliable
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
-from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.stats.quantile import allowed, rank
-
-Row = Mapping[str, Any]
 
 SOURCE, TRANSPORT, RELAY = KINDS = ("source", "transport", "relay")
 NO_CHAIN = "no message of the workload is relayed"

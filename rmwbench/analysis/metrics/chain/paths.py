@@ -9,12 +9,11 @@ relayed message names the one that caused it.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from rmwbench.analysis.metrics.comparisons import arrival_of, relays
-
-Row = Mapping[str, Any]
+from rmwbench.analysis.records.columns import Row
 
 MOST_PATHS = 1_000
 """Diamonds in a row double the paths each time; beyond this nobody reads them."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.network.outage import NO_LOG, Outage
-from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 from rmwbench.analysis.records.frames import (
     CLASSES,
     DELIVERED,
@@ -32,7 +32,6 @@ from rmwbench.analysis.records.frames import (
 from rmwbench.analysis.stats.missing import Measures
 from rmwbench.codes import CORRUPT, FOREIGN
 
-Row = Mapping[str, Any]
 BYTES = "link_bytes_per_payload_byte"
 KERNELS = "the kernel backend of the network keeps no log of frames"
 NO_CROSSING = "no payload was delivered from one host to another in the window"

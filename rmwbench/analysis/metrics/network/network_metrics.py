@@ -7,7 +7,6 @@ interruption skips it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import WHY, FrameCounts, Frames
 from rmwbench.analysis.stats.missing import Measures
 
-Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"
 UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 

@@ -9,19 +9,17 @@ recovered.
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.streams import StreamPair
-from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.columns import Row, SteadyWindow
 from rmwbench.analysis.records.frames import Frames
 from rmwbench.analysis.stats.missing import Measures
 
-Row = Mapping[str, Any]
 DOWN = ("blackhole", "carrier_loss", "admin_down")
 ROAM, ROAMED = "roam ", "roamed "
 """How the text of a change begins, with the medium behind it: it left the one that it was on, it is

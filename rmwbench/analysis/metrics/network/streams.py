@@ -7,18 +7,15 @@ but what its peers miss is one stream with a hole in it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
-from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, late
 from rmwbench.codes import CORRUPT, FOREIGN, LATE
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
