@@ -67,14 +67,14 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def _markup(items: Items) -> str:
     from markupsafe import Markup
 
-    from rmwbench.published.claims.claim_items import choices, counts
+    from rmwbench.published.claims.claim_items import choices, state_counts
     from rmwbench.published.claims.claims_ledger import ANSWERS
     from rmwbench.report.page import asset, fragment
 
     return fragment(
         "claims_section.html.j2",
         items=items,
-        counts=counts(one["state"] for one in items),
+        counts=state_counts(one["state"] for one in items),
         choices=choices(items),
         answers=ANSWERS,
         claims_style=Markup(asset("claims.css")),

@@ -84,8 +84,8 @@ class FigureSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Point:
-    """Of a published figure. A value is null where the original never showed it, or where the data
-    cannot tell; `note` then says why."""
+    """A point of a published figure. A value is null where the original never showed it, or where
+    the data cannot tell; `note` then says why."""
 
     figure: str
     series: str

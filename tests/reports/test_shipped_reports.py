@@ -11,7 +11,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.reports.judged_report import judged, kept
+from rmwbench.published.reports.judged_report import judged, summary_text
 from rmwbench.published.reports.measure import measure
 from rmwbench.published.reports.public_report import shipped_reports
 from rmwbench.published.reports.reports_page import line
@@ -67,7 +67,7 @@ def test_recorded_campaigns_are_judged(name, state):
 
 def test_what_is_kept_is_judged_as_the_campaign_was(tmp_path, monkeypatch):
     report, campaign = REPORTS["image"], of_shown(answer("image"))
-    text = kept(report, campaign)
+    text = summary_text(report, campaign)
     assert len(text) < 4000
     (tmp_path / "measured").mkdir()
     (tmp_path / "measured" / "image.json").write_text(text)

@@ -1,3 +1,2 @@
-"""Claims: read (`model`), judged against campaigns (`judge`, `values`, `rules`), gathered into
-the ledger (`document`, `state`), and shown (`markdown`, `render`). `campaign` runs what open claims
-need."""
+"""Claims: read (`claims_file`), judged against campaigns (`judging`), gathered into the ledger
+(`claims_ledger`), and shown (`ledger_view`, `claim_items`). `campaign` runs what open claims need."""

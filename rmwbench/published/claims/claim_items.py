@@ -60,7 +60,7 @@ def inside(campaign: MeasuredCampaign) -> Link:
     return link
 
 
-def counts(states: Iterable[str]) -> dict[str, int]:
+def state_counts(states: Iterable[str]) -> dict[str, int]:
     """State -> claims that are in it; those without any are left out."""
     names = list(states)
     return {name: n for name in STATES if (n := names.count(name))}
@@ -72,7 +72,7 @@ def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     data = {name for item in items for name in item["data"]}
     return {
         "state": [
-            *counts(one["state"] for one in items),
+            *state_counts(one["state"] for one in items),
             *(["proxy"] if any(item["proxy"] for item in items) else []),
         ],
         "data": [name for name in OF_THE_DATA if name in data],

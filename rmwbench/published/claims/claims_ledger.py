@@ -89,7 +89,7 @@ def _apart(decided: CellAnswer, cell: CellAnswer) -> bool:
     return disjoint and cell.value_says not in (None, decided.answer)
 
 
-def counts(summary: "LedgerSummary") -> str:
+def counts_text(summary: "LedgerSummary") -> str:
     """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`."""
     return ", ".join(
         f"{name}{'s' * (name == 'opinion')} {number}"
@@ -140,7 +140,7 @@ SCHEMA, VERSION = "rmwbench/claims", 4
 @dataclass(frozen=True, kw_only=True)
 class JudgedClaim:
     """A claim, the `layer` that it speaks of, what each campaign says of it, those with data first,
-    and what became of it (`state.STATES`)."""
+    and what became of it (`STATES`)."""
 
     claim: Claim
     layer: str
@@ -210,10 +210,10 @@ def ledger(
 ) -> ClaimsLedger:
     """All claims of these sources, with what each campaign says of them.
 
-    `shipped`: source -> what was measured elsewhere (`measured.expanded`), which comes behind the
+    `shipped`: source -> what was measured elsewhere (`summaries.expanded`), which comes behind the
     campaigns. Only those are kept whose heading contains `heading`, whatever the case; whose id is
     among `ids` of its source, where the source has any; and which are in one of the states or have
-    one of the `verdicts` (`state.named`). `given`: source -> how the user named it, where that is
+    one of the `verdicts` (`named`). `given`: source -> how the user named it, where that is
     the path of a file.
     """
     shipped_by_source, given_names, ids_by_source = shipped or {}, given or {}, ids or {}

@@ -114,7 +114,7 @@ def _messages(test: ClaimTest, metric: str, error: float) -> float:
 
 
 def _without(item: Mapping[str, Any], key: str, known: Collection[str]) -> dict[str, Any]:
-    """Without a reference to what is not there."""
+    """The item without its reference under `key`, where the suite has lost what it refers to."""
     return {k: v for k, v in item.items() if k != key or v in known}
 
 

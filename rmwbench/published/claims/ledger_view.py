@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.claim_items import Link, choices, inside, item
-from rmwbench.published.claims.claim_items import counts as counts_of
+from rmwbench.published.claims.claim_items import Link, choices, inside, item, state_counts
 from rmwbench.published.claims.claims_ledger import (
     STATES,
     ClaimsLedger,
     JudgedClaim,
     SourceLedger,
-    counts,
+    counts_text,
 )
 from rmwbench.published.claims.judging.today import Today
 from rmwbench.published.claims.sentences import (
@@ -130,7 +129,7 @@ def view(
 
 
 def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
-    """Of a page: links to each campaign that has its report beside it."""
+    """The links of a page to each campaign that has its report beside it."""
     links_and_paths = {}
     for campaign in campaigns:
         if campaign.directory and (report := Path(campaign.directory) / REPORT).is_file():
@@ -148,7 +147,7 @@ def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
 def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> Iterator[Block]:
     """What became of the claims, where and when that was measured, and what to do next."""
     summary = ledger.summary
-    opening = f"{fmt.counted(summary.claims, 'statement')}: {counts(summary)}."
+    opening = f"{fmt.counted(summary.claims, 'statement')}: {counts_text(summary)}."
     yield Text(opening, "strong")
     for key, verdicts in (("published", summary.published), ("corrected", summary.corrected)):
         if verdicts:
@@ -274,7 +273,7 @@ def _headings(ledger: ClaimsLedger) -> Section:
         rows = []
         for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
             states = ", ".join(
-                f"{name} {n}" for name, n in counts_of(one.state for one in claims).items()
+                f"{name} {n}" for name, n in state_counts(one.state for one in claims).items()
             )
             cells = (TableCell(heading, link=f"#h-{place}-{number}"), str(len(claims)), states)
             rows.append(cells)

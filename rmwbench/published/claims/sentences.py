@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, title_of, unit_of
-from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged
+from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.suite.predicate import RANGES, Cells
@@ -163,13 +163,9 @@ def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | Non
     parts: Sequence[str] = [
         *([workload] if workload else []),
         *([f"topic {topic}"] if topic else []),
-        *(f"{name}={_level(level)}" for name, level in at.items()),
+        *(f"{name}={' or '.join(map(str, levels_of(level)))}" for name, level in at.items()),
     ]
     return f" [{', '.join(parts)}]" if parts else ""
-
-
-def _level(level: Any) -> str:
-    return " or ".join(map(str, level)) if isinstance(level, list) else str(level)
 
 
 def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:

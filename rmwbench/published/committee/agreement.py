@@ -24,7 +24,7 @@ from rmwbench.words import numbers as fmt
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
 """What a decided verdict comes to."""
 ABSENT = frozenset(("no data", "alone"))
-"""Of a candidate that was not compared: it has no data, or nothing beside it has."""
+"""Verdicts of a candidate that was not compared: it has no data, or nothing beside it has."""
 
 
 class Agreement(StrEnum):

@@ -15,7 +15,8 @@ from rmwbench.suite.workload.topology import NodeLife
 Shares = Sequence[tuple[int, float]]
 """How many messages of a topic a trial has, and which share of them may be missing at most."""
 OF_SHARES = 0.5
-"""Of a case's error; the rest is for its limits of times and costs."""
+"""The part of a case's error that its limits of shares have; limits of times and costs have the
+rest."""
 
 
 def blocks_asked(needs: Sequence[RobotNeed], section: str, cells: Sequence[Cell], most: int) -> int:

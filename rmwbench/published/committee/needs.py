@@ -70,8 +70,8 @@ def shipped_needs() -> tuple[RobotNeed, ...]:
 
 
 class NeedMark(StrEnum):
-    """Of a candidate and a need. `PARTLY`: it meets the limits of a case, and those of another it
-    misses or is not shown to meet."""
+    """What a candidate does for a need. `PARTLY`: it meets the limits of a case, and those of
+    another it misses or is not shown to meet."""
 
     MEETS = "✓"
     PARTLY = "!"

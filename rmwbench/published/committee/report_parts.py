@@ -100,7 +100,7 @@ def which_ran(ran: Sequence[ReportCondition], not_run: Sequence[ReportCondition]
 
 
 def _axes(conditions: Sequence[ReportCondition]) -> list[str]:
-    """On which they differ: their workloads, and factors."""
+    """The axes on which they differ: their workloads, and factors."""
     factors = dict.fromkeys(factor for condition in conditions for factor in condition.levels)
     return [
         axis

@@ -59,7 +59,7 @@ LEAST_SECTIONS = 3
 WIDE = 8
 """Columns of a table that a page holds."""
 CHARTS = ("comparison", "delivered", "up")
-"""Of a section's page; `rmwbench report` of its campaign draws the others too."""
+"""The charts of a section's page; `rmwbench report` of its campaign draws the others too."""
 HEADS = {
     "best": "best",
     "equivalent": "as good as the best",

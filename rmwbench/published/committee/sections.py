@@ -36,7 +36,7 @@ SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted
 for."""
 MOST_BLOCKS = 40
-"""Of a section: beyond it nobody's report is worth the time."""
+"""The most blocks of a section: beyond it nobody's report is worth the time."""
 FEW_CONDITIONS = 3
 """The ends of a range and its middle: what each section has before any gets more."""
 WORTH_FINDING = 1.5

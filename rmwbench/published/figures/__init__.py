@@ -1,2 +1,2 @@
-"""Published figures, drawn again: read (`model`), with the points of each answer (`document`),
-measured here (`measured`), and as charts and a page."""
+"""Published figures, drawn again: read (`figures_file`), with the points of each version
+(`versions`), measured here (`measured_points`), and as charts and a page."""

@@ -40,7 +40,7 @@ from rmwbench.suite.predicate import Scalar, Text
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
-"""Beside it: the points of its figures, for those who have no archive (points.py)."""
+"""Beside it: the points of its figures, for those who have no archive."""
 
 
 class FigureAxis(Strict):

@@ -24,7 +24,7 @@ def document(
 ) -> dict[str, Any]:
     """The figures document. Each source comes with the imported rows of its kinds and in words
     where those are from; behind the `campaigns` that were given stand the shipped summaries
-    (`measured.shipped_summaries`)."""
+    (`measured_points.shipped_summaries`)."""
     drawn = [_source(file, rows, origin, campaigns) for file, rows, origin in sources]
     used = [
         one

@@ -85,16 +85,12 @@ def _campaign(campaign: Mapping[str, Any]) -> str:
     load = campaign["load_average"]
     parts = (
         campaign["suite"],
-        _day(campaign),
+        str(campaign["created_utc"])[:10],
         campaign["title"],
         campaign["machine"],
         f"load average {load}" if load else "",
     )
     return ", ".join(part for part in parts if part)
-
-
-def _day(campaign: Mapping[str, Any]) -> str:
-    return str(campaign["created_utc"])[:10]
 
 
 def _question(question: Mapping[str, Any]) -> Iterator[Block]:

@@ -63,7 +63,7 @@ def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> 
     return JudgedReport(report, state_of(report.claim, todays), todays[0] if todays else None)
 
 
-def kept(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
+def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
     """The text of the file that keeps what a campaign measured; None where it says nothing."""
     summary = measured(report.claims, [campaign])
     return None if summary is None else text(summary)

@@ -12,7 +12,7 @@ from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
-from rmwbench.published.reports.judged_report import JudgedReport, judged, kept
+from rmwbench.published.reports.judged_report import JudgedReport, judged, summary_text
 from rmwbench.published.reports.public_report import PublicReport
 from rmwbench.results.suite_document import summarise
 from rmwbench.whole_file import make_directory, write_whole
@@ -32,7 +32,7 @@ def measure(
         console.print(f"[bold]{escape(report.suite)}[/bold] ({number} of {len(reports)})")
         campaign = _measured(report, directory / report.name, console)
         judged_reports.append(judged(report, [campaign] if campaign else ()))
-        if campaign and save is not None and (text := kept(report, campaign)):
+        if campaign and save is not None and (text := summary_text(report, campaign)):
             make_directory(save)
             write_whole(save / f"{report.name}.json", text)
         console.print(f"  {escape(judged_reports[-1].here)}")

@@ -13,7 +13,7 @@ from rmwbench.suite.predicate import Reported
 from rmwbench.suite.suite import Suite
 
 FOLDER = "reports"
-"""Of the shipped suites: those that each show what one report is about."""
+"""The folder of the shipped suites that each show what one report is about."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Between the blocks of a campaign that runs for claims: which cells no open claim needs any more,
 and when time is over.
 
-The looks are those of `claims_rules.LOOKS`, each with its share of the error, as a campaign's
+The looks are those of `decision_rules.LOOKS`, each with its share of the error, as a campaign's
 verdicts have: looking after each block with the whole of it would find things that are not there. A
 claim is also given up where no number of further blocks could decide it.
 """

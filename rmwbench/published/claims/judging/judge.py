@@ -180,7 +180,7 @@ def _cells(
 
 @dataclass(frozen=True)
 class Judging:
-    """`earlier` as in `rules.ErrorShare`; `family`: what the cell stands among; `steady_s`: of one of
+    """`earlier` as in `ErrorShare`; `family`: what the cell stands among; `steady_s`: of one of
     its trials, where that is known."""
 
     earlier: int | None

@@ -215,9 +215,9 @@ def _exponent(test: ClaimTest, ratio: ClaimValue) -> ClaimValue:
 
 
 def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
-    """Of the block ratios. Where there are none, since what is compared are percentiles of messages
-    that only all trials together have enough of, or since two hosts' clocks widened them, of the
-    metrics' own intervals."""
+    """The mean of the block ratios. Where there are none, since what is compared are percentiles of
+    messages that only all trials together have enough of, or since two hosts' clocks widened them,
+    the ratio of the metrics' own intervals."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
     widened = any(
@@ -432,10 +432,10 @@ def _trials(arm: CampaignArm, metric: str) -> int:
 
 
 def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | None, float, float]:
-    """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
-    each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
-    where they differ by more than these. What happened in no campaign: the bound of all their
-    trials. Otherwise the mean by their trials, with the bounds of the widest."""
+    """Combines the campaigns' intervals of 95 % into one at the level. Positive values: their
+    geometric mean, each by the inverse square of its interval's half on the logarithms, widened by
+    Birge's ratio where they differ by more than these. What happened in no campaign: the bound of
+    all their trials. Otherwise the mean by their trials, with the bounds of the widest."""
     ends = [_at_level(metric, level) for metric in metrics]
     if len(ends) == 1:
         return ends[0]
@@ -578,7 +578,7 @@ def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel
 
 def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """Block by block. A side may have trials that go wrong as a whole and were not seen
-    (`rules.unseen`): that bound is taken where it is wider than what the messages and the
+    (`decision_rules.unseen`): that bound is taken where it is wider than what the messages and the
     spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())

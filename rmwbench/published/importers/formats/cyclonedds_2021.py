@@ -85,7 +85,7 @@ PLAUSIBLE = Plausible(
 )
 RUN_NS = 30_000_000_000
 LEFT_OUT_NS = 5_000_000_000
-"""Of the beginning of a run (the published configurations)."""
+"""The beginning of a run, which the published configurations leave out."""
 EPSILON = 1e-6
 
 

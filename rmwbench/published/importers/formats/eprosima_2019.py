@@ -68,8 +68,8 @@ PLAUSIBLE = Plausible(
     },
     orders=[("Min", "Median", "90%", "99%", "99.99%", "Max"), ("Min", "Mean", "Max")],
 )
-"""Of the summaries (µs) and of the tables of throughput; the order of the tables with decimal
-commas is `_ordered`."""
+"""What summaries (µs) and tables of throughput may say; the order of the tables with decimal commas
+is `_ordered`."""
 VENDORS = ("fastrtps", "cyclonedds", "opensplice")
 HOSTS = ("localhost", "dualhost", "intraprocess")
 STRAY = "211,13,267,61,278,5t"
