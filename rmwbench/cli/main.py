@@ -27,7 +27,7 @@ MODULES = {
     "published": "published.group",
     "check": "robot.check",
 }
-"""Of verbs that are not in `verbs`."""
+"""The modules of verbs that are not in `verbs`."""
 
 EARLIER = {
     **{

@@ -254,10 +254,10 @@ def _cells(compared: Compared) -> Iterator[Block]:
         blocks += [Text(reason, "muted") for reason in reasons]
         yield Section(f"{cell}{arms}", blocks, on=on)
     if hidden:
-        told = (
+        text = (
             f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --out have them)"
         )
-        yield Text(told, "muted", on=On.TERMINAL)
+        yield Text(text, "muted", on=On.TERMINAL)
     if waits:
         unit = "blocks" if compared.paired else "trials of each arm in each campaign"
         yield Text(

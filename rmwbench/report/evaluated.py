@@ -12,11 +12,11 @@ from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text, T
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """Of one campaign. `markup`: the claims of the HTML page. `lines`: (answer, text) per claim,
-    for the terminal; empty where no claim is about the suite. `table`: (claim, as published, as
-    corrected, here) per claim, for Markdown. `reported`: the effect that the suite is to show, as reported
-    and as measured; empty where it shows none. `write_figures`: writes the page of redrawn figures
-    beside a report and returns its name, or None where there is none."""
+    """What is said of one campaign. `markup`: the claims of the HTML page. `lines`: (answer, text)
+    per claim, for the terminal; empty where no claim is about the suite. `table`: (claim, as
+    published, as corrected, here) per claim, for Markdown. `reported`: the effect that the suite is
+    to show, as reported and as measured; empty where it shows none. `write_figures`: writes the
+    page of redrawn figures beside a report and returns its name, or None where there is none."""
 
     markup: Callable[[], str]
     lines: Sequence[tuple[str, str]]
@@ -39,8 +39,8 @@ class Evaluated:
                 blocks.append(Items(texts, tone, mark, on=On.TERMINAL))
         rest = sum(answer not in decided for answer, _ in self.lines)
         if rest:
-            told = f"{rest} undecided or without data; the report has them"
-            blocks.append(Text(told, "muted", on=On.TERMINAL))
+            text = f"{rest} undecided or without data; the report has them"
+            blocks.append(Text(text, "muted", on=On.TERMINAL))
         heads = ("claim", "as published", "as corrected", "here")
         blocks.append(Table([(head, False) for head in heads], self.table, on=On.MARKDOWN))
         if draw:
@@ -49,4 +49,4 @@ class Evaluated:
 
 
 NOT_EVALUATED = Evaluated(markup=str, lines=(), table=(), write_figures=lambda report: None)
-"""Of a report that nobody set beside the published evaluations."""
+"""What a report has that nobody set beside the published evaluations."""

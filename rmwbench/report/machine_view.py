@@ -9,8 +9,8 @@ from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.words import numbers as fmt
 
-Said = Sequence[tuple[str, Sequence[str]]]
-"""Texts under what they are of; `` is the whole campaign."""
+TextGroups = Sequence[tuple[str, Sequence[str]]]
+"""Texts under the heading of what they are of, which is empty for the whole campaign."""
 
 
 def warnings(machine: Machine) -> Iterator[Block]:
@@ -39,22 +39,22 @@ def calibrated(machine: Machine) -> Iterator[Block]:
         yield Text(text, "muted")
 
 
-def conclusions(conclude: Said, caution: Said, *, on: On = On.EVERYWHERE) -> Section:
+def conclusions(conclude: TextGroups, caution: TextGroups, *, on: On = On.EVERYWHERE) -> Section:
     """Beside each other on a page."""
-    kinds: tuple[tuple[str, Said, str, Tone, str], ...] = (
+    kinds: tuple[tuple[str, TextGroups, str, Tone, str], ...] = (
         ("What you may conclude", conclude, "✓", "good", "panel conclude"),
         ("What you may not", caution, "✗", "open", "panel caution"),
     )
     panels = [
-        Section(title, [*_groups(said, mark, tone)], look=look)
-        for title, said, mark, tone, look in kinds
-        if said
+        Section(title, [*_groups(groups, mark, tone)], look=look)
+        for title, groups, mark, tone, look in kinds
+        if groups
     ]
     return Section("", panels, anchor="conclusions", look="pair", on=on)
 
 
-def _groups(said: Said, mark: str, tone: Tone) -> Iterator[Block]:
-    for where, texts in said:
+def _groups(groups: TextGroups, mark: str, tone: Tone) -> Iterator[Block]:
+    for where, texts in groups:
         items: list[Block] = [Items(texts, tone, mark)]
         yield from [Section(where, items)] if where else items
 

@@ -51,11 +51,11 @@ IDLE = tuple(
     for m in METRICS
     if m.column and m.of is MetricScope.PROCESSES and not m.per_message
 )
-"""Of workloads that are judged by a cost and in which nothing is sent."""
+"""The columns of workloads that are judged by a cost and in which nothing is sent."""
 BRING_UP = tuple(_column(m.name) for m in METRICS if m.column and m.of is MetricScope.NODES)
-"""Of workloads that bring up lifecycle nodes and are judged by that."""
+"""The columns of workloads that bring up lifecycle nodes and are judged by that."""
 ASKED_FOR = tuple(_column(m.name) for m in METRICS if m.column and m.asked)
-"""Of campaigns that ask for them alone."""
+"""The columns that only campaigns have that ask for them."""
 
 
 def of(part: Part) -> tuple[Column, ...]:
@@ -91,11 +91,11 @@ def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[C
     """The column of the primary metric is the first."""
     if entry is None:
         return columns
-    there = next((one for one in columns if entry.name in one.metrics), None)
-    others = tuple(one for one in columns if one is not there)
-    if there is None or len(there.metrics) > 1:
+    primary = next((one for one in columns if entry.name in one.metrics), None)
+    others = tuple(one for one in columns if one is not primary)
+    if primary is None or len(primary.metrics) > 1:
         return (Column(entry.title, (entry.name,), leads=True), *others)
-    return (replace(there, leads=True), *others)
+    return (replace(primary, leads=True), *others)
 
 
 def fates(part: Part) -> tuple[Column, Column, Column]:

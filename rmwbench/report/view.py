@@ -263,8 +263,8 @@ def panel(
 ) -> Section:
     """The section that most answers are made of: sentences (`listed`: as a list), pictures, one
     table."""
-    said: list[Block] = [Items(text)] if listed and text else [Text(one) for one in text]
-    shown = [replace(one, wide=True) for one in pictures]
-    blocks = [*said, *shown, *([] if table is None else [table])]
+    sentences: list[Block] = [Items(text)] if listed and text else [Text(one) for one in text]
+    drawn = [replace(one, wide=True) for one in pictures]
+    blocks = [*sentences, *drawn, *([] if table is None else [table])]
     anchor = "-".join(title.lower().split())
     return Section(title, blocks, anchor=anchor, nav=title.lower(), look="panel")

@@ -102,7 +102,7 @@ _THIRTY_MS: dict[str, str | int | float | bool] = {
     "fifo": False,
 }
 RATIO = 1.5
-"""Of the medians of the two laws above."""
+"""The ratio of the medians of the two laws above."""
 
 _PATHS = (
     GridArm("honest memory", {"transport": "shm_ring", "path": "shm"}),

@@ -64,7 +64,7 @@ AHEAD, AHEAD_PROBES = 1.5, 3
 first level."""
 CURVE_TRIALS = 3
 CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
-"""Of the capacity: the levels of the curve that get several trials."""
+"""The levels of the curve that get several trials, as shares of the capacity."""
 
 
 @dataclass

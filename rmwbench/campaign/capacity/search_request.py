@@ -297,7 +297,7 @@ def _levels(
 
 
 TYPICAL_TRIALS = 24
-"""Of an arm with a boundary about as sharp as the levels, the curve included."""
+"""The trials of an arm with a boundary about as sharp as the levels, the curve included."""
 
 
 def forecast(space: SearchSpace) -> str:

@@ -18,7 +18,7 @@ from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
 from rmwbench.suite.cells import Cell
 
 Definition = Mapping[str, Any]
-"""Of a cell."""
+"""The definition of a cell."""
 
 
 @dataclass(frozen=True)

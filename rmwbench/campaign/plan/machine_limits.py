@@ -164,7 +164,7 @@ UNITS = {
     "gb": 1 << 30,
     "gib": 1 << 30,
 }
-"""Of Cyclone DDS: its `kB` is 1024 bytes, too."""
+"""The units of Cyclone DDS: its `kB` is 1024 bytes, too."""
 ASKED = {
     "receive": (
         # Cyclone DDS

@@ -31,7 +31,7 @@ DEFAULT_FIXED_COST_S = 0.3
 """Start, match, collect and clean up: what a trial costs besides its timeline, until the machine
 has been seen to need more."""
 NETWORK_COST_S = 0.3
-"""Of a trial over several hosts besides: 50 ms for their devices, 150 to 500 for the probe."""
+"""What a trial over several hosts costs besides: 50 ms for devices, 150 to 500 for the probe."""
 
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
 """Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can

@@ -40,8 +40,8 @@ from rmwbench.words.level_names import named_level
 from rmwbench.words.numbers import counted
 
 MOST_SHORT_BLOCKS = 20
-"""Of a short version that stands in for the whole suite: more decide nothing more, and are not what
-was asked for."""
+"""The most blocks of a short version that stands in for the whole suite: more decide nothing more,
+and are not what was asked for."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ HARNESS = "harness"
 MACHINE = "machine"
 WORKER = "worker"
 FEWEST_WAKE_UPS = 10
-"""Of one processor; of fewer, one late wake-up would be a large fraction."""
+"""So many wake-ups of a processor at least: of fewer, a late one would be a large fraction."""
 LATE_EVENTS = 1_000
 NOT_OURS = "on the shared host every interface but lo carries what other programs send"
 

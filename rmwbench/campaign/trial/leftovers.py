@@ -26,7 +26,7 @@ EXIT_TIMEOUT_S = 5.0
 LISTING_TIMEOUT_S = 5.0
 PLACES = ("/dev/shm", "/tmp")
 MOST_ROWS = 1000
-"""Of the table, per host; all are counted."""
+"""The most rows of the table per host; all are counted."""
 
 # Runs in the host, in a fork of its init: only what that has imported costs nothing.
 PROGRAM = """

@@ -24,7 +24,7 @@ ENDING = (
 )
 ANONYMOUS = "a robot"
 STEP = 0.002
-"""Of a bag, between two drawings of the progress."""
+"""The share of a bag between two drawings of the progress."""
 
 
 def register(app: typer.Typer) -> None:

@@ -67,15 +67,15 @@ def view(searched: Searched, *, draw: bool = False) -> View:
 
         pictures = with_data(figures(searched))
     search, campaign = searched.search, searched.campaign
-    said = [_said(searched, "conclude"), _said(searched, "caution")]
+    conclusions = [_conclusions(searched, "conclude"), _conclusions(searched, "caution")]
     answer: list[Block] = [
-        machine_view.conclusions(*said, on=On.TERMINAL),
+        machine_view.conclusions(*conclusions, on=On.TERMINAL),
         _answers(searched),
         *(one for one in pictures if one.key == "capacities"),
     ]
     curves = [one for one in pictures if one.key != "capacities"]
     sections = [
-        machine_view.conclusions(*said, on=On.DOCUMENT),
+        machine_view.conclusions(*conclusions, on=On.DOCUMENT),
         Section("The curves", curves, anchor="curves", nav="curves"),
         Section(
             "Level by level",
@@ -146,7 +146,7 @@ def _about(searched: Searched) -> Iterator[Block]:
     yield from machine_view.warnings(searched.machine)
 
 
-def _said(searched: Searched, kind: str) -> machine_view.Said:
+def _conclusions(searched: Searched, kind: str) -> machine_view.TextGroups:
     texts = [one.text for one in searched.conclusions if one.kind == kind]
     return [("", texts)] if texts else []
 

@@ -17,7 +17,7 @@ from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import LOST, MUTED, SURFACE, Spec
 from rmwbench.report.chart.style import FLOOR, LineStyle, looks
-from rmwbench.results.answer import level_sentences as said
+from rmwbench.results.answer import level_sentences
 from rmwbench.results.shown import Delivered, Levels, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
@@ -514,11 +514,11 @@ def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str)
     label = frame.LABELS.get(unit, frame.PLAIN_LABEL)
     x = alt.X(
         "level:N",
-        scale=alt.Scale(domain=said.names(ladders[0])),
+        scale=alt.Scale(domain=level_sentences.names(ladders[0])),
         axis=frame.axis(title=None, labelAngle=0, grid=False),
     )
     y = alt.Y("value:Q", scale=scale, axis=extent.axis(f"{title} (log)", label=label))
-    styles = {said.title(one): looks.get(one.arm, _GREY) for one in ladders}
+    styles = {level_sentences.title(one): looks.get(one.arm, _GREY) for one in ladders}
     key = None
     if len(styles) > 1:
         key = alt.Legend(title=None, orient="top", symbolType="stroke", symbolOpacity=1)
@@ -563,7 +563,7 @@ def _levels_without_value(
 def _levels(number: int, one: Levels) -> list[dict[str, Any]]:
     out = []
     for place, (name, entry) in enumerate(
-        zip(said.names(one), one.values.get(one.primary_metric, ()), strict=False)
+        zip(level_sentences.names(one), one.values.get(one.primary_metric, ()), strict=False)
     ):
         shown = fmt.metric(entry)
         bound, exact = fmt.finite(entry.at_least), fmt.finite(entry.value)
@@ -571,8 +571,8 @@ def _levels(number: int, one: Levels) -> list[dict[str, Any]]:
         out.append(
             {
                 "n": number,
-                "line": said.title(one),
-                "arm": f"{said.title(one)}, {name}",
+                "line": level_sentences.title(one),
+                "arm": f"{level_sentences.title(one)}, {name}",
                 "level": name,
                 "place": place,
                 "state": shown.state,
@@ -601,7 +601,7 @@ def _curves(part: Part, rows: Iterable[tuple[str, Numbers, Numbers]]) -> list[di
 
 
 def _extent(curves: Sequence[dict[str, Any]]) -> frame.LogRange | None:
-    """Of the latencies of their points, which are then put where they stand."""
+    """The range of the points' latencies; those that it has no place for are put at its ends."""
     points = [point for curve in curves for point in curve["points"]]
     extent = frame.log_range(point["latency"] for point in points)
     if extent is not None:

@@ -100,7 +100,7 @@ def panels(layers: list[Any], names: list[str], height: int) -> Any:
 
 
 def drawn(draw: Callable[..., Spec | None], *arguments: Any, **named: Any) -> dict[str, Any]:
-    """Of a picture its chart, and the variant for a phone."""
+    """The chart of a picture, and its variant for a phone."""
     narrow = draw(*arguments, **named, narrow=True)
     return {"spec": draw(*arguments, **named), "narrow": narrow}
 
@@ -260,7 +260,7 @@ def literal(field: str) -> alt.Color:
 
 
 def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
-    """Of rows that stand in the specification itself."""
+    """A chart whose rows stand in the specification itself."""
     data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # it has no types
     return alt.Chart(data)
 

@@ -105,7 +105,7 @@ _PARTS = (
     "subscription. Lightest: daemons and helpers. The number is the whole bar."
 )
 _LEAST_PART = 0.01
-"""Of the whole: means over trials, of which the parts are, add up to it no better than that."""
+"""The least share of the whole that is drawn: parts are means over trials and add up no better."""
 
 
 def _processor(arm: WorkloadArm) -> dict[str, float]:

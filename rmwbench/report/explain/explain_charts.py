@@ -93,7 +93,7 @@ def _spans(lengths: Iterable[float]) -> Iterator[tuple[float, float]]:
 
 
 class Stretch(NamedTuple):
-    """Of a bar: `kind` for its colour, `pale` its opacity."""
+    """A piece of a bar: `kind` for its colour, `pale` its opacity."""
 
     name: str
     ns: float

@@ -23,8 +23,8 @@ from rmwbench.words import numbers as fmt
 
 MOST = 3
 """Tails, and messages of each, that are told."""
-Said = tuple[str, str]
-"""What it is about, empty where that goes on, and a text."""
+NamedText = tuple[str, str]
+"""A name, empty where that before goes on, and a text."""
 _LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
 
 
@@ -66,12 +66,12 @@ def _facts(one: Explanation) -> Facts:
     return Facts([("no data", f"no trial was done{why}")])
 
 
-def _named(name: str, texts: Sequence[str]) -> Iterator[Said]:
+def _named(name: str, texts: Sequence[str]) -> Iterator[NamedText]:
     for place, text in enumerate(texts):
         yield "" if place else name, text
 
 
-def _explanation(one: Explanation) -> Iterator[Said]:
+def _explanation(one: Explanation) -> Iterator[NamedText]:
     yield "path", one.path or "no data: nothing was delivered, or nobody counted"
     yield from _named("notes", [*one.notes, *one.flags])
     yield from _named(f"{noun(one.topics)}s", [_topic(topic) for topic in one.topics])
@@ -125,13 +125,13 @@ def _layers(layers: Sequence[Layer]) -> Iterator[str]:
         yield f"{one.category}: {fmt.metric(one.time).text}, {percent(max(0.0, one.share))}"
 
 
-def _losses(losses: Losses | None) -> Iterator[Said]:
+def _losses(losses: Losses | None) -> Iterator[NamedText]:
     if losses is None:
         yield "missing", "nothing"
         return
     missing = losses.missing
-    told = f"{missing} messages did not arrive sound and in time" if missing else "nothing"
-    yield "missing", told
+    missed = f"{missing} messages did not arrive sound and in time"
+    yield "missing", missed if missing else "nothing"
     if text := slow_of(losses):
         yield "late", text
     if not missing:

@@ -192,7 +192,7 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
 
 
 def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
-    """Of arms whose hosts are behind links."""
+    """The picture of arms whose hosts are behind links."""
     if not arms:
         return
     bars = [bar for arm in arms if (bar := _bar(arm)).parts]

@@ -41,7 +41,7 @@ MEANING = (
     "trial, intervals over trials. Packets and switches of threads are of a message."
 )
 MOST_ROWS, MOST_SENTENCES = 16, 8
-"""Of a workload, in a terminal."""
+"""How many of a workload a terminal has."""
 
 
 def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:

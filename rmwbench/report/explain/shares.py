@@ -17,7 +17,7 @@ from rmwbench.results.workload.lost_messages import measure
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
-"""Of a slow message, in words: late is what a message is that has not come at the end."""
+"""The phases of a slow message in words; `late` is a fate, so its phase is named otherwise."""
 
 SEEN = 0.005
 """A smaller share of the bytes is discovery and the like: in the document, not in a picture."""

@@ -27,7 +27,7 @@ from rmwbench.report.view import (
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
-_CALLED = {"warning": "Warning:", "alarm": "Warning:"}
+_LEADS = {"warning": "Warning:", "alarm": "Warning:"}
 NO_IMAGES: Mapping[tuple[str, str], str] = {}
 
 
@@ -69,7 +69,7 @@ def charts_directory(path: Path) -> Path:
 
 
 def pictures(blocks: Iterable[Block], on: On = On.MARKDOWN) -> Iterator[Picture]:
-    """Of blocks and of the sections in them, in reading order."""
+    """The pictures of blocks and of the sections in them, in reading order."""
     for block in blocks:
         if on not in block.on:
             continue
@@ -124,9 +124,9 @@ def _section(section: Section, images: Mapping[tuple[str, str], str], level: int
 
 
 def _text(block: Text) -> str:
-    lead = block.lead or _CALLED.get(block.tone, "")
+    lead = block.lead or _LEADS.get(block.tone, "")
     text = f"**{escape(lead)}** {escape(block.text)}" if lead else escape(block.text)
-    if block.tone in _CALLED:
+    if block.tone in _LEADS:
         return f"> {text}"
     return f"**{text}**" if block.tone == "strong" else text
 

@@ -232,7 +232,7 @@ def _width(needed: Sequence[int], part: Sequence[int]) -> int:
 def _widths(
     part: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
 ) -> dict[int, int]:
-    """Of each column; what is left over goes to those that want most of it."""
+    """Column → its width; what is left over goes to those that want most of it."""
     widths = {n: needed[n] for n in part}
     room = min(width - _width(needed, part), sum(wanted[n] - needed[n] for n in part))
     for _ in range(room):

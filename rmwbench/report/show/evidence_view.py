@@ -122,13 +122,13 @@ def _facts(
 ) -> Iterator[tuple[str, TableCell | Verbatim | str]]:
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
     floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
-    said = f"{what}. {verdict.reason}" if what else verdict.reason
+    answer = f"{what}. {verdict.reason}" if what else verdict.reason
     if verdict.verdict == "alone" and workload.workload in level_view.compared(doc):
-        said += "; its levels are compared with each other"
+        answer += "; its levels are compared with each other"
     if verdict.minutes_to_decide:
         more = fmt.minutes(verdict.minutes_to_decide)
-        said += f"; a campaign of about {more} would decide it"
-    yield "verdict", TableCell(f"{verdict.verdict}: {said}")
+        answer += f"; a campaign of about {more} would decide it"
+    yield "verdict", TableCell(f"{verdict.verdict}: {answer}")
     yield "× floor", TableCell(floor.full, detail=floor.basis)
     yield from (("note", flag) for flag in arm.flags)
     if arm.spread:

@@ -28,5 +28,5 @@ def write_markdown(
 ) -> list[Path]:
     """The text and its charts; every path written."""
     with debug_mode(False):
-        made = view(doc, evaluated, draw=True)
-    return markdown.write_markdown(made, path, bitmaps=bitmaps, charts=charts)
+        shown = view(doc, evaluated, draw=True)
+    return markdown.write_markdown(shown, path, bitmaps=bitmaps, charts=charts)

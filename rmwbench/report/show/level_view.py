@@ -17,7 +17,7 @@ from rmwbench.report.view import (
     TableRow,
     Text,
 )
-from rmwbench.results.answer import level_sentences as said
+from rmwbench.results.answer import level_sentences
 from rmwbench.results.answer.facts import title_of
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import Levels, SuiteAnswer
@@ -53,15 +53,15 @@ def compared(doc: SuiteAnswer) -> frozenset[str]:
 def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:
     """A sentence per arm and factor, for a terminal's answer."""
     for ladders in groups(doc):
-        texts = [(one, text) for one in ladders if (text := said.sentence(one))]
+        texts = [(one, text) for one in ladders if (text := level_sentences.sentence(one))]
         for place, (one, text) in enumerate(texts[:MOST]):
-            yield heading(ladders) if not place else "", f"{said.title(one)}: {text}"
+            yield heading(ladders) if not place else "", f"{level_sentences.title(one)}: {text}"
         if len(texts) > MOST:
             yield "", f"and {len(texts) - MOST} more on the page."
 
 
 def heading(ladders: Sequence[Levels]) -> str:
-    """Of arms at the same levels: `state along rate_hz`, `one_slow against both_quick`."""
+    """`state along rate_hz`, `one_slow against both_quick`."""
     first = ladders[0]
     if first.factor == BETWEEN_WORKLOADS:
         return f"{first.levels[1]} against {first.levels[0]}"
@@ -73,7 +73,11 @@ def sections(doc: SuiteAnswer, draw: bool) -> Iterator[Section]:
         blocks: list[Block] = [_table(doc, ladders)]
         if draw and (picture := _picture(doc, ladders)) is not None:
             blocks.insert(0, picture)
-        texts = [(said.title(one), text) for one in ladders if (text := said.sentence(one))]
+        texts = [
+            (level_sentences.title(one), text)
+            for one in ladders
+            if (text := level_sentences.sentence(one))
+        ]
         blocks.append(Facts(texts, on=On.DOCUMENT))
         blocks.append(Text(_meaning(ladders), "muted", on=On.DOCUMENT))
         yield Section(heading(ladders), blocks, anchor=f"along-{number}", look="panel")
@@ -82,9 +86,11 @@ def sections(doc: SuiteAnswer, draw: bool) -> Iterator[Section]:
 def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
     looks = _looks(doc)
     columns = [TableColumn("arm")]
-    columns += [TableColumn(name, right=True, detail="below") for name in said.names(ladders[0])]
+    columns += [
+        TableColumn(name, right=True, detail="below") for name in level_sentences.names(ladders[0])
+    ]
     rows = [
-        TableRow([TableCell(said.title(one), swatch=looks.get(one.arm)), *_cells(one)])
+        TableRow([TableCell(level_sentences.title(one), swatch=looks.get(one.arm)), *_cells(one)])
         for one in ladders
         if one.primary_metric in one.values
     ]

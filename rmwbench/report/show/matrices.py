@@ -37,7 +37,7 @@ MARKS = {
     NOT_SUPPORTED: "–",
 }
 _MOST_NAMED = 3
-"""Of more outcomes than these that a condition may have, naming them tells nothing."""
+"""Where a condition may have more outcomes than these, naming them tells nothing."""
 _PAIRS: dict[str, Tone] = {
     "delivers": "good",
     "degraded": "open",
@@ -174,8 +174,8 @@ def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
         [talker, *(pair(talker, listener) for listener in listeners)]
         for talker in workload.matrix.talkers
     ]
-    there = {cell.outcome for cell in at.values()}
-    meanings = " ".join(f"{name}: {text}." for name, text in OUTCOMES.items() if name in there)
+    outcomes = {cell.outcome for cell in at.values()}
+    meanings = " ".join(f"{name}: {text}." for name, text in OUTCOMES.items() if name in outcomes)
     about = "The median of the primary metric where messages arrived"
     yield Table(columns, rows, title="Who talks to whom", look="matrix")
     yield Text(

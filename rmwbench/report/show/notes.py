@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 
 MOST = 0.5
-"""Of the arms of a campaign."""
+"""The share of the arms of a campaign above which a note holds for most of them."""
 
 
 def of_most_arms(doc: SuiteAnswer) -> list[str]:

@@ -118,9 +118,9 @@ def variables(doc: SuiteAnswer) -> Iterator[Section]:
     workloads: dict[str, list[list[TableCell]]] = {}
     for row in answer.rows:
         answers = {arm.arm: _obeyed(arm) for arm in row.arms}
-        asked = f"writer {_assigned(row.writer)}, reader {_assigned(row.reader)}"
+        assigned = f"writer {_assigned(row.writer)}, reader {_assigned(row.reader)}"
         cells = [
-            TableCell(row.case, detail=row.text, why=asked),
+            TableCell(row.case, detail=row.text, why=assigned),
             TableCell(row.expected, link=row.source),
             *(answers.get(arm, TableCell("")) for arm in arms),
         ]
@@ -137,9 +137,9 @@ def variables(doc: SuiteAnswer) -> Iterator[Section]:
     yield Section(title, blocks, anchor="ros-variables", look="panel")
 
 
-def _assigned(asked: Mapping[str, str]) -> str:
+def _assigned(variables: Mapping[str, str]) -> str:
     """`ROS_DOMAIN_ID=41`, several with a space between; `none`."""
-    return " ".join(f"{name}={value}" for name, value in asked.items()) or "none"
+    return " ".join(f"{name}={value}" for name, value in variables.items()) or "none"
 
 
 def _obeyed(arm: RosVariablesArm) -> TableCell:

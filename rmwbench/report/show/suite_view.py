@@ -163,8 +163,8 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 
 
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
-    """Of the workloads that have one: of an arm that was measured alone, what its factor does is
-    the answer."""
+    """The workloads with their headlines; without those of an arm that was measured alone, whose
+    answer is what its factor does."""
     limits, answered = conditions(doc), level_view.answered(doc)
     return [
         (one, headline(one, limits.get(one.workload)))
@@ -251,7 +251,7 @@ def _helps(doc: SuiteAnswer) -> Iterator[Section]:
         yield Section("What helps", blocks, anchor="helps", nav="what helps", look="panel")
 
 
-def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.Said:
+def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.TextGroups:
     """Under the titles of their workloads, in the document's order; the general ones last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     texts: dict[str, list[str]] = {}

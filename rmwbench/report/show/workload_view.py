@@ -40,7 +40,7 @@ from rmwbench.results.workload import effects, groups, spread_words, topic_answe
 from rmwbench.words import numbers as fmt
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
-"""Of a headline."""
+"""The tone of a headline."""
 VERDICTS: dict[str, Tone] = {
     "best": "good",
     "equivalent": "good",
@@ -60,7 +60,7 @@ def workload_section(
     description = f"{workload.description.rstrip('.')}. " if workload.description else ""
     blocks: list[Block] = [
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
-        *_said(doc, workload),
+        *_sentences(doc, workload),
         *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
         *pairs(workload),
         *(one.only(On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
@@ -84,7 +84,7 @@ def workload_section(
     )
 
 
-def _said(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
+def _sentences(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
     """The sentence, in Markdown, where a workload has its heading and no card; none of an arm alone
     whose answer is what the factor does to it."""
     answer = headline(workload, conditions(doc).get(workload.workload))
@@ -199,8 +199,8 @@ def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> 
 def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
     """What the table rests on, and what sets single arms apart."""
     for arm in workload.arms:
-        if said := spread_words.unlike(arm.spread):
-            yield Text(f"{arm.label}: {said}.", "strong", on=On.TERMINAL)
+        if text := spread_words.unlike(arm.spread):
+            yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
     arms_by_note = notes.by_text(workload)
@@ -294,8 +294,8 @@ def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
     )
     for topic in topics:
         for own, whole in zip(topic.arms, workload.arms, strict=True):
-            if said := spread_words.unlike(own.spread):
-                yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
+            if text := spread_words.unlike(own.spread):
+                yield Text(f"{topic.topic}: {whole.label}: {text}.", "strong")
 
 
 def topic_cell(topic: TopicAnswer, arm: TopicArm) -> TableCell:
