@@ -4,19 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.results.explain.explain_model import UndoneTrial
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 
 
-def why_none(missed: Sequence[TrialLine]) -> str:
+def why_none(missed: Sequence[TrialLine | UndoneTrial], of: str = "") -> str:
     """`2 failed and 1 void; the first: REASON` of the finished trials that are not done; empty
-    where there are none."""
+    where there are none. `of`: such as ` of 9 trials`."""
     if not missed:
         return ""
     first = str(missed[0].reason or "no reason recorded").partition("\n")[0]
     counts = Counter(line.status for line in missed)
     kinds = " and ".join(f"{counts[kind]} {kind}" for kind in ("failed", "void") if counts[kind])
-    return f"{kinds}; the first: {first}"
+    return f"{kinds}{of}; the first: {first}"
 
 
 def undecided(outcome: str, trials: int) -> str | None:

@@ -104,7 +104,7 @@ class BlockCorrelation:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialValue:
-    """Of a metric, in its unit."""
+    """A metric's value in one trial, in its unit."""
 
     trial: int
     block: int
@@ -163,7 +163,7 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Recovery:
-    """Of one stream after an interruption; infinite where most trials never recovered."""
+    """How long one stream takes after an interruption; infinite where most trials never recovered."""
 
     topic: str
     writer: str
@@ -359,7 +359,7 @@ class Spectrum:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Of the trial whose primary metric is the middle one, of its first pair; of a long one evenly
+    """The first pair of the trial whose primary metric is the middle one; of a long trial evenly
     spaced messages and the slowest of the others. None where a message was lost."""
 
     arm: str
@@ -412,7 +412,7 @@ class Up:
 
 @dataclass(frozen=True, kw_only=True)
 class LatencyCharts:
-    """Of the arms that have points."""
+    """The curves of the arms that have points."""
 
     ecdf: tuple[Ecdf, ...]
     spectrum: tuple[Spectrum, ...]
@@ -421,8 +421,8 @@ class LatencyCharts:
 
 @dataclass(frozen=True, kw_only=True)
 class Charts(LatencyCharts):
-    """Of a workload: `delivered` of arms with links or late nodes, `up` of those that bring nodes
-    up."""
+    """The charts of a workload: `delivered` of arms with links or late nodes, `up` of those that
+    bring nodes up."""
 
     delivered: tuple[Delivered, ...]
     up: tuple[Up, ...]
@@ -446,7 +446,7 @@ class Readers:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicAnswer:
-    """Of a workload whose topics are unlike; `members` are those that are alike and told together.
+    """A topic of a workload whose topics are unlike; `members` are those that are alike and together.
     `readers`: whom it is of, where a topic's readers differ. `judged` is False where the workload
     is judged by a metric that is not one of messages."""
 
@@ -763,14 +763,14 @@ class RecordedFates:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTopic(RecordedFates):
-    """Of all done trials with a bag."""
+    """A topic in all done trials with a bag."""
 
     topic: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingsArm(RecordedFates):
-    """Of all done trials with a bag (`trials`), costs as their mean; all None where there is none.
+    """An arm in all done trials with a bag (`trials`), costs as their mean; None where there is none.
     `places`: those at which every trial lost messages; `transport`: what the recorder's RMW told it
     was lost."""
 

@@ -362,17 +362,18 @@ def _resolution(
         sd * math.sqrt(alike.variance_factor(blocks)),
         Threshold(alpha=rules.alpha, margin=rules.least(), shared_freedom=freedom - (blocks - 1)),
     )
+    text = f"With {blocks} blocks and {_resolvable(ratio, sd, comparisons)}{_level(at)}"
+    return replace(resolution, log_ratio_sd=sd, resolvable_ratio=ratio, text=text)
+
+
+def _resolvable(ratio: float, sd: float, comparisons: int) -> str:
     sure = (
         f"a difference of {fmt.significant(ratio)}× is found with 95 % certainty "
         f"({comparisons} comparisons); smaller ones may stay undecided, or count as equivalent."
         if math.isfinite(ratio)
         else f"no difference is sure to be found ({comparisons} comparisons)."
     )
-    text = (
-        f"With {blocks} blocks and block ratios that scatter by {sd:.2g} (standard deviation of "
-        f"their logarithm), {sure}{_level(at)}"
-    )
-    return replace(resolution, log_ratio_sd=sd, resolvable_ratio=ratio, text=text)
+    return f"block ratios that scatter by {sd:.2g} (standard deviation of their logarithm), {sure}"
 
 
 def _blocks_of(contenders: list[JudgedArm], most: int) -> int:

@@ -5,7 +5,6 @@ A `conclude` line states what the verdicts decided; a `caution` names what someb
 conclude from the same tables.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
@@ -13,6 +12,7 @@ from rmwbench.analysis.metrics.fates import HELD, Fates
 from rmwbench.analysis.verdicts.ranking_words import is_resource, words
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
+from rmwbench.results.few_trials import why_none
 from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.results.workload.arm_own_cost import LARGE
@@ -96,10 +96,7 @@ def _undone(w: WorkloadAnswer) -> Iterator[str]:
     for a in w.arms:
         t = a.trials
         if bad := done.told_one_by_one(a):
-            counts = Counter(one.status for one in bad)
-            kinds = " and ".join(f"{counts[k]} {k}" for k in ("failed", "void") if counts[k])
-            first = str(bad[0].reason or "no reason recorded").splitlines()[0]
-            yield f"{a.arm}: {kinds} of {t.done + t.failed + t.void} trials; the first: {first}"
+            yield f"{a.arm}: {why_none(bad, f' of {t.done + t.failed + t.void} trials')}"
 
 
 def _doubts(w: WorkloadAnswer) -> Iterator[str]:

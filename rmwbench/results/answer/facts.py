@@ -999,7 +999,7 @@ def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[Workl
 
 
 def _ratio(arm: AnyArm) -> float | None:
-    """Of its verdict; None where there is none, or it is decided by sign."""
+    """The ratio of its verdict; None where there is none, or it is decided by sign."""
     return None if arm.verdict.ratio is None else fmt.finite(arm.verdict.ratio.value)
 
 
@@ -1049,7 +1049,7 @@ def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
 
 
 def limits(condition: LevelsOutcome | None, part: Part) -> LimitsFact | None:
-    """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
+    """What a condition of `outcomes` says; None where the suite declares no limits."""
     if condition is None:
         return None
     arms = [arm for arm in condition.arms if arm.outcome != NOT_SUPPORTED]

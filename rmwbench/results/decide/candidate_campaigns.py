@@ -398,7 +398,7 @@ def candidate(
 
 
 def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[UserLimit]:
-    """Of all candidates together: a candidate that never ran is asked the same."""
+    """The limits of all candidates together: they hold for one that never ran, too."""
     out = []
     for case in cases:
         asked: dict[Asked, float] = {}

@@ -30,7 +30,7 @@ class UndoneTrial:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmTrials:
-    """Of an arm, by what became of them. `voided_by`: void ones by the code of the rule; `numbers`:
+    """An arm's trials, by what became of them. `voided_by`: void ones by the code of the rule; `numbers`:
     the done ones."""
 
     done: int
@@ -161,7 +161,7 @@ class MedianAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Of an arm in a workload. `family`: whom it is compared with; `medians`: one, or one for each
+    """Why an arm is as it is in a workload. `family`: whom it is compared with; `medians`: one, or one for each
     topic that is judged by itself; `advice`: of the symptoms that it has. `path`: None where nothing
     was counted; `losses`: None where every message arrived sound and in time; `tails`: of its worst
     trial, the longest first; `chain`: None where nothing is relayed; `layers`: None where nothing

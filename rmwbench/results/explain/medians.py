@@ -28,7 +28,7 @@ Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
 def typical_messages(
     bundle: Bundle, campaign: JudgedCampaign, arms: Sequence[ArmReport]
 ) -> Typical:
-    """Of the done trials of these arms; reads their records once."""
+    """Those of the done trials of these arms; reads their records once."""
     topics = {
         t.trial: {one.name: one.endpoints for one in arm.topics} for arm in arms for t in arm.trials
     }

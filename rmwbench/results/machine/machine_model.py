@@ -94,7 +94,7 @@ class AA:
 
 @dataclass(frozen=True, kw_only=True)
 class CallCost:
-    """Of one call, the median of `batches`; `no_data`: why there is none."""
+    """What one call costs, the median of `batches`; `no_data`: why there is none."""
 
     unit: str
     batches: int | None = absent()

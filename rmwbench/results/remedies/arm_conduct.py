@@ -28,7 +28,7 @@ _SHARES_DATA = re.compile(r"<data_sharing>\s*<kind>\s*(?:ON|AUTO)")
 
 
 def largest_topic(arm: ArmReport) -> str | None:
-    """Of those that are judged one by one; None where there is one, or all are alike."""
+    """The one with the largest message; None where topics are not judged one by one."""
     if not arm.topics:
         return None
     return max(arm.topics, key=lambda topic: topic.payload_bytes or 0).name
@@ -37,7 +37,7 @@ def largest_topic(arm: ArmReport) -> str | None:
 def conduct(
     arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool = False
 ) -> Conduct:
-    """Of an arm with done trials."""
+    """How an arm with done trials behaved."""
     topic = largest_topic(arm)
     trials = arm.trials_in(topic)
     writer = _writer(arm)
@@ -79,13 +79,13 @@ def conduct(
 
 
 def _first_measured(metrics: Sequence[str], arm: ArmReport) -> tuple[str, float] | None:
-    """Of metrics of the whole workload, with the value over all trials."""
+    """The first of these metrics that was measured, with its value over all trials."""
     values = ((name, aggregate(GLOSSARY[name], arm.trials).value) for name in metrics)
     return next(((name, value) for name, value in values if value is not None), None)
 
 
 def metric_of(symptom: Symptom, arm: ArmReport) -> str | None:
-    """In which it is seen that the symptom is gone; None where delivery and the primary metric say
+    """The metric that shows whether the symptom is gone; None where delivery and the primary metric say
     all: a silence of seconds may leave the median, and what is delivered, as they are."""
     measured = _first_measured(_SEEN_IN.get(symptom, ()), arm)
     return measured[0] if measured else None

@@ -31,10 +31,10 @@ class TriedRemedy:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """Of a symptom of one middleware. `arm`, `setting`: what is known to help, both None where
-    nothing is; `source` is the manual, `worth` what it was measured to be worth, `worth_where` the
-    document. `command` tries it, where its arm is not in the campaign; `tried`: what it gained where
-    it is."""
+    """What helps against a symptom of one middleware. `arm`, `setting`: the remedy, both None where
+    none is known; `source` is the manual, `worth` what it was measured to be worth, `worth_where`
+    the document. `command` tries it, where its arm is not in the campaign; `tried`: what it gained
+    where it is."""
 
     symptom: Symptom
     is_harm: bool

@@ -26,8 +26,8 @@ def own_share(
     arms: Sequence[WorkloadArm],
     topics: Sequence[TopicAnswer] = (),
 ) -> OwnCost | None:
-    """Of a workload's arms, by a calibration's `own_cost`, at `payload_bytes`, its largest message.
-    Of unlike `topics` the share of processor time is that of all their messages, each at its own
+    """The instrument's part in a workload, by a calibration's `own_cost`, at `payload_bytes`, its
+    largest message. Of unlike `topics` the share of processor time is that of all their messages, each at its own
     size, since an arm's processor time is a mean over them. None where the calibration has no
     sizes, or the workload does not read what it carries."""
     arms = [arm for arm in arms if arm.role == "contender"]
@@ -122,7 +122,7 @@ def _at(sizes: Sequence[tuple[int, Estimate | None]], payload_bytes: int) -> Amo
 
 
 def _largest_share(value: float, arms: Sequence[WorkloadArm], metric: str) -> float | None:
-    """Of the arm that has least of it."""
+    """The share in the arm that has least of the metric."""
     known = [v for arm in arms if (v := fmt.finite(arm.value(metric)))]
     return value / min(known) if known else None
 

@@ -28,7 +28,7 @@ def source(primary: str) -> str:
 
 
 def curves(trials: Mapping[str, list[MeasuredTrial]], primary: str) -> LatencyCharts:
-    """Of a workload's arms, or of those of a topic, in their order; `primary` is its metric."""
+    """The curves of a workload or a topic, arms in their order; `primary` is its metric."""
     drawn = source(primary)
 
     def values(of: list[MeasuredTrial]) -> dict[int, float]:

@@ -59,7 +59,7 @@ def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[sh
 
 
 def effects(workload: str, arms: Sequence[ArmReport]) -> list[UnjudgedEffect]:
-    """Of a workload's arms, each against the one that it names, in their order."""
+    """Each of a workload's arms against the one that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
     out = []
     for arm in arms:

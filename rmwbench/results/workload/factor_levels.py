@@ -66,7 +66,7 @@ class _Part:
         return [self.primary, judged_loss(self.primary)]
 
     def costs(self) -> list[str]:
-        """Of processes where it is the whole; of calls in a topic."""
+        """The costs of processes where it is the whole, those of calls in a topic."""
         unlike = self.topic is not None or self.is_whole
         return [
             name
@@ -112,7 +112,7 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
         names = dict.fromkeys(topic.name for arm in here for topic in arm.topics)
         for name in names:
             # A level with topics of its own lacks those that it has not.
-            if all(arm.has(name) for arm in here):
+            if all(arm.trials_in(name) for arm in here):
                 yield _Part(ladder, name, here, comparisons)
 
 

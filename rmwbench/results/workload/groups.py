@@ -96,7 +96,7 @@ class _LinkBytes(NamedTuple):
 
 
 def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
-    """Of an arm; None where no trial has links or an interruption."""
+    """What an arm did to its links; None where no trial has links or an interruption."""
     traffic = [
         _LinkBytes(t.network.wire, t.network.length_ns)
         for t in trials

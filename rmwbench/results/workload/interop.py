@@ -50,7 +50,7 @@ def _label(side: dict[str, Any]) -> str:
 
 
 def matrix(arms: Sequence[WorkloadArm]) -> Matrix | None:
-    """Of a workload's arms; None where fewer than two are pairs."""
+    """Who talks to whom; None where fewer than two arms are pairs."""
     paired = [(arm, arm.pair) for arm in arms if arm.pair]
     if len(paired) < 2:
         return None

@@ -308,7 +308,7 @@ def _overlaid(
 
 
 def _reason(part: _LimitPart, nothing: NothingArrives, judged: judge.ArmJudgement) -> str:
-    """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
+    """The value and the limit of the metric that decided or leaves it open; where all are within,
     each of them."""
     if judged.metric is None:
         return "; ".join(_measured(limit.metric, part) for limit in part.acceptable)

@@ -28,7 +28,6 @@ from rmwbench.analysis.metrics.topic_metrics import (
     limited_by,
     why_not_pooled,
 )
-from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.verdicts import disturbed, interim, ratio, sequential
@@ -258,10 +257,6 @@ class ArmReport:
         apart = [t.topics.get(topic) or t.readers.get(topic) for t in self.trials]
         return [t for t in apart if t is not None] or pooled
 
-    def has(self, topic: str) -> bool:
-        """Whether it has trials of that topic or reader."""
-        return bool(self.trials_in(topic))
-
     def fates_in(self, topic: str | None) -> Fates:
         """What became of the messages of its done trials, beside the trials that it lost."""
         trials = self.trials_in(topic)
@@ -354,7 +349,7 @@ class ArmReport:
         )
 
     def common(self, topic: str | None, floor: "ArmReport | None") -> CommonArm:
-        """Of that topic alone, or of the whole workload."""
+        """What it has in that topic alone, or in the whole workload."""
         trials, values = self.trials_in(topic), self.values
         if topic is not None:
             values = {name: _in_trials(GLOSSARY[name], trials) for name in OF_TOPICS}
@@ -370,7 +365,7 @@ class ArmReport:
             cell=self.cell["cell"],
             qos=self.qos if topic is None else self.qos_of(topic),
             metrics=self.metrics(topic),
-            unsent_by=unsent_by(trials),
+            unsent_by=dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter())),
             per_trial=per_trial(values),
             times_floor=self.times_floor(floor, topic),
             drift=self.interim.drift(topic),
@@ -518,11 +513,6 @@ def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
         judged_arms = sequential.arms_after([a.ran_in(topic) for a in arms], blocks)
         for arm, judged in zip(arms, judged_arms, strict=True):
             arm.judged[topic] = judged
-
-
-def unsent_by(trials: Sequence[MeasuredTrial]) -> dict[UnsentBy, int]:
-    """The messages that were never sent, by what kept them."""
-    return dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter()))
 
 
 def per_trial(
