@@ -65,6 +65,22 @@ class PublishedEndpoint:
         return {**vars(self), "trial": trial, "endpoint": place, "asked": asked}
 
 
+def both_ends(
+    topic: str,
+    type_: str,
+    payload_bytes: int | None,
+    middleware: str,
+    *,
+    host: str = "host",
+    processes: tuple[str, str] = BOTH_ENDS,
+) -> list[PublishedEndpoint]:
+    """A publisher and a subscription of one topic, each in its process."""
+    return [
+        PublishedEndpoint(kind, process, host, topic, type_, payload_bytes, middleware=middleware)
+        for kind, process in zip(BOTH_ENDS, processes, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Known:
     """What is known to be wrong with an original: name → text and figures of each error, and what

@@ -19,11 +19,10 @@ from typing import Any
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats.perf_log import SIZEOF
 from rmwbench.published.importers.published import (
-    BOTH_ENDS,
     Published,
     PublishedCell,
-    PublishedEndpoint,
     SeriesPoints,
+    both_ends,
     known,
 )
 from rmwbench.published.importers.sheet import (
@@ -290,12 +289,8 @@ def _trial(out: Published, r: Result, year: int) -> None:
         definition={"qos": {"node": ""}.get(r.experiment, "best_effort, volatile")},
     )
     size = SIZEOF.get(r.type)
-    ends = []
-    if r.experiment != "node":
-        ends = [
-            PublishedEndpoint(kind, "perf_test", "host", r.type, r.type, size, middleware=r.rmw)
-            for kind in (BOTH_ENDS[1:] if r.experiment == "two_process" else BOTH_ENDS)
-        ]
+    ends = both_ends(r.type, r.type, size, r.rmw, processes=("perf_test", "perf_test"))
+    ends = {"node": [], "two_process": ends[1:]}.get(r.experiment, ends)
     seconds = 30 if r.experiment == "node" else 27
     out.trial(out.cell(cell), ends, duration_ns=30_000_000_000)
     begin = (30 - seconds) * 1_000_000_000

@@ -15,11 +15,10 @@ from itertools import chain
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.formats.perf_log import SIZEOF
 from rmwbench.published.importers.published import (
-    BOTH_ENDS,
     Published,
     PublishedCell,
-    PublishedEndpoint,
     SeriesPoints,
+    both_ends,
     known,
 )
 from rmwbench.published.importers.sheet import (
@@ -163,12 +162,8 @@ def _trial(row: SheetRow, out: Published) -> None:
     two = row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess"
     series, x = _series(row)
     failed = row["#msg received"] == FAILED
-    ends = [
-        PublishedEndpoint(
-            kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"]
-        )
-        for kind in BOTH_ENDS
-    ]
+    processes = ("perf_test", "perf_test")
+    ends = both_ends(topic, topic, SIZEOF[topic], row["rmw"], host=row["host"], processes=processes)
     why = "FAIL in the original" if failed else None
     out.trial(out.cell(_cell(row, x, topic)), ends, duration_ns=RUN_NS, failed=why)
     values = {column: _value(row, column) for column in VALUES}

@@ -15,11 +15,10 @@ from itertools import combinations
 
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.published import (
-    BOTH_ENDS,
     Published,
     PublishedCell,
-    PublishedEndpoint,
     SeriesPoints,
+    both_ends,
 )
 from rmwbench.published.importers.sheet import (
     COUNT,
@@ -139,11 +138,7 @@ def _trial(out: Published, vendor: str, place: str, size: int, **factors: object
         factors={"payload_bytes": size, "place": place} | factors,
         definition={"qos": "reliable, keep_last 1, UDPv4" if not factors else ""},
     )
-    ends = [
-        PublishedEndpoint(k, k, "host", "test", f"Bytes({size})", size, middleware=vendor)
-        for k in BOTH_ENDS
-    ]
-    out.trial(out.cell(cell), ends)
+    out.trial(out.cell(cell), both_ends("test", f"Bytes({size})", size, vendor))
 
 
 def _latency(

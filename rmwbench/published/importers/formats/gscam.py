@@ -14,11 +14,10 @@ import numpy as np
 
 from rmwbench.published.importers.data_source import Source, SourceFile
 from rmwbench.published.importers.published import (
-    BOTH_ENDS,
     Published,
     PublishedCell,
-    PublishedEndpoint,
     SeriesPoints,
+    both_ends,
 )
 from rmwbench.published.importers.sheet import (
     BYTES_PER_SECOND,
@@ -172,12 +171,8 @@ def _trial(test: GscamTest, out: Published) -> None:
             "qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"
         },
     )
-    ends = [
-        PublishedEndpoint(
-            kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw]
-        )
-        for kind, process in zip(BOTH_ENDS, ("gscam", "container"), strict=True)
-    ]
+    processes = ("gscam", "container")
+    ends = both_ends("image", "sensor_msgs/Image", size, RMW[test.rmw], processes=processes)
     count = len(test.columns["byte_rate"])
     out.trial(out.cell(cell), ends, duration_ns=count * 1_000_000_000)
     end = np.arange(1, count + 1) * 1_000_000_000

@@ -18,11 +18,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rmwbench.published.importers.data_source import Source, SourceFile, malformed
 from rmwbench.published.importers.published import (
-    BOTH_ENDS,
     Published,
     PublishedCell,
-    PublishedEndpoint,
     SeriesPoints,
+    both_ends,
 )
 from rmwbench.published.importers.sheet import Once, Range, whole
 
@@ -214,18 +213,7 @@ def _trials(
             },
             definition={"qos": sensor.qos, "transport": "UDP; shared memory is switched off"},
         )
-        ends = [
-            PublishedEndpoint(
-                kind,
-                kind,
-                "host",
-                run.sensor,
-                sensor.type,
-                sensor.payload_bytes,
-                middleware=run.rmw,
-            )
-            for kind in BOTH_ENDS
-        ]
+        ends = both_ends(run.sensor, sensor.type, sensor.payload_bytes, run.rmw)
         # Messages that were lost are not in the file, so nobody knows how long a run was.
         out.trial(out.cell(cell, key=(run.sensor, run.rmw)), ends)
         latency_ns = run.latency_ns[WARM_UP:]

@@ -215,21 +215,16 @@ def _run(
     out: Published, condition: MininetCell, name: str, publisher: Log, subscriber: Log
 ) -> MininetRun:
     size = SIZEOF[condition.message_type]
-    rmw = condition.rmw_implementation
     for log in (publisher, subscriber):
         _check_header(condition, log)
     perf_log.require_header(subscriber, {VERSION: publisher.header.get(VERSION, "")})
     perf_log.check_latency(subscriber, one_clock=True)
-    ends = (
-        perf_log.endpoint(publisher, "publisher", "pub", "h1", rmw, size),
-        perf_log.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
-    )
     length = float(
         max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1])
     )
-    out.trial(out.cell(_cell(condition)), ends, duration_ns=round(length * 1e9))
-    perf_log.window(out, publisher, publishes=0, receives=None, size=size)
-    perf_log.window(out, subscriber, publishes=None, receives=1, size=size)
+    perf_log.add_run(
+        out, _cell(condition), publisher, subscriber, ("h1", "h2"), size, round(length * 1e9)
+    )
     return _measured(condition, name, publisher, subscriber, size)
 
 

@@ -23,7 +23,7 @@ import pyarrow.csv as pa_csv
 
 from rmwbench.published.importers import sheet as plausible
 from rmwbench.published.importers.data_source import Placed, SourceFile, malformed
-from rmwbench.published.importers.published import Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedCell, PublishedEndpoint
 from rmwbench.published.importers.sheet import Plausible, Range, check_header
 
 MARKER = b"---EXPERIMENT-START---"
@@ -454,6 +454,25 @@ def endpoint(
         asked={"qos": qos(h.get("QOS", "")), "rate_hz": h.get("Publishing rate", "")},
         middleware=middleware,
     )
+
+
+def add_run(
+    out: Published,
+    cell: PublishedCell,
+    publisher: Log,
+    subscriber: Log,
+    hosts: tuple[str, str],
+    size: int,
+    duration_ns: int,
+) -> None:
+    """Adds a trial of two logs, each of one end on a host of its own, with their windows."""
+    ends = (
+        endpoint(publisher, "publisher", "pub", hosts[0], cell.middleware, size),
+        endpoint(subscriber, "subscription", "sub", hosts[1], cell.middleware, size),
+    )
+    out.trial(out.cell(cell), ends, duration_ns=duration_ns)
+    window(out, publisher, publishes=0, receives=None, size=size)
+    window(out, subscriber, publishes=None, receives=1, size=size)
 
 
 _QOS = {

@@ -116,26 +116,19 @@ def _run(out: Published, cell: _Cell, run: int, publisher: Log, subscriber: Log)
     )
     _check_counts(rate, publisher, subscriber)
     subscriber = _without_latency(subscriber)
-    ends = (
-        perf_log.endpoint(publisher, "publisher", "pub", "laptop 1", rmw, SIZE),
-        perf_log.endpoint(subscriber, "subscription", "sub", "laptop 2", rmw, SIZE),
+    of_run = PublishedCell(
+        workload=f"Array60k at {rate} Hz over WiFi",
+        arm=f"{rmw} {MODE[rmw]}",
+        middleware=rmw,
+        version="Rolling of October 2020",
+        factors={"message": "Array60k", "rate_hz": rate, "publish_mode": MODE[rmw]},
+        definition={
+            "qos": "reliable, volatile, keep_last 10",
+            "network": "802.11 at 2.4 GHz, ASUS RT-AC86U",
+        },
     )
-    number = out.cell(
-        PublishedCell(
-            workload=f"Array60k at {rate} Hz over WiFi",
-            arm=f"{rmw} {MODE[rmw]}",
-            middleware=rmw,
-            version="Rolling of October 2020",
-            factors={"message": "Array60k", "rate_hz": rate, "publish_mode": MODE[rmw]},
-            definition={
-                "qos": "reliable, volatile, keep_last 10",
-                "network": "802.11 at 2.4 GHz, ASUS RT-AC86U",
-            },
-        )
-    )
-    out.trial(number, ends, duration_ns=30_000_000_000)
-    perf_log.window(out, publisher, publishes=0, receives=None, size=SIZE)
-    perf_log.window(out, subscriber, publishes=None, receives=1, size=SIZE)
+    hosts = ("laptop 1", "laptop 2")
+    perf_log.add_run(out, of_run, publisher, subscriber, hosts, SIZE, 30_000_000_000)
     received = subscriber.columns["received"]
     restored = perf_log.restored_counts(subscriber, SIZE)
     cell.received.append(received)
