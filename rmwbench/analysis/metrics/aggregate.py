@@ -16,6 +16,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Kind, Metric, 
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.network.network_metrics import TrialNetwork
 from rmwbench.analysis.metrics.sample import Sample
+from rmwbench.analysis.records.columns import NO_WINDOW
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import AtLeast, Estimate, Measured, NoData
@@ -23,7 +24,6 @@ from rmwbench.analysis.stats.missing import Measures
 from rmwbench.analysis.stats.quantile import BEYOND, allowed, needed
 
 NOTHING_SENT = "nothing is sent in this workload"
-NO_WINDOW = "the trial recorded no steady window"
 
 
 @dataclass

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from rmwbench.analysis.metrics.discovery import DAEMON_STEP, never_matched, times
+from rmwbench.analysis.metrics.discovery import DAEMON_STEP, NO_DAEMON, never_matched, times
 from rmwbench.analysis.metrics.glossary import METRICS
+from rmwbench.analysis.records.columns import NO_WINDOW
 from rmwbench.analysis.stats.missing import Measures, complete, total
 from rmwbench.codes import FLAG, Code
 
@@ -27,6 +28,7 @@ MIDDLEWARE = (*WORKERS, "daemon", "other")
 NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
 SHARED = "publisher and subscription share a process"
 NOT_SAMPLED = "no sampler read this trial"
+NO_MESSAGE = "no message to divide by"
 
 
 def cost(
@@ -132,7 +134,7 @@ class _Readings:
         """Why daemons have no figure."""
         if any(role == "daemon" for role, _ in self.table):
             return self.missing
-        return "no daemon ran" if self.sampler else self.unsampled
+        return NO_DAEMON if self.sampler else self.unsampled
 
 
 class _Spent:
@@ -150,9 +152,9 @@ class _Spent:
         if amount is None:
             self.measures[name] = reason
         elif per is None:
-            self.measures[name] = "the trial recorded no steady window"
+            self.measures[name] = NO_WINDOW
         else:
-            self.measures[name] = amount / per if per else "no message to divide by"
+            self.measures[name] = amount / per if per else NO_MESSAGE
 
     def steady(self, roles: tuple[str, ...], counter: str) -> float | None:
         return _steady(self.table, roles, counter)

@@ -12,7 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.metrics.cost import MIDDLEWARE, SHARED
+from rmwbench.analysis.metrics.cost import MIDDLEWARE, NO_MESSAGE, SHARED
+from rmwbench.analysis.metrics.discovery import NO_DAEMON
 from rmwbench.analysis.records.columns import Row, SteadyWindow
 from rmwbench.analysis.stats.missing import Measures, total
 
@@ -60,7 +61,7 @@ def growth(
                 f"fewer than {FEWEST} readings of memory in the second half of the window"
             )
         else:
-            measures[metric] = growth / messages if messages else "no message to divide by"
+            measures[metric] = growth / messages if messages else NO_MESSAGE
     for place, begin, end in PLACES:
         parts = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
         if parts and all(map(len, parts)):
@@ -73,7 +74,7 @@ def growth(
 def _why_none(side: str, roles: Collection[str]) -> str:
     """Why a side has no readings; `roles` are those of all processes."""
     if side == "daemon" and side not in roles:
-        return "no daemon ran"
+        return NO_DAEMON
     if side != "daemon" and "both" in roles:
         return SHARED
     return f"no {side} process was read"

@@ -52,3 +52,6 @@ class SteadyWindow:
     @property
     def length_ns(self) -> int:
         return self.end_ns - self.begin_ns
+
+
+NO_WINDOW = "the trial recorded no steady window"

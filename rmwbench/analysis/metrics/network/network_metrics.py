@@ -17,11 +17,10 @@ from rmwbench.analysis.metrics.network import link_bytes as wire
 from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
-from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.columns import NO_WINDOW, SteadyWindow
 from rmwbench.analysis.records.frames import WHY, FrameCounts, Frames
 from rmwbench.analysis.stats.missing import Measures
 
-NO_WINDOW = "the trial recorded no steady window"
 UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 
 
