@@ -22,15 +22,15 @@ FEWEST_WAKE_UPS = 10
 LATE_EVENTS = 1_000
 NOT_OURS = "on the shared host every interface but lo carries what other programs send"
 
-_OF_PROCESS = {
+USAGE = {
     "cpu_ns": ("cpu", "ns"),
     "voluntary_switches": ("voluntary_switches", "count"),
     "involuntary_switches": ("involuntary_switches", "count"),
     "minor_faults": ("minor_faults", "count"),
     "major_faults": ("major_faults", "count"),
-    "run_delay_ns": ("run_delay", "ns"),
 }
-_OWN_ACCOUNT = {"cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"}
+"""Key of a snapshot → counter and unit, of what a worker accounts for itself."""
+_OF_PROCESS = USAGE | {"run_delay_ns": ("run_delay", "ns")}
 _OF_HOST = ("udp", "ip", "tcp", "softnet")
 _ENDS = ("steady_begin", "steady_end")
 
@@ -125,7 +125,7 @@ def _process(
                 yield _row(name, process_role, counter, unit, edges[0]["at"], begin[key])
         return
     for key, (counter, unit) in _OF_PROCESS.items():
-        if key not in end or (accounts_itself and counter in _OWN_ACCOUNT):
+        if key not in end or (accounts_itself and key in USAGE):
             continue
         for at, reading in zip(_ENDS, (begin if begin is not None else {key: 0}, end), strict=True):
             if key in reading:

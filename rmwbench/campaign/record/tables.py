@@ -20,12 +20,7 @@ from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordSection
 from rmwbench.suite.timeline import to_ns
 
 # Usage counters that are taken at both ends of the window, with their units.
-_USAGE = {
-    "cpu_ns": ("cpu", "ns"),
-    "voluntary_switches": ("voluntary_switches", "count"),
-    "involuntary_switches": ("involuntary_switches", "count"),
-    "minor_faults": ("minor_faults", "count"),
-    "major_faults": ("major_faults", "count"),
+_USAGE = sampled.USAGE | {
     "allocations": ("allocations", "count"),
     "allocated_bytes": ("allocated", "bytes"),
     "frees": ("frees", "count"),

@@ -11,6 +11,7 @@ that has not ended though all of it was sent is the worker's own fault, and no r
 import time
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,11 +161,15 @@ def _open_schedule(
 
 
 def _sent(outcome: TrialOutcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
-    rows_of_endpoint: dict[int, np.ndarray] = {}
+    sections = sections_so_far(outcome, files, records.SENT)
+    return {section.endpoint: section.rows for section in sections}
+
+
+def sections_so_far(
+    outcome: TrialOutcome, files: Mapping[str, int], kind: int
+) -> Iterator[records.RecordSection]:
+    """The sections of a kind in the workers' records, while they are written; none of damaged
+    records, which fail the trial when they are taken."""
     for fd in files.values():
-        try:
-            sections = records.read(fd, outcome.order.nonce)
-        except records.RecordsDamaged:
-            continue  # told when the trial's records are taken
-        rows_of_endpoint |= {s.endpoint: s.rows for s in sections if s.kind == records.SENT}
-    return rows_of_endpoint
+        with suppress(records.RecordsDamaged):
+            yield from (s for s in records.read(fd, outcome.order.nonce) if s.kind == kind)

@@ -13,7 +13,7 @@ from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
 from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
-from rmwbench.campaign.trial.held_calls import held_calls, tell_unfinished
+from rmwbench.campaign.trial.held_calls import held_calls, sections_so_far, tell_unfinished
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, step, take_events
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.codes import FOREIGN
@@ -217,18 +217,12 @@ def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
     if not _has_one_clock(outcome):
         return 0
     longest_ns, since_ns = 0, _there_since_ns(outcome)
-    for fd in files.values():
-        try:
-            sections = records.read(fd, outcome.order.nonce)
-        except records.RecordsDamaged:
-            continue  # told when the trial's records are taken
-        for section in sections:
-            if section.kind == records.RECEIVED:
-                rows = section.rows
-                of_this_trial = (rows["flags"] & FOREIGN) == 0
-                of_this_trial &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
-                waits_ns = (rows["taken_ns"] - rows["intended_ns"])[of_this_trial]
-                longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))
+    for section in sections_so_far(outcome, files, records.RECEIVED):
+        rows = section.rows
+        of_this_trial = (rows["flags"] & FOREIGN) == 0
+        of_this_trial &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
+        waits_ns = (rows["taken_ns"] - rows["intended_ns"])[of_this_trial]
+        longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))
     return longest_ns
 
 
