@@ -126,7 +126,7 @@ def measure(
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         _periods(writers, pairs, window, lives, out)
-        calls = [(w.kind, _inside(w.call_ns, window)) for w in writers]
+        calls = [(w.kind, int(np.count_nonzero(window.holds(w.call_ns)))) for w in writers]
         out.calls_in_window = sum(number for _, number in calls)
         out.published_in_window = sum(number for kind, number in calls if kind == "publisher")
     _count(columns, writers, pairs, out)
@@ -357,7 +357,7 @@ def _periods(
 
 def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
     """First arrivals in the window and their bytes; `sizes` by row of the pair."""
-    inside = (pair.taken_ns >= window.begin_ns) & (pair.taken_ns < window.end_ns)
+    inside = window.holds(pair.taken_ns)
     count = int(np.count_nonzero(inside))
     out.arrived_in_window += count
     out.heard_in_window += count if pair.reader.kind == "subscription" else 0
@@ -470,10 +470,6 @@ def pace_of(
     if silent_ns < QUIET_NS:
         return Pace.MOVING
     return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED
-
-
-def _inside(times_ns: np.ndarray, window: SteadyWindow) -> int:
-    return int(np.count_nonzero((times_ns >= window.begin_ns) & (times_ns < window.end_ns)))
 
 
 def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:

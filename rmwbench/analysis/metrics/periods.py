@@ -25,7 +25,7 @@ def periods(times_ns: np.ndarray, window: SteadyWindow) -> np.ndarray:
     than every whole period: one that stops halfway has no short period. Shorter cuts would only
     make the mean too small.
     """
-    inside = np.sort(times_ns[(times_ns >= window.begin_ns) & (times_ns < window.end_ns)])
+    inside = np.sort(times_ns[window.holds(times_ns)])
     if len(inside) < 2:
         return np.empty(0)
     whole_ns = np.diff(inside).astype(float)

@@ -86,7 +86,7 @@ def stability(
             continue
         first, last = int(seq[rows].min()), int(seq[rows].max())
         due_ns, call_ns = intended[rows], called[rows]
-        inside = (due_ns >= window.begin_ns) & (due_ns < window.end_ns)
+        inside = window.holds(due_ns)
         place = (seq[rows] - first).astype(np.int64)
         for subscription in readers:
             mine = sound & (reader == subscription.endpoint) & (writer == publisher.endpoint)

@@ -53,5 +53,10 @@ class SteadyWindow:
     def length_ns(self) -> int:
         return self.end_ns - self.begin_ns
 
+    def holds(self, times_ns: "np.ndarray") -> "np.ndarray":
+        """Whether each of these times lies in it: bool of the same shape."""
+        inside: np.ndarray = (times_ns >= self.begin_ns) & (times_ns < self.end_ns)
+        return inside
+
 
 NO_WINDOW = "the trial recorded no steady window"

@@ -84,10 +84,6 @@ class Frames:
             entered=self.entered[rows],
         )
 
-    def between(self, begin_ns: float, end_ns: float) -> "Frames":
-        """Those that entered the network in [`begin_ns`, `end_ns`)."""
-        return self.where((self.in_ns >= begin_ns) & (self.in_ns < end_ns))
-
 
 def frames_of(columns: Mapping[str, Any]) -> Frames:
     """From the columns of the bundle's `frames`: arrays, and (codes, names) for texts."""

@@ -245,11 +245,10 @@ def _lead(
     if not others:
         return Verdict("alone", None, None, "the only contender with data")
     second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
-    ratio: Ratio | None = (
-        _inverse(others[second].ratio)
-        if others[second].against == j.arm.name
-        else j.ratio(second, rules)
-    )
+    ratio: Ratio | None = j.ratio(second, rules)
+    if others[second].against == j.arm.name:
+        ratio = others[second].ratio
+        ratio = ratio.inverse() if isinstance(ratio, BlockRatio) else ratio
     if all(v.verdict == "worse" for v in others.values()):
         return Verdict("best", second, ratio, "every other contender is decided to be worse")
     open_ones = [n for n, v in others.items() if v.verdict == "undecided"]
@@ -273,10 +272,6 @@ def _lead(
     return Verdict(
         "undecided", second, ratio, f"leads, but is not decided against {names}", minutes
     )
-
-
-def _inverse(r: Ratio | None) -> Ratio | None:
-    return r.inverse() if isinstance(r, BlockRatio) else r
 
 
 def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | None, str]:

@@ -102,7 +102,7 @@ def wire_of(
     that came before the window left within it. `payload_bytes` as of `crossing_bytes`; `rates_bps`:
     bit/s of those links that have a rate of their own throughout."""
     wire = Wire(
-        sent=_sent(frames.between(window.begin_ns, window.end_ns)),
+        sent=_sent(frames.where(window.holds(frames.in_ns))),
         busy_ns=dict.fromkeys((link for link, rate in rates_bps.items() if rate), 0.0),
         payload_bytes=payload_bytes,
         window_ns=window.length_ns,
@@ -126,9 +126,7 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: SteadyWindow) 
     )
     for row in rows:
         host[row["endpoint"]] = hosts.index(row["host"])
-    inside = (
-        (taken >= window.begin_ns) & (taken < window.end_ns) & ((flags & (CORRUPT | FOREIGN)) == 0)
-    )
+    inside = window.holds(taken) & ((flags & (CORRUPT | FOREIGN)) == 0)
     crossed = inside & (host[writer] >= 0) & (host[reader] != host[writer])
     return int(columns.received("bytes")[crossed].sum(dtype=np.int64))
 
@@ -173,8 +171,8 @@ class Sums:
 
 def sums_of(frames: Frames, window: SteadyWindow) -> Sums:
     """`frames` as of `wire_of`."""
-    copies = _copies(frames)[(frames.in_ns >= window.begin_ns) & (frames.in_ns < window.end_ns)]
-    frames = frames.between(window.begin_ns, window.end_ns)
+    inside = window.holds(frames.in_ns)
+    copies, frames = _copies(frames)[inside], frames.where(inside)
     data = frames.entered & frames.kind.among("data")
     again = data & frames.retransmission
     met = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
@@ -310,7 +308,7 @@ def _count(own: Frames, met: _Met, window: SteadyWindow, wire: Wire) -> None:
         begin, end = (np.clip(at, 0, window.length_ns) for at in (began_ns, left_ns))
         # No two at once: more than the window would be rounding.
         wire.busy_ns[met.link] = min(float((end - begin).sum()), window.length_ns)
-    came = (own.in_ns >= window.begin_ns) & (own.in_ns < window.end_ns)
+    came = window.holds(own.in_ns)
     left = (left_ns >= 0) & (left_ns < window.length_ns)
     if not (came | left).any():
         return
