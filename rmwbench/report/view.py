@@ -8,13 +8,11 @@ renderer has no place for is left out there: a terminal has no pictures, and onl
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Flag
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from rmwbench.report.chart.style import LineStyle
+from rmwbench.report.chart.style import LineStyle, Spec
 from rmwbench.results.model import GlossaryEntry
 
-Spec = dict[str, Any]
-"""A chart in Vega-Lite."""
 Tone = Literal["", "good", "bad", "open", "odd", "muted", "strong", "limits", "warning", "alarm"]
 """`odd`: there is no data; `warning` and `alarm`: of whole sentences."""
 

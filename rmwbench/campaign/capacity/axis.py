@@ -82,10 +82,11 @@ class Rate(Axis):
         return workload.model_copy(update=changes)
 
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
-        if isinstance(arrival, Saturation | TraceArrival):
+        if isinstance(arrival, Saturation):
             reason = "sends as fast as it can: it has no schedule to be late against"
-            reason = reason if isinstance(arrival, Saturation) else "has recorded times"
             raise _unfit(workload, self, f"a publisher of it {reason}")
+        if isinstance(arrival, TraceArrival):
+            raise _unfit(workload, self, "a publisher of it has recorded times")
         return None if isinstance(arrival, Relay) else arrival.rate_hz
 
 
@@ -248,6 +249,3 @@ def _unfit(workload: Workload, along: Axis, why: str) -> UserError:
         where=WHERE,
         fix="choose another workload or axis: " + ", ".join(AXES),
     )
-
-
-__all__ = ["AXES", "Axis", "axis", "levels"]

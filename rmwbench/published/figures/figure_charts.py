@@ -15,8 +15,8 @@ import altair as alt
 
 from rmwbench.published.figures.versions import VERSIONS
 from rmwbench.report.chart import frame
-from rmwbench.report.chart.frame import MUTED, TEXT, Spec
-from rmwbench.report.chart.style import NEUTRAL, looks_of_middlewares
+from rmwbench.report.chart.frame import MUTED, TEXT
+from rmwbench.report.chart.style import NEUTRAL, Spec, looks_of_middlewares
 
 TITLES = {"published": "as published", "corrected": "as corrected"}
 HEIGHT, SMALL_HEIGHT = 220, 74

@@ -17,8 +17,8 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.capacity.capacity_view import FEWEST_TRIALS, latency
 from rmwbench.report.chart import frame
 from rmwbench.report.chart.charts import dots
-from rmwbench.report.chart.frame import LOST, MUTED, SURFACE, TEXT, Spec
-from rmwbench.report.chart.style import looks
+from rmwbench.report.chart.frame import LOST, MUTED, SURFACE, TEXT
+from rmwbench.report.chart.style import Spec, looks
 from rmwbench.report.view import Picture
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor, Searched

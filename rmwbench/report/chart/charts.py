@@ -15,35 +15,28 @@ import altair as alt
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.report.chart import frame
-from rmwbench.report.chart.frame import LOST, MUTED, SURFACE, Spec
-from rmwbench.report.chart.style import FLOOR, LineStyle, looks
+from rmwbench.report.chart.frame import LOST, MUTED, SURFACE
+from rmwbench.report.chart.style import FLOOR, LineStyle, Spec, looks
 from rmwbench.results.answer import level_sentences
 from rmwbench.results.shown import Delivered, Levels, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 Numbers = Sequence[float | None]
 
-
 _LINE_HEIGHT, _LEVELS_HEIGHT = 300, 260
-
 
 _PANEL_HEIGHT, _RATES_HEIGHT = 54, 72
 
-
 _LABEL_GAP = 15  # px between the centres of two labels
-
 
 # px: a letter of a label, the plot of the smallest page that labels its curves
 _LETTER, _LABELLED_WIDTH = 7.1, 380
-
 
 _DOTS: dict[str, Any] = {"size": 60, "opacity": 1, "filled": True}
 _GREY = LineStyle(*FLOOR, hollow=False, dash=())
 """The look of a line whose arm no workload of the report has."""
 
-
 HELPERS = "daemons and helpers"
-
 
 _OPACITIES = {"subscription": 0.45, HELPERS: 0.2}  # of parts of a stacked bar; others are dark
 

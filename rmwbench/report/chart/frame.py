@@ -16,21 +16,16 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.report.chart.style import NEUTRAL, LineStyle, looks
+from rmwbench.report.chart.style import NEUTRAL, LineStyle, Spec, looks
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Part
 from rmwbench.words import numbers as fmt
 
-Spec = dict[str, Any]
-
-
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
-
 
 TEXT, MUTED, GRID, SURFACE, LOST = (
     NEUTRAL[name][0] for name in ("text", "muted", "grid", "surface", "lost")
 )
-
 
 # height of a row of a horizontal chart, px; a narrow one has the name above the mark
 _ROW, _NARROW_ROW = 26, 40
@@ -49,7 +44,6 @@ def unit_label(scales: tuple[tuple[str, str], ...]) -> str:
 
 TIME_LABEL = unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "ns")))
 
-
 LABELS = {
     "ns": TIME_LABEL,
     "bytes": unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B"))),
@@ -59,7 +53,6 @@ LABELS = {
     "fraction": "format(100 * datum.value, '.3~g') + ' %'",
 }
 """Unit → how an axis writes it, as the numbers beside it are written."""
-
 
 PLAIN_LABEL = "format(datum.value, '.3~g')"
 
@@ -72,7 +65,6 @@ def of_zero(spec: Spec | None) -> str:
 
 
 _AT_ZERO = "square"
-
 
 HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 
 from rmwbench.words.printable import printable
 
+Spec = dict[str, Any]
+"""A chart in Vega-Lite."""
 Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
 
 FLOOR: Pair = ("#4a525c", "#8b949e")
@@ -142,7 +144,7 @@ def to_dark() -> dict[str, str]:
     return dict(pairs)
 
 
-def svg_of(spec: dict[str, Any]) -> str:
+def svg_of(spec: Spec) -> str:
     """A Vega-Lite specification as SVG. Its texts are without control codes: names and titles were
     written by others, and the library ends the whole process on a text that XML cannot hold."""
     import vl_convert

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from rmwbench.report.chart import frame, style
-from rmwbench.report.chart.frame import SURFACE, TEXT, Spec
+from rmwbench.report.chart.frame import SURFACE, TEXT
+from rmwbench.report.chart.style import Spec
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, ShareBar, percent
 from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.words import numbers as fmt

@@ -43,8 +43,14 @@ COMPARISON = "comparison"
 STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
 """The tone of a number, by its state."""
 SETTINGS = (
-    *("path", "publish_mode", "take", "when_full", "schedule"),
-    *("qos", "touch", "conditions"),
+    "path",
+    "publish_mode",
+    "take",
+    "when_full",
+    "schedule",
+    "qos",
+    "touch",
+    "conditions",
 )
 
 

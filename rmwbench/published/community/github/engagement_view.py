@@ -8,8 +8,8 @@ import altair as alt
 
 from rmwbench.published.community.repository import FAR_APART_DAYS
 from rmwbench.report.chart import frame
-from rmwbench.report.chart.frame import TEXT, Spec
-from rmwbench.report.chart.style import looks_of_middlewares
+from rmwbench.report.chart.frame import TEXT
+from rmwbench.report.chart.style import Spec, looks_of_middlewares
 from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 

@@ -7,8 +7,8 @@ from typing import Any
 import altair as alt
 
 from rmwbench.report.chart import frame
-from rmwbench.report.chart.frame import TEXT, Spec
-from rmwbench.report.chart.style import PARTS
+from rmwbench.report.chart.frame import TEXT
+from rmwbench.report.chart.style import PARTS, Spec
 from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
 
 _SHADES = ("publisher", "schedule", "reader", "machine", "udp", "way", "process")
