@@ -20,8 +20,7 @@ import numpy as np
 
 from rmwbench.analysis.records.calls import answered, heard_by
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
-from rmwbench.analysis.records.ledger import ABSENT
-from rmwbench.codes import CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records.ledger import ABSENT, is_sound
 
 INSTANTS = 11
 TREND = 0.6
@@ -79,7 +78,7 @@ def stability(
     reader, writer, number, taken, flags = (
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
-    sound = ((flags & (CORRUPT | LATE | FOREIGN)) == 0) & (taken != ABSENT)
+    sound = is_sound(flags) & (taken != ABSENT)
     for publisher, readers in heard_by(endpoints):
         rows = np.flatnonzero(sent_by == publisher.endpoint)
         if not len(rows):

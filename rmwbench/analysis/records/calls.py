@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, EndpointRow
-from rmwbench.analysis.records.ledger import ABSENT, since_call_ns
-from rmwbench.codes import CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records.ledger import ABSENT, is_sound, since_call_ns
+from rmwbench.codes import FOREIGN
 
 LEGS = ("request_leg", "reply_leg")
 
@@ -113,7 +113,7 @@ def legs(
     )
     call = since_call_ns(call, sent_flags, lambda: columns.sent("fill_ns"))
     # Read once: a column comes from a file, and there may be many clients.
-    sound = (columns.received("flags") & (CORRUPT | LATE | FOREIGN)) == 0
+    sound = is_sound(columns.received("flags"))
     received = tuple(
         columns.received(column)[sound] for column in ("endpoint", "writer", "seq", "taken_ns")
     )

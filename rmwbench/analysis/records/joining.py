@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
-from rmwbench.codes import CORRUPT, FAILED, FOREIGN, LATE
+from rmwbench.analysis.records.ledger import is_sound
+from rmwbench.codes import FAILED
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def history(
     reader, writer, seq, taken, flags = (
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
-    sound = (flags & (CORRUPT | LATE | FOREIGN)) == 0
+    sound = is_sound(flags)
     for late_reader in readers:
         life = late[late_reader.endpoint]
         for source in _history_keepers(late_reader, life, endpoints, known):

@@ -183,6 +183,15 @@ def since_call_ns(
     return call_ns + np.where(known, filled_ns, 0)
 
 
+_UNSOUND = CORRUPT | LATE | FOREIGN
+
+
+def is_sound(flags: np.ndarray) -> np.ndarray:
+    """Whether each arrival was sound and in time: bool of the same shape."""
+    sound: np.ndarray = (flags & _UNSOUND) == 0
+    return sound
+
+
 def place_order(seq: np.ndarray) -> np.ndarray | None:
     """The order that sorts a writer's rows by sequence number, or None where they are sorted
     already.
@@ -265,7 +274,7 @@ def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
         else arrivals.seq.astype(np.int64)
     )
     place = place - writer.first_seq
-    odd = arrivals.flags & (CORRUPT | LATE | FOREIGN)
+    odd = arrivals.flags & _UNSOUND
     any_odd = bool(odd.any())
     # Almost always every row is known and sound: then no selection, and no copy, is made.
     known = sound = None

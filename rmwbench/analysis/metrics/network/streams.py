@@ -14,8 +14,7 @@ from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, late
-from rmwbench.codes import CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, is_sound, late
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def _end(row: Row, window: SteadyWindow) -> End:
 
 
 def _again(arrivals: Arrivals, first: np.ndarray) -> np.ndarray:
-    further = (arrivals.flags & (CORRUPT | LATE | FOREIGN)) == 0
+    further = is_sound(arrivals.flags)
     further[first[first >= 0]] = False
     again_ns: np.ndarray = arrivals.taken_ns[further]
     return again_ns
