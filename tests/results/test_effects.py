@@ -31,19 +31,19 @@ def effect(tmp_path, monkeypatch):
 
     def made(fails=(), **definition):
         def row(cell):
-            found = usual(cell)
-            if found["arm"] != "feature":
-                return found
-            known = json.loads(found["definition"])
+            row = usual(cell)
+            if row["arm"] != "feature":
+                return row
+            known = json.loads(row["definition"])
             known["arm"] = {**known.get("arm", {}), "against": BASE.arm}
-            return found | {"definition": json.dumps(known | definition)}
+            return row | {"definition": json.dumps(known | definition)}
 
         monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
         arms = (BASE, dataclasses.replace(FAST, fails=fails))
         path = tmp_path / "effect"
         synthetic_bundle.write(path, arms=arms, workloads=("camera",), blocks=10, sd=0.02)
-        (found,) = show_document(Bundle(path))["workloads"][0]["effects"]
-        return found
+        (one,) = show_document(Bundle(path))["workloads"][0]["effects"]
+        return one
 
     return made
 
@@ -53,12 +53,14 @@ def test_a_feature_that_is_faster_lowers_latencies(effect):
 
 
 def test_a_feature_that_loses_four_of_ten_blocks_is_not_faster_for_the_other_six(effect):
-    found = effect(fails=(1, 4, 6, 8))
-    assert "response_latency_p50" not in found["text"] and "publish_call_p50" not in found["text"]
-    assert found["ratios"]["response_latency_p50"]["no_data"].startswith(
+    feature = effect(fails=(1, 4, 6, 8))
+    assert (
+        "response_latency_p50" not in feature["text"] and "publish_call_p50" not in feature["text"]
+    )
+    assert feature["ratios"]["response_latency_p50"]["no_data"].startswith(
         "in 4 of 10 blocks a side is infinite"
     )
-    assert found["ratios"]["pss"]["blocks"] == 6, "what a lost block would have cost is not known"
+    assert feature["ratios"]["pss"]["blocks"] == 6, "what a lost block would have cost is not known"
 
 
 @pytest.fixture
@@ -123,18 +125,18 @@ def test_a_block_that_ran_behind_the_last_look_is_in_no_ratio(pair, effect, tmp_
         journal.write_text("".join([x for x in lines if x not in late] + late))
 
     put_behind(pair)
-    assert [found["blocks"] for found in ratios(pair)] == [5, 5, 5]
+    assert [ratio["blocks"] for ratio in ratios(pair)] == [5, 5, 5]
     effect()
     put_behind(tmp_path / "effect")
-    (found,) = show_document(Bundle(tmp_path / "effect"))["workloads"][0]["effects"]
-    assert {ratio["blocks"] for ratio in found["ratios"].values()} == {9}
+    (feature,) = show_document(Bundle(tmp_path / "effect"))["workloads"][0]["effects"]
+    assert {ratio["blocks"] for ratio in feature["ratios"].values()} == {9}
 
 
 def test_untimed_trials_have_no_times_to_compare(effect):
-    found = effect(sampling={"allocations": True})
+    feature = effect(sampling={"allocations": True})
     assert (
-        set(found["ratios"]) & {"response_latency_p50", "cpu_per_message"} == set()
-        and "pss" in found["ratios"]
+        set(feature["ratios"]) & {"response_latency_p50", "cpu_per_message"} == set()
+        and "pss" in feature["ratios"]
     )
 
 
@@ -144,11 +146,11 @@ def test_over_unlike_topics_each_has_its_own_ratios(tmp_path, monkeypatch):
     monkeypatch.delenv(kept.VARIABLE)
 
     def row(number, name, carrier):
-        found = usual(number, name, carrier)
-        known = json.loads(found["definition"])
+        row = usual(number, name, carrier)
+        known = json.loads(row["definition"])
         if name == "zenoh":
             known["arm"]["against"] = "iceoryx2"
-        return found | {"definition": json.dumps(known)}
+        return row | {"definition": json.dumps(known)}
 
     monkeypatch.setattr(topics_bundle, "_cell", row)
     shown = summarise(Bundle(topics_bundle.write(tmp_path / "c")))

@@ -31,8 +31,8 @@ def told(*arms):
         "topic_names": ["t"],
     }
     shown = typed(SuiteAnswer, {"workloads": [workload], "campaign": {"blocks_complete": 6}})
-    found = conclusions(shown, calibrated=True, margin=0.05, one_host=True)
-    return [line.text for line in found if "no lower bound" in line.text]
+    lines = conclusions(shown, calibrated=True, margin=0.05, one_host=True)
+    return [line.text for line in lines if "no lower bound" in line.text]
 
 
 def test_an_arm_below_its_floor_takes_the_floor_its_name():

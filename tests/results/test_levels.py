@@ -86,7 +86,7 @@ def estimate(value, unit="ns"):
 def invented(levels, medians, fates, answers, factor="message", primary=PRIMARY):
     """An arm at these levels; `answers`: (metric, level, against) -> its answer."""
     fates = [Fates(trials=5, **one) for one in fates]
-    found = typed(
+    ladder = typed(
         Levels,
         {
             "factor": factor,
@@ -102,7 +102,7 @@ def invented(levels, medians, fates, answers, factor="message", primary=PRIMARY)
         typed_step(metric, level, against, answer)
         for (metric, level, against), answer in answers.items()
     ]
-    return replace(found, steps=tuple(steps), fates=tuple(fates))
+    return replace(ladder, steps=tuple(steps), fates=tuple(fates))
 
 
 def typed_step(metric, level, against, answer):
@@ -160,8 +160,8 @@ def test_an_undecided_loss_at_a_level_between_is_not_without_loss():
 )
 def test_less_loss_with_a_second_reader_is_told_in_points_and_by_its_fate(one, two, told):
     less = StatementAnswer("better", FractionChange(-0.45, -0.6, -0.3, 5), "")
-    found = invented((1, 2), (inf, inf), (one, two), {("undelivered", 2, 1): less}, "subscribers")
-    assert said.sentence(found) == told.format("45 percentage points less [30.0–60.0]")
+    levels = invented((1, 2), (inf, inf), (one, two), {("undelivered", 2, 1): less}, "subscribers")
+    assert said.sentence(levels) == told.format("45 percentage points less [30.0–60.0]")
 
 
 @pytest.mark.parametrize(

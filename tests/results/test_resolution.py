@@ -29,37 +29,43 @@ def arms(*blocks):
     ]
 
 
-def resolved(found, alike=NONE):
-    return _resolution(found, JUDGED, Rules(alpha=LAST), len(found), NOTHING, alike)
+def resolved(judged_arms, alike=NONE):
+    return _resolution(judged_arms, JUDGED, Rules(alpha=LAST), len(judged_arms), NOTHING, alike)
 
 
-def promise(found, blocks, **more):
+def promise(judged_arms, blocks, **more):
     return resolvable_ratio(
         blocks,
-        comparisons(len(found), len(found)),
-        spread(found),
+        comparisons(len(judged_arms), len(judged_arms)),
+        spread(judged_arms),
         Threshold(margin=0.05, **more),
     )
 
 
 def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_share():
     """Its sentence was of the campaign's ten blocks and the last look: 1.49 instead of 2.56."""
-    found = arms(5, 5, 5)
-    said = resolved(found)
+    judged_arms = arms(5, 5, 5)
+    said = resolved(judged_arms)
     assert (
         said.blocks == 5
         and "With 5 blocks" in said.text
         and "look 1 of 3, after 5 blocks" in said.text
     )
-    first = promise(found, 5, alpha=sequential.alpha_at(LOOKS, 5))
+    first = promise(judged_arms, 5, alpha=sequential.alpha_at(LOOKS, 5))
     assert said.resolvable_ratio == pytest.approx(first, rel=1e-5) and first > promise(
-        found, 10, alpha=LAST
+        judged_arms, 10, alpha=LAST
     )
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
-    found, alike = arms(10, 10, 10), Likeness(error=0.1, usable=True, inflates=True, used=0.48)
-    said, plain = resolved(found, alike).resolvable_ratio, resolved(found).resolvable_ratio
+    judged_arms, alike = (
+        arms(10, 10, 10),
+        Likeness(error=0.1, usable=True, inflates=True, used=0.48),
+    )
+    said, plain = (
+        resolved(judged_arms, alike).resolvable_ratio,
+        resolved(judged_arms).resolvable_ratio,
+    )
     assert (
         math.log(said)
         > math.sqrt(alike.variance_factor(10)) * math.log(plain)

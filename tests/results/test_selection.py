@@ -24,8 +24,8 @@ def shown(directory, words):
     return summarise(selection.bundle, selection=selection)
 
 
-def verdicts(found, workload="imu"):
-    (one,) = (w for w in found.workloads if w.workload == workload)
+def verdicts(answer, workload="imu"):
+    (one,) = (w for w in answer.workloads if w.workload == workload)
     return {arm.arm: arm.verdict.verdict for arm in one.arms}
 
 
@@ -33,23 +33,23 @@ def test_what_is_selected_is_judged_among_itself_and_the_floor_stays(directory):
     """Among all arms both are worse than iceoryx2; between the two the tuned one is the best."""
     whole = verdicts(summarise(Bundle(directory)))
     assert whole["iceoryx2 event"] == "best" and whole["zenoh tuned"] == "worse"
-    found = shown(directory, "middleware=zenoh")
-    assert verdicts(found) == {
+    answer = shown(directory, "middleware=zenoh")
+    assert verdicts(answer) == {
         "floor futex": "reference",
         "zenoh untouched": "worse",
         "zenoh tuned": "best",
     }
-    assert found.campaign.trials.done == found.campaign.trials.planned == 2 * 3 * 6
-    assert [w.workload for w in found.workloads] == ["imu", "camera"]
-    assert done.selected(found.campaign) == (
+    assert answer.campaign.trials.done == answer.campaign.trials.planned == 2 * 3 * 6
+    assert [w.workload for w in answer.workloads] == ["imu", "camera"]
+    assert done.selected(answer.campaign) == (
         "Only middleware zenoh: judged as if nothing else had been run."
     )
 
 
 def test_one_workload_is_selected_with_all_its_arms(directory):
-    found = shown(directory, "workload=camera")
-    assert [w.workload for w in found.workloads] == ["camera"]
-    assert verdicts(found, "camera").keys() == {arm.arm for arm in synthetic_bundle.ARMS}
+    answer = shown(directory, "workload=camera")
+    assert [w.workload for w in answer.workloads] == ["camera"]
+    assert verdicts(answer, "camera").keys() == {arm.arm for arm in synthetic_bundle.ARMS}
 
 
 def test_an_unknown_selection_names_what_there_is(directory):

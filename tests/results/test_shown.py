@@ -68,5 +68,5 @@ def test_the_bundle_says_what_was_not_granted(tmp_path):
             row["definition"] = json.dumps(json.loads(row["definition"]) | {"ungranted": [wish]})
     pq.write_table(table_from_rows("cells", rows), path)
     arms = [arm for workload in summarise(Bundle(bundle)).workloads for arm in workload.arms]
-    found = {arm.arm: arm.ungranted for arm in arms if arm.ungranted}
-    assert found == {"cyclonedds tuned": (Ungranted(**wish),)}
+    ungranted = {arm.arm: arm.ungranted for arm in arms if arm.ungranted}
+    assert ungranted == {"cyclonedds tuned": (Ungranted(**wish),)}

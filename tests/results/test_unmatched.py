@@ -15,10 +15,10 @@ def told(*lines):
 
 
 def test_no_match_is_a_share_of_trials_with_its_interval_and_no_loss():
-    found, lost = ("done", None), ("failed", "no match")
-    assert told(*[found] * 5, lost) == [
+    matched, lost = ("done", None), ("failed", "no match")
+    assert told(*[matched] * 5, lost) == [
         "no match in 1 of 6 trials: 17 % [0.42 %–64 %]; its latencies are of the trials that matched"
     ]
     # what failed otherwise, or was void, says nothing about whether they would have matched
-    assert "of 2 trials" in told(found, lost, ("failed", None), ("void", "machine"))[0]
-    assert not told(found, found) and not told(lost, lost)
+    assert "of 2 trials" in told(matched, lost, ("failed", None), ("void", "machine"))[0]
+    assert not told(matched, matched) and not told(lost, lost)

@@ -185,7 +185,10 @@ def _answers(searched: Searched) -> Table:
                     TableCell(
                         value, "" if certain else "odd", detail=capacity_words.interval(held)
                     ),
-                    TableCell(capacity_words.knee(arm, search.unit), why=arm.knee.no_data or ""),
+                    TableCell(
+                        capacity_words.level(arm.knee.value, search.unit),
+                        why=arm.knee.no_data or "",
+                    ),
                     str(held.trials),
                     TableCell(f"{capacity_words.beyond(arm)}{bound}", "muted"),
                 ],

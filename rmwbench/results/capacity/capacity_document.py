@@ -220,25 +220,21 @@ def _probe(probe: MeasuredProbe) -> model.Probe:
 
 def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
     probes = [p for p in arm.probes if p.level == level]
-    findings = [p.finding for p in probes if p.finding is not None]
-    judged = [p for p in probes if p.finding is not None]
-    trials = [p.trial for p in judged if p.trial is not None]
+    judged = [(p, p.finding) for p in probes if p.finding is not None]
+    findings = [finding for _, finding in judged]
+    trials = [p.trial for p, _ in judged if p.trial is not None]
     kinds: Counter[str] = Counter(finding.kind for finding in findings)
     # The latency of a growing queue is not a property of the level, and leaving its trials out
     # would flatter it.
-    unstable = [
-        p.finding is not None and p.finding.kind == "unstable"
-        for p in judged
-        if p.trial is not None
-    ]
+    unstable = [finding.kind == "unstable" for p, finding in judged if p.trial is not None]
     latencies = {MEDIAN, _tail(limit)} | {
         c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"
     }
     metrics = {name: steady(GLOSSARY[name], trials, unstable) for name in sorted(latencies)}
     for name in (*LOSSES, "achieved_rate", "offered_rate"):
         metrics[name] = aggregate(GLOSSARY[name], trials)
-    growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
-    idle = [p.idle for p in judged if p.idle is not None]
+    growth = [p.stability.growth_hz for p, _ in judged if p.stability and p.stability.unstable]
+    idle = [p.idle for p, _ in judged if p.idle is not None]
     return SearchLevel(
         level=level,
         cell=arm.cells[level]["cell"],

@@ -43,11 +43,6 @@ def level(value: float | None, unit: Unit, title: str = "") -> str:
     return fmt.quantity(number, unit)
 
 
-def knee(arm: CapacityArm, unit: Unit) -> str:
-    """Its level; `–` where there is none."""
-    return level(arm.knee.value, unit)
-
-
 def interval(capacity: Capacity) -> str:
     """`[401–420]` in the unit of the value; empty where there is none."""
     if capacity.state != "bracketed":

@@ -44,7 +44,7 @@ def curves(trials: Mapping[str, list[MeasuredTrial]], primary: str) -> LatencyCh
     )
 
 
-def ecdf(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Ecdf | None:
+def ecdf(arm: str, trials: list[MeasuredTrial], of: str) -> Ecdf | None:
     """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends
     at the delivered fraction.
     """
@@ -74,7 +74,7 @@ def ecdf(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Ecdf | No
     return Ecdf(arm=arm, latency_ns=_numbers(latency[unique]), fraction=_numbers(fractions[unique]))
 
 
-def spectrum(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Spectrum | None:
+def spectrum(arm: str, trials: list[MeasuredTrial], of: str) -> Spectrum | None:
     """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
     messages; null where messages that did not arrive reach.
     """
@@ -88,7 +88,7 @@ def spectrum(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Spect
 
 
 def series(
-    arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], of: str = RESPONSE
+    arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], of: str
 ) -> Series | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not
     chosen by eye."""
