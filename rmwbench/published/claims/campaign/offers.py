@@ -105,7 +105,7 @@ def _offer(name: str, asked: Sequence[AskedClaim]) -> tuple[Offer | None, dict[s
         if not needs:
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
-        _, wanted = _made(tree, places, name, path, touch=touch)
+        suite, wanted = _reduced(tree, places, name, path, touch=touch)
         lacking = unsupported.described(wanted, workers, host_kind())
         if not lacking:
             break
@@ -116,9 +116,9 @@ def _offer(name: str, asked: Sequence[AskedClaim]) -> tuple[Offer | None, dict[s
     for request in asked:
         for place in needs[request.claim.id].places if request.claim.id in needs else ():
             tests.setdefault(place, []).extend(request.claim.tests)
-    suite, wanted = _made(tree, places, name, path, touch=touch)
     more = longer(wanted, tests, level_of([MOST_BLOCKS], ErrorShare(earlier=0)).error)
-    suite, wanted = _made(tree, places, name, path, more, touch=touch) if more else (suite, wanted)
+    if more:
+        suite, wanted = _reduced(tree, places, name, path, more, touch=touch)
     costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, wanted, seed=0).trials}
     return Offer(
         name,
@@ -160,7 +160,7 @@ def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
     return {**tree, "arms": arms}
 
 
-def _made(
+def _reduced(
     tree: Mapping[str, Any],
     places: frozenset[CellPlace],
     name: str,
@@ -208,5 +208,4 @@ def _why(request: AskedClaim, refused: Refusal, absent: Mapping[str, str]) -> st
         return refused.reason
     sides = [side for test in request.claim.tests for side in (test.left, test.right) if side]
     arms = [arm for side in sides for arm in request.claims.sides[side] if arm in absent]
-    reasons = list(dict.fromkeys(f"{absent[arm]}" for arm in arms))
-    return "; ".join(reasons) or refused.reason
+    return "; ".join(dict.fromkeys(absent[arm] for arm in arms)) or refused.reason
