@@ -84,7 +84,7 @@ class BlockSource:
             None if resumed else self._left_s,
             controlled=self.hold is not None,
         )
-        announce(self._progress, self.plan, ungranted)
+        announce(self._progress.say, self.plan, ungranted)
         self._started_s = time.monotonic()
         self._looks = InterimLooks(
             self.plan, self.course, self._writer, self._judge, races=self.hold is None

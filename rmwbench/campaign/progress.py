@@ -8,7 +8,7 @@ says when the next look is, and the longest it can take.
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from rich.console import Console
 from rich.markup import escape
@@ -86,11 +86,6 @@ class Progress:
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {outcome}: "
                 f"{escape(reason)}" + _of_its_block(spoilt)
             )
-
-    def unsupported(self, reasons: Mapping[int, str]) -> None:
-        """What does not run at all, each reason once."""
-        for text in unsupported_lines(self._plan, reasons):
-            self.say(f"{NOT_SUPPORTED}: {escape(text)}")
 
     def look(self, look: Look, stop: str | None) -> None:
         text = f"look after block {look.blocks}: "
@@ -187,19 +182,21 @@ class Progress:
             self._console.file.flush()
 
 
-def announce(progress: Progress, plan: Plan, ungranted: Iterable[str]) -> None:
-    """What is to be known before the first trial. `ungranted`: what the kernel does not grant."""
+def announce(say: Callable[[str], object], plan: Plan, ungranted: Iterable[str]) -> None:
+    """Says what is to be known before the first trial. `ungranted`: what the kernel does not
+    grant."""
     if plan.host.shared:
-        progress.say(escape(plan.host.told()))
+        say(escape(plan.host.told()))
     if keeps_spoilt():
-        progress.say(TOLD)
+        say(TOLD)
     for text in left_out_lines(plan.left_out):
-        progress.say(f"left out: {escape(text)}")
+        say(f"left out: {escape(text)}")
     if plan.cut is not None:
-        progress.say(escape(plan.cut.text))
-    progress.unsupported(plan.unsupported)
+        say(escape(plan.cut.text))
+    for text in unsupported_lines(plan, plan.unsupported):
+        say(f"{NOT_SUPPORTED}: {escape(text)}")
     for text in ungranted:
-        progress.say(f"not granted: {escape(as_typed(text))}")
+        say(f"not granted: {escape(as_typed(text))}")
 
 
 def _of_its_block(spoilt: SpoiltBlock | None) -> str:

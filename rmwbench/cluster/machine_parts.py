@@ -135,7 +135,7 @@ class PartSource:
     def begin(self, console: Console, ungranted: Iterable[str]) -> None:
         runners = self._fleet.runners
         self._progress = ClusterProgress(self.plan, console, self.course, len(runners))
-        announce(self._progress, self.plan, ungranted)
+        announce(self._progress.say, self.plan, ungranted)
         self._announce_machines()
         self._looks = InterimLooks(self.plan, self.course, self._writer, self._judge)
         self._started_s = time.monotonic()

@@ -157,6 +157,14 @@ def test_a_budget_ends_the_search_and_is_named(tmp_path):
     assert document.arms[0].capacity.state == "no data"
 
 
+def test_what_the_kernel_does_not_grant_is_said_before_the_first_probe(tmp_path):
+    made, _ = campaign(tmp_path / "ungranted", {"fast": Law()})
+    console = Console(file=io.StringIO(), width=200)
+    with made.writer:
+        made.source.begin(console, ["fast: asks for a receive buffer"])
+    assert "not granted: fast: asks for a receive buffer" in console.file.getvalue()
+
+
 def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
     laws = {
         "moody": Law(service_s=0.001, void=range(2, 5)),

@@ -44,6 +44,7 @@ from rmwbench.campaign.plan.machine_limits import Kernels
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
+from rmwbench.campaign.progress import announce
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner, order
 from rmwbench.campaign.start import workers_of
@@ -124,6 +125,7 @@ class SearchSource:
         return False
 
     def begin(self, console: Console, ungranted: Iterable[str]) -> None:
+        announce(console.print, self.plan, ungranted)
         self._console, self._started_s = console, time.monotonic()
 
     def take(self, machine: str) -> Order | None:
