@@ -145,6 +145,29 @@ def test_a_remedy_that_is_in_the_campaign_says_what_it_gained(tmp_path):
     assert "(better)" in lines([one])[0]
 
 
+def test_a_remedy_of_one_host_is_not_advised_for_a_workload_between_hosts(tmp_path, monkeypatch):
+    """Both have the symptom in the same middleware: each has its own remedy, or none."""
+    full = replace(LARGE, dropped=30, missing=5)
+
+    def conduct(arm, *_, **__):
+        return replace(full, one_host=arm.cell["workload"] == "camera")
+
+    monkeypatch.setattr("rmwbench.results.remedies.advice.conduct", conduct)
+    arm = replace(SLOW, arm="cyclonedds", middleware="cyclonedds")
+    path = write(tmp_path / "bundle", blocks=5, arms=(arm,), workloads=("camera", "imu"))
+    arm_by_workload = {
+        seen.workload: one.arm for one in summarise(Bundle(path)).advice for seen in one.seen
+    }
+    known = {
+        workload: known_remedies().remedy(
+            Symptom.RECEIVE_BUFFER_FULL, "cyclonedds", one_host=one_host
+        )
+        for workload, one_host in (("camera", True), ("imu", False))
+    }
+    assert known["camera"] != known["imu"]
+    assert arm_by_workload == {w: remedy and remedy.arm for w, remedy in known.items()}
+
+
 def test_an_arm_without_harm_has_no_advice(tmp_path):
     assert not advised(tmp_path, TUNED, OTHER)
 

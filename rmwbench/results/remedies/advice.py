@@ -26,6 +26,9 @@ from rmwbench.results.workload.workload_arm import ArmReport, statement
 RATE = "rate_hz"
 """The factor whose lower levels show a processor that sleeps between two messages."""
 
+_Group = tuple[Symptom, str, Remedy | None]
+"""A symptom of a middleware, and its remedy: another one, or none, between hosts."""
+
 
 @dataclass(frozen=True)
 class _Seen:
@@ -39,8 +42,8 @@ class _Seen:
         return largest_topic(self.arm)
 
     @property
-    def of(self) -> tuple[Symptom, str]:
-        return self.symptom.symptom, self.arm.cell["middleware"]
+    def of(self) -> _Group:
+        return self.symptom.symptom, self.arm.cell["middleware"], self.remedy
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,7 @@ def advice(
     seen = [*_seen(bundle, campaign, levels)]
     asked = [one for each in seen for one in _asked(each, campaign.arms[each.workload])]
     answers = statements.judge([one.statement for one in asked], rules)
-    tried: dict[tuple[Symptom, str], list[TriedRemedy]] = {}
+    tried: dict[_Group, list[TriedRemedy]] = {}
     for one, answer in zip(asked, answers, strict=True):
         tried.setdefault(one.seen.of, []).append(
             TriedRemedy(
@@ -70,7 +73,7 @@ def advice(
                 answer=answer,
             )
         )
-    groups: dict[tuple[Symptom, str], list[_Seen]] = {}
+    groups: dict[_Group, list[_Seen]] = {}
     for each in seen:
         groups.setdefault(each.of, []).append(each)
     places = [*Symptom]
@@ -129,8 +132,7 @@ def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
 def _advice(
     group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign, tried: tuple[TriedRemedy, ...]
 ) -> Advice:
-    symptom, middleware = group[0].of
-    remedy = group[0].remedy
+    symptom, middleware, remedy = group[0].of
     worth = remedy.worth if remedy else None
     return Advice(
         symptom=symptom,
