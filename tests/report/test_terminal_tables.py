@@ -1,12 +1,14 @@
 """Tables in a narrow terminal: every word of every cell stays whole."""
 
 import io
+from dataclasses import replace
 
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
 from rmwbench.report.render.terminal import print_view
-from rmwbench.report.view import Section, Table, View
+from rmwbench.report.view import Section, Table, TableRow, View
 
 NUMBERS = Table(
     (
@@ -85,3 +87,25 @@ def test_where_a_word_leaves_no_room_a_row_is_a_paragraph():
         "Cyclone DDS; criterion: a licence; evidence:" in text
         and "\n  criterion: a protocol;" in text
     )
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["paragraphs", "lines"])
+def test_however_a_table_is_printed_it_has_its_headings_and_says_what_is_left_out(wide):
+    rows = [TableRow(row, heading=f"family {n}") for n, row in enumerate(EVIDENCE.rows)]
+    table = replace(EVIDENCE, rows=[*rows, *EVIDENCE.rows], wide=wide, most=2)
+    text = printed(table, 80)
+    assert text.index("family 0") < text.index("a licence") < text.index("family 1")
+    assert text.index("family 1") < text.index("a protocol") < text.index("2 more")
+
+
+def test_columns_stand_below_each_other_where_a_character_is_two_cells_wide():
+    table = Table(("name", ("count", True)), [["雲雲雲雲", "1"], ["cloud", "12"]], wide=True)
+    head, *lines = printed(table, 80).splitlines()[-3:]
+    assert head == "name      count"
+    assert {cell_len(line) for line in lines} == {cell_len(head)}
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["paragraphs", "lines"])
+def test_a_heading_of_a_column_cannot_drive_the_terminal(wide):
+    titled = Table([EVIDENCE.columns[0], "\x9b31m", EVIDENCE.columns[2]], EVIDENCE.rows, wide=wide)
+    assert "\x9b" not in printed(titled, 80)

@@ -121,7 +121,7 @@ def _facts(block: Facts, console: Console) -> None:
     width = max(_NAMES, longest) if longest <= _LONG_NAMES else _NAMES
     for name, (_, value) in zip(names, block.facts, strict=True):
         cell = shown.cell(value)
-        first = RichText(f"  {name:<{width}} ", style="bold")
+        first = RichText(f"  {_padded(name, width)} ", style="bold")
         _paragraph(console, cell.text, style=STYLES.get(cell.tone, ""), first=first)
 
 
@@ -154,9 +154,19 @@ def _table(table: Table, console: Console) -> None:
     if table.title:
         _paragraph(console, table.title, style="dim")
     if table.wide:
-        _print_lines(columns, cells, console)
-        return
-    heads = [RichText(_plain(one.title)) for one in columns]
+        _print_lines(columns, rows, cells, console)
+    else:
+        _print_columns(columns, rows, cells, console)
+    _more(len(table.rows), table.most, console)
+
+
+def _print_columns(
+    columns: Sequence[TableColumn],
+    rows: Sequence[TableRow],
+    cells: Sequence[Sequence[RichText]],
+    console: Console,
+) -> None:
+    heads = [_head(one) for one in columns]
     needed = [
         max(map(_whole if one.right else _longest_word, column))
         for one, column in zip(columns, zip(heads, *cells, strict=True), strict=True)
@@ -170,14 +180,13 @@ def _table(table: Table, console: Console) -> None:
         needed = short
     parts = _parts(keys, needed, console.width)
     if parts is None:
-        _print_rows(columns, cells, console)
+        _print_rows(columns, rows, cells, console)
         return
     for place, part in enumerate(parts):
         if place:
             console.print()
         widths = _widths(part, needed, wanted, console.width)
         _print_part(_part(columns, rows, cells, widths), console)
-    _more(len(table.rows), table.most, console)
 
 
 def _more(number: int, most: int | None, console: Console) -> None:
@@ -194,6 +203,10 @@ def _cell(value: TableCell | Verbatim | str, column: TableColumn, row: TableRow)
     if cell.detail and column.detail:
         text.append(" " if column.detail == "beside" else "\n").append(_plain(cell.detail))
     return text
+
+
+def _head(column: TableColumn) -> RichText:
+    return RichText(_plain(column.title))
 
 
 def _whole(text: RichText) -> int:
@@ -251,9 +264,7 @@ def _part(
     )
     for n, width in widths.items():  # set here: rich narrows columns below what they need
         one = columns[n]
-        table.add_column(
-            RichText(_plain(one.title)), justify="right" if one.right else "left", width=width
-        )
+        table.add_column(_head(one), justify="right" if one.right else "left", width=width)
     for row, line in zip(rows, cells, strict=True):
         if row.heading:
             table.add_row(RichText(_plain(row.heading), style="dim italic"))
@@ -272,11 +283,16 @@ def _print_part(table: RichTable, console: Console) -> None:
 
 
 def _print_rows(
-    columns: Sequence[TableColumn], cells: Sequence[Sequence[RichText]], console: Console
+    columns: Sequence[TableColumn],
+    rows: Sequence[TableRow],
+    cells: Sequence[Sequence[RichText]],
+    console: Console,
 ) -> None:
-    for line in cells:
+    for row, line in zip(rows, cells, strict=True):
+        if row.heading:
+            _paragraph(console, row.heading, style="dim italic")
         texts = [
-            f"{one.title}: {cell.plain}" if n else cell.plain
+            f"{_head(one).plain}: {cell.plain}" if n else cell.plain
             for n, (one, cell) in enumerate(zip(columns, line, strict=True))
             if cell.plain
         ]
@@ -292,15 +308,27 @@ def _print_rows(
 
 
 def _print_lines(
-    columns: Sequence[TableColumn], cells: Sequence[Sequence[RichText]], console: Console
+    columns: Sequence[TableColumn],
+    rows: Sequence[TableRow],
+    cells: Sequence[Sequence[RichText]],
+    console: Console,
 ) -> None:
     """A line per row, however narrow the terminal is: they are searched by the line."""
-    lines = [[one.title for one in columns]]
+    lines = [[_head(one).plain for one in columns]]
     lines += [[" ".join(cell.plain.split()) for cell in line] for line in cells]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = [">" if one.right else "<" for one in columns]
-    texts = (
-        "  ".join(f"{cell:{side}{n}}" for cell, side, n in zip(line, sides, widths, strict=True))
-        for line in lines
-    )
-    console.out("\n".join(text.rstrip() for text in texts), highlight=False)
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    headings = ["", *(_plain(row.heading) for row in rows)]
+    texts = []
+    for heading, line in zip(headings, lines, strict=True):
+        texts += [heading] if heading else []
+        padded = (
+            _padded(cell, width, right=one.right)
+            for cell, width, one in zip(line, widths, columns, strict=True)
+        )
+        texts.append((" " * GAP).join(padded).rstrip())
+    console.out("\n".join(texts), highlight=False)
+
+
+def _padded(text: str, width: int, *, right: bool = False) -> str:
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if right else text + blanks
