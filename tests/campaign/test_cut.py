@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.plan import cut
-from rmwbench.campaign.plan.machine_limits import MachineLimits, passes_per_s
+from rmwbench.campaign.plan.machine_limits import Beyond, MachineLimits, passes_per_s
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells, comparisons
@@ -192,6 +192,11 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None
     assert replace(SMALL, copying=40e9).beyond(large) is None
+
+
+def test_two_rates_that_differ_never_read_the_same():
+    found = Beyond("copying", 9.004e9, 9.001e9, "bytes/s", "copied by 2 processors")
+    assert "9.004 of 9.001 GB/s" in found.text
 
 
 def test_copying_is_measured_where_it_matters_only():

@@ -23,7 +23,7 @@ from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
-from rmwbench.words.numbers import quantity
+from rmwbench.words.numbers import counted, quantity
 
 ANY_MACHINE_BYTES_PER_S = 1e9
 """Every machine with an operating system of this kind copies that much, so less is not worth a
@@ -48,9 +48,12 @@ class Beyond:
     @property
     def text(self) -> str:
         """`asks for more than this machine carries: 17 of 9 GB/s, copied by one endpoint's
-        thread`."""
+        thread`, in as many digits as tell both apart."""
         unit = self.unit.replace("bytes", "GB")
-        asked, carried = f"{self.asked / 1e9:.3g}", f"{self.carried / 1e9:.3g}"
+        for digits in range(3, 16):
+            asked, carried = (f"{x / 1e9:.{digits}g}" for x in (self.asked, self.carried))
+            if asked != carried:
+                break
         return f"asks for more than this machine carries: {asked} of {carried} {unit}, {self.by}"
 
     def document(self, cell: int) -> dict[str, Any]:
@@ -79,8 +82,8 @@ class MachineLimits:
         return MachineLimits(int(facts["cores_usable"]), int(facts["memory_bytes"] or 0))
 
     def beyond(self, cell: Cell) -> Beyond | None:
-        """What of it the cell asks too much of, and most; None where it has enough of
-        everything."""
+        """The resource of which the cell asks too much, by the largest factor; None if it has
+        enough of all."""
         excesses = [*self._memory(cell), *self._copying(cell)]
         return max(excesses, key=lambda excess: excess.times, default=None)
 
@@ -116,7 +119,7 @@ class MachineLimits:
                 "copying", sender, self.copying, "bytes/s", "copied by one endpoint's thread"
             )
         if all_of_them > self.copying * self.processors:
-            words = f"copied by {self.processors} processor{'s' * (self.processors > 1)}"
+            words = f"copied by {counted(self.processors, 'processor')}"
             yield Beyond("copying", all_of_them, self.copying * self.processors, "bytes/s", words)
 
 
@@ -286,8 +289,8 @@ def of_side(
 
 
 def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
-    """A line for each wish, with its arms and the one command that grants it, for whoever is about
-    to run them."""
+    """A line for each ungranted buffer, with its arms and the one command that grants it, for
+    whoever is about to run them."""
     arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
         for buffer in of_cell(cell, workers, kernels):
@@ -295,8 +298,8 @@ def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -
     return [
         f"{', '.join(dict.fromkeys(names))}: asks for a {buffer.side} buffer of "
         f"{quantity(buffer.asked_bytes, 'bytes')}, {buffer.kernel} grants "
-        f"{quantity(buffer.granted_bytes, 'bytes')}. It runs, and is so named; no headline compares "
-        f"it until it is granted: rmwbench doctor --fix --only '{buffer.side} buffer'"
+        f"{quantity(buffer.granted_bytes, 'bytes')}. The arm runs, marked `*`, and no headline "
+        f"compares it until it is granted: rmwbench doctor --fix --only '{buffer.side} buffer'"
         + (f" there, on {buffer.machine}" if buffer.machine else "")
         for buffer, names in arms.items()
     ]
