@@ -407,7 +407,8 @@ def test_more_workloads_make_the_same_evidence_weaker():
 
 
 def test_ratio_needs_common_blocks_and_finite_values():
-    assert isinstance(ratio({0: 1.0}, {1: 1.0}), NoRatio)
+    assert ratio({0: 1.0}, {1: 1.0}) == NoRatio(no_data="0 blocks have both, 2 are needed")
+    assert ratio({0: 1.0}, {0: 1.0}) == NoRatio(no_data="1 block has both, 2 are needed")
     found = ratio({0: 2.0, 1: 2.2, 2: 1.8}, {0: 1.0, 1: 1.1, 2: 1.0})
     assert isinstance(found, BlockRatio)
     assert found.low < found.value < found.high

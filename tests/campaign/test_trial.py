@@ -11,6 +11,7 @@ import pytest
 
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial import trial_life as the_trial
+from rmwbench.campaign.trial.record_flags import Silence
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab import machine
@@ -171,10 +172,19 @@ def test_nothing_delivered_after_the_barrier_is_a_result_with_its_evidence(tmp_p
     result = run(tmp_path, "deafened", "match")
     assert well(result)
     assert re.search(
-        r"\d+ messages were published and none arrived at any",
+        r"none of \d+ published messages arrived at any of 1 reader, ",
         flags(result)[Code.DELIVERED_NOTHING],
     )
     assert len(rows(result, "sent")) == 50 and "received" not in result.tables
+
+
+def test_that_evidence_is_in_whole_words_whatever_is_known():
+    alone = Silence(published=1, readers=1, wake_ups=None, segments=()).text()
+    assert "none of 1 published message arrived at any of 1 reader, " in alone
+    assert "; how often processes with readers woke is not known; " in alone
+    woken = Silence(published=9, readers=2, wake_ups=1, segments=()).text()
+    assert "none of 9 published messages arrived at any of 2 readers, " in woken
+    assert "; processes with readers woke 1 time in the window; " in woken
 
 
 def test_the_window_waits_for_probes_that_are_under_way_or_says_that_it_did_not(tmp_path):

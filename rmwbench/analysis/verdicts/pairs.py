@@ -17,6 +17,7 @@ from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import (
     bounded_exp,
+    have_both,
     p_of_signs,
     rounding_variance,
     without_ratio,
@@ -61,7 +62,7 @@ class Pairs:
         """As `ratio.ratio` of the two arms."""
         n = int(self.blocks[i, j])
         if n < min_blocks:
-            return NoRatio(no_data=f"{n} blocks have both, {min_blocks} are needed")
+            return NoRatio(no_data=f"{have_both(n)}, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
             zero = bool(np.isneginf(self.logs[[i, j]]).any())
             return without_ratio(infinite, f"{n} blocks", zero=zero)

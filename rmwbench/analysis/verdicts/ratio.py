@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio
+from rmwbench.words.numbers import counted
 
 FLIPS = 20_000
 Bounds = Mapping[int, float]
@@ -26,7 +27,7 @@ def ratio(
     `bounds` of i and j widen it."""
     blocks = sorted(set(i) & set(j))
     if len(blocks) < 2:
-        return NoRatio(no_data=f"{len(blocks)} blocks have both, 2 are needed")
+        return NoRatio(no_data=f"{have_both(len(blocks))}, 2 are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
     finite = np.isfinite(a) & np.isfinite(b) & (a > 0) & (b > 0)
     if without := int(np.count_nonzero(~finite)):
@@ -39,6 +40,11 @@ def ratio(
     spare, extra = shifts(a, b, bounds_in(bounds, blocks))
     low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
     return BlockRatio(math.exp(mean), low, high, len(logs))
+
+
+def have_both(blocks: int) -> str:
+    """`1 block has both`, `4 blocks have both`."""
+    return f"{counted(blocks, 'block')} {'has' if blocks == 1 else 'have'} both"
 
 
 def without_ratio(count: int, of: str, *, zero: bool = False) -> NoRatio:
@@ -188,6 +194,6 @@ def p_of_ranks(
 
 
 def _larger(x: np.ndarray, y: np.ndarray, least: float, of_x: Bound, of_y: Bound) -> np.ndarray:
-    """Whether each is, wherever in the bounds the truth lies."""
+    """Whether each x exceeds its y by more than `least`, even if both are off by their bounds."""
     larger: np.ndarray = x - of_x > (y + of_y) * (1 + least)
     return larger

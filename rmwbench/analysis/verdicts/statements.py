@@ -34,6 +34,7 @@ from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
     Bounds,
+    have_both,
     p_of_ranks,
     p_of_signs,
     rounding_error,
@@ -281,7 +282,7 @@ def _too_few(q: Statement, left: int, right: int, rules: Rules) -> str | None:
     if min(left, right) >= rules.min_blocks:
         return None
     if q.paired:
-        return f"{left} blocks have both, {rules.min_blocks} are needed"
+        return f"{have_both(left)}, {rules.min_blocks} are needed"
     return f"{right} and {left} trials, {rules.min_blocks} of each are needed"
 
 

@@ -18,7 +18,7 @@ from rmwbench.analysis.stats.resolution import (
     power_worse,
 )
 from rmwbench.analysis.verdicts.pairs import Pairs
-from rmwbench.analysis.verdicts.ratio import sign_flip
+from rmwbench.analysis.verdicts.ratio import have_both, sign_flip
 from rmwbench.analysis.verdicts.verdict import (
     BlockRatio,
     By,
@@ -190,7 +190,7 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
             "undecided",
             name,
             ratio,
-            f"only {blocks} blocks have both this arm and {name}; {rules.min_blocks} are needed",
+            f"only {have_both(blocks)} this arm and {name}; {rules.min_blocks} are needed",
             minutes,
         )
     if isinstance(ratio, NoRatio):

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.verdicts.ratio import have_both
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.grid import LARGE, SMALL, GridWorkload
 from rmwbench.results.machine import machine_model as model
 from rmwbench.results.machine.machine_model import Difference
+from rmwbench.words.numbers import counted
 
 CLASSES = (SMALL, LARGE)
 FLOOR_BLOCKS = 5
@@ -105,10 +107,10 @@ def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
     failures = [failure for side in sides for failure in side["trials"]["failures"]]
     if failures:
         return (
-            f"{len(failures)} trials were not done; the first: "
+            f"{counted(len(failures), 'trial')} not done; the first: "
             f"{str(failures[0]['reason']).splitlines()[0]}"
         )
-    return f"{common} blocks have both, 5 are needed"
+    return f"{have_both(common)}, 5 are needed"
 
 
 def confirmed(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[EqualArms]:

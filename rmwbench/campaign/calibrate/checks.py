@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.verdicts.ratio import have_both
 from rmwbench.campaign.calibrate import recovery, synthetic_campaign
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, GridArm
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, SyntheticTrial
@@ -302,7 +303,7 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]
     if len(common) < 5:
         yield TruthCheck(
-            "verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed"
+            "verdict", recovery.UNKNOWN, "worse", f"{have_both(len(common))}, 5 are needed"
         )
         return
     verdict_word, ratio = verdict["verdict"], verdict["ratio"] or {}
@@ -487,9 +488,7 @@ def _paired(s: Subject, metric: str, truth: float) -> TruthCheck:
     common = sorted(injected.keys() & plain.keys())
     label = f"{metric}, more than the uninjected arm"
     if len(common) < 3:
-        return TruthCheck(
-            label, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both"
-        )
+        return TruthCheck(label, recovery.UNKNOWN, f"{truth:.6g}", have_both(len(common)))
     _, low, high = plain_t(
         np.array([injected[b] - plain[b] for b in common]), recovery.LAW_CONFIDENCE
     )

@@ -12,6 +12,7 @@ from rmwbench.campaign.trial.attest import shared_segments
 from rmwbench.campaign.trial.outcome import TrialOutcome, note_flag
 from rmwbench.codes import FAILED, FOREIGN, WARMUP, Code, Reason
 from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
+from rmwbench.words.numbers import counted
 
 KILLED = "killed_s"
 """What an event `killed` says of a worker; of a daemon it is `daemons_end_s`."""
@@ -31,9 +32,7 @@ def tell_held(outcome: TrialOutcome) -> None:
             if section.kind == RECEIVED and section.endpoint in endpoints
         )
         if any(e.hold_ns for e in endpoints.values()):
-            event["text"] = (
-                f"{KILLED} while holding {held_messages} message{'' if held_messages == 1 else 's'}"
-            )
+            event["text"] = f"{KILLED} while holding {counted(held_messages, 'message')}"
             if not held_messages:
                 text = (
                     f"killed: {event['process']} held no message at that moment, though its "
@@ -109,16 +108,15 @@ class Silence:
 
     def text(self) -> str:
         """One sentence with its evidence; it names no cause, for none is known."""
-        readers = "1 reader" if self.readers == 1 else f"{self.readers} readers"
         woke = (
-            "it is not known how often"
+            "how often processes with readers woke is not known"
             if self.wake_ups is None
-            else f"{self.wake_ups} times in the window"
+            else f"processes with readers woke {counted(self.wake_ups, 'time')} in the window"
         )
         segments = ", ".join(self.segments) or "none"
         return (
-            f"delivered_nothing: {self.published} messages were published and none arrived at any "
-            f"of {readers}, though all endpoints had matched; processes with readers woke {woke}; "
+            f"delivered_nothing: none of {counted(self.published, 'published message')} arrived at "
+            f"any of {counted(self.readers, 'reader')}, though all endpoints had matched; {woke}; "
             f"shared segments that writer and reader map: {segments}"
         )
 
