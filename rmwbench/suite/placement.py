@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network
-from rmwbench.suite.network.network_words import told
+from rmwbench.suite.network.network_words import network_lines
 from rmwbench.words.level_names import level_text
 
 FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
@@ -113,6 +113,6 @@ def _check_against(
 def _placed(cell: Cell) -> Cell:
     if cell.links is None:
         return cell
-    emulated = (line for line in told(cell.links) if not line.endswith(": does nothing"))
+    emulated = (line for line in network_lines(cell.links) if not line.endswith(": does nothing"))
     real = RealNetwork(cell.links.hosts, tuple(emulated))
     return replace(cell, links=None, real=real)

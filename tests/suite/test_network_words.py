@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.suite.network.link_trace import parsed
 from rmwbench.suite.network.network import Links, Medium, Network
-from rmwbench.suite.network.network_words import told
+from rmwbench.suite.network.network_words import network_lines
 from rmwbench.suite.network.spec import Spec
 
 TRACE = parsed("walk.csv", "t_s,delay_ms\n0,5\n")
@@ -66,7 +66,7 @@ NETWORKS = {
 
 def words(**network):
     network.setdefault("media", {"wifi": {"rate_mbps": 54.0}})
-    return told(Links(None, ("robot", "base"), Network.model_validate(network)))
+    return network_lines(Links(None, ("robot", "base"), Network.model_validate(network)))
 
 
 def test_every_field_is_here():
@@ -109,3 +109,13 @@ def test_the_laws_of_loss_are_told_apart():
         **in_time, bad=0.5
     )
     assert "DSCP 46 leaves queues first" in words(priority=({"dscp": 46},))
+
+
+def test_what_there_is_one_of_is_in_the_singular():
+    docker = {"name": "docker0", "address": "172.17.0.1/16"}
+    tunnel = {"name": "tun0", "address": "10.8.0.1/24"}
+    one, two = (words(interfaces={"robot": found}) for found in ((docker,), (docker, tunnel)))
+    assert "robot also has docker0 172.17.0.1/16, that leads nowhere" in one
+    assert "robot also has docker0 172.17.0.1/16, tun0 10.8.0.1/24, that lead nowhere" in two
+    queue = words(links={"all": {"both": {"rate_mbps": 5.0, "queue_frames": 1}}})
+    assert "robot: 5 Mbit/s, 1 frame may wait" in queue

@@ -13,7 +13,7 @@ from rmwbench.results.answer.facts import names
 from rmwbench.suite.arm import Arm, left_out_lines
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS, percentile_name
-from rmwbench.suite.network.network_words import told
+from rmwbench.suite.network.network_words import network_lines
 from rmwbench.words.level_names import level_name
 from rmwbench.words.numbers import LARGEST_RATIO, counted
 
@@ -184,10 +184,9 @@ def _networks(plan: Plan) -> Section | None:
     comparisons_over: dict[tuple[str, ...], list[str]] = {}
     for cell in plan.cells:
         if cell.links is not None:
-            beyond = (
-                overload.text for overload in plan_refusals.overloads(cell) if overload.times > 1
-            )
-            comparisons_over.setdefault((*told(cell.links), *beyond), []).append(cell.comparison)
+            beyond = [o.text for o in plan_refusals.overloads(cell) if o.times > 1]
+            lines = (*network_lines(cell.links), *beyond)
+            comparisons_over.setdefault(lines, []).append(cell.comparison)
         elif cell.real is not None:
             comparisons_over.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
     if not comparisons_over:

@@ -5,7 +5,7 @@ from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, GilbertElliot
 from rmwbench.words.numbers import counted
 
 
-def told(links: Links) -> list[str]:
+def network_lines(links: Links) -> list[str]:
     """One line per host with something to say, then the network's own settings and changes."""
     lines = []
     for host in links.hosts:
@@ -16,7 +16,7 @@ def told(links: Links) -> list[str]:
             lines.append(f"{host}: up {up}; down {down}")
     network = links.network
     if network.backend != "switch":
-        lines.append(f"by the {network.backend} backend")
+        lines.append(f"emulated by {network.backend}")
     for name, medium in network.media.items():
         lines.append(f"{name}: {_medium(medium)}")
     if network.priority:
@@ -37,7 +37,8 @@ def told(links: Links) -> list[str]:
     lines += [", ".join(more)] if more else []
     for host in links.hosts:
         if names := [f"{one.name} {one.address}" for one in network.further(host)]:
-            lines.append(f"{host} also has {', '.join(names)}, that lead nowhere")
+            lead = "leads" if len(names) == 1 else "lead"
+            lines.append(f"{host} also has {', '.join(names)}, that {lead} nowhere")
     for port in links.ports:
         if port.network:
             up, down = (_spec(links.port_spec(port, way)) for way in ("up", "down"))
@@ -49,67 +50,70 @@ def told(links: Links) -> list[str]:
 
 
 def _medium(medium: Medium) -> str:
-    found = [
+    parts = [
         f"{medium.rate_mbps:g} Mbit/s shared",
         f"{medium.overhead_us:g} µs per transmission",
     ]
     if medium.phy_loss:
-        found.append(f"{100 * medium.phy_loss:g} % of them lost")
+        parts.append(f"{100 * medium.phy_loss:g} % of them lost")
     usual = Medium(rate_mbps=medium.rate_mbps)
     if medium.retries != usual.retries:
-        found.append(counted(medium.retries, "retry", "retries"))
+        parts.append(counted(medium.retries, "retry", "retries"))
     if medium.basic_rate_mbps not in (None, medium.rate_mbps):
-        found.append(f"multicast at {medium.basic_rate_mbps:g} Mbit/s")
+        parts.append(f"multicast at {medium.basic_rate_mbps:g} Mbit/s")
     if medium.queue_frames != usual.queue_frames:
-        found.append(_waiting(f"{medium.queue_frames} frames"))
+        parts.append(_queue_limit(counted(medium.queue_frames, "frame")))
     if medium.codel is not None:
         codel = medium.codel
-        found.append(f"CoDel of {codel.target_ms:g} ms in {codel.interval_ms:g} ms")
-    return ", ".join(found)
+        parts.append(f"CoDel of {codel.target_ms:g} ms in {codel.interval_ms:g} ms")
+    return ", ".join(parts)
 
 
-def _waiting(limit: str) -> str:
+def _queue_limit(limit: str) -> str:
     return f"{limit} may wait"
 
 
 def _spec(spec: Spec) -> str:
-    found = []
+    parts = []
     if spec.rate_mbps is not None:
-        found.append(f"{spec.rate_mbps:g} Mbit/s" + (" at its own device" if spec.at_nic else ""))
+        parts.append(f"{spec.rate_mbps:g} Mbit/s" + (" at its own device" if spec.at_nic else ""))
     if spec.medium is not None:
-        found.append(f"on {spec.medium}")
-    for name, unit in (("queue_kb", "kB"), ("queue_frames", "frames"), ("queue_ms", "ms")):
-        if getattr(spec, name) is not None:
-            found.append(_waiting(f"{getattr(spec, name):g} {unit}"))
+        parts.append(f"on {spec.medium}")
+    if spec.queue_kb is not None:
+        parts.append(_queue_limit(f"{spec.queue_kb:g} kB"))
+    if spec.queue_frames is not None:
+        parts.append(_queue_limit(counted(spec.queue_frames, "frame")))
+    if spec.queue_ms is not None:
+        parts.append(_queue_limit(f"{spec.queue_ms:g} ms"))
     if spec.delay_ms:
-        found.append(f"{spec.delay_ms:g} ms")
+        parts.append(f"{spec.delay_ms:g} ms")
     if spec.jitter_ms:
-        found.append(f"± {spec.jitter_ms:g} ms{_memory(spec.jitter_correlation_ms)}")
+        parts.append(f"± {spec.jitter_ms:g} ms{_memory(spec.jitter_correlation_ms)}")
     match spec.loss:
         case None:
             pass
         case Bernoulli():
-            found.append(f"{100 * spec.loss.mean:g} % lost")
+            parts.append(f"{100 * spec.loss.mean:g} % lost")
         case GilbertElliott():
             law = f"p {spec.loss.p:g}, r {spec.loss.r:g}{_states(spec.loss)}"
-            found.append(f"{100 * spec.loss.mean:.3g} % lost in bursts ({law})")
+            parts.append(f"{100 * spec.loss.mean:.3g} % lost in bursts ({law})")
         case _:
             text = f"bad for {spec.loss.bad_ms:g} ms after {spec.loss.good_ms:g} ms"
-            found.append(text + _states(spec.loss))
+            parts.append(text + _states(spec.loss))
     if spec.reorder:
-        found.append(f"reorder {100 * spec.reorder:g} % by {spec.reorder_by_ms or 0:g} ms")
+        parts.append(f"reorder {100 * spec.reorder:g} % by {spec.reorder_by_ms or 0:g} ms")
     for name in ("duplicate", "corrupt"):
         if getattr(spec, name):
-            found.append(f"{name} {100 * getattr(spec, name):g} %")
+            parts.append(f"{name} {100 * getattr(spec, name):g} %")
     if spec.mtu_bytes is not None:
-        found.append(f"MTU {spec.mtu_bytes}")
+        parts.append(f"MTU {spec.mtu_bytes}")
     if spec.police is not None:
-        found.append(spec.police.words)
+        parts.append(spec.police.words)
     if spec.trace is not None:
-        found.append(f"trace {spec.trace.name}")
+        parts.append(f"trace {spec.trace.name}")
     if not spec.exempt_arp:
-        found.append("address resolution too")
-    return ", ".join(found) or "does nothing"
+        parts.append("applies to ARP too")
+    return ", ".join(parts) or "does nothing"
 
 
 def _memory(correlation_ms: float | None) -> str:
