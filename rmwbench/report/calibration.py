@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rmwbench.report.view import Block, Section, Table, TableColumn, TableRow, Text, Tone, View
 from rmwbench.results.machine.calibration_document import exit_code, own_text
-from rmwbench.results.machine.machine_model import AA, Calibrated, CallCost
+from rmwbench.results.machine.machine_model import AA, CalibrationDocument, CallCost
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
@@ -16,7 +16,7 @@ TRUTHS = tuple(
 )
 
 
-def view(answer: Calibrated) -> View:
+def view(answer: CalibrationDocument) -> View:
     odd = _odd(answer)
     tests: list[Block] = [*_pairs(answer.aa)]
     tests += [
@@ -37,7 +37,7 @@ def view(answer: Calibrated) -> View:
     )
 
 
-def sentence(answer: Calibrated) -> str:
+def sentence(answer: CalibrationDocument) -> str:
     truths, aa = answer.truths, answer.aa
     failed = f" ({truths.failed} failed, {truths.unknown} could not tell)" if _odd(answer) else ""
     unknown = f" ({aa.unknown} could not tell)" if aa.unknown else ""
@@ -47,7 +47,7 @@ def sentence(answer: Calibrated) -> str:
     )
 
 
-def _odd(answer: Calibrated) -> list[TableRow]:
+def _odd(answer: CalibrationDocument) -> list[TableRow]:
     rows = []
     for truth in answer.truths.list_ or ():
         if truth.outcome == "recovered":
@@ -92,7 +92,7 @@ def _noise(aa: AA) -> Iterator[Text]:
             yield Text(f"each arm's own, {size}: {', '.join(own)}", "muted")
 
 
-def _costs(answer: Calibrated) -> Iterator[Text]:
+def _costs(answer: CalibrationDocument) -> Iterator[Text]:
     truths, own = answer.truths, answer.own_cost
     void = fmt.counted(truths.void_trials or 0, "trial")
     yield Text(f"{truths.checks} checks, {void} void by the machine")

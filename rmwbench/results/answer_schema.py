@@ -14,11 +14,11 @@ from rmwbench.results.capacity.capacity_model import Searched
 from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.explain.explain_model import Explanation
-from rmwbench.results.machine.machine_model import Calibrated
+from rmwbench.results.machine.machine_model import CalibrationDocument
 from rmwbench.results.shown import SuiteAnswer
 
 DOCUMENTS: Mapping[str, Any] = {
-    "calibration": Calibrated,
+    "calibration": CalibrationDocument,
     "capacity": Searched,
     "compare": Compared,
     "decide": Decided,

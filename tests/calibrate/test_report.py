@@ -13,7 +13,7 @@ from rmwbench.results.machine.calibration_document import (
     calibration_line,
     exit_code,
 )
-from rmwbench.results.machine.machine_model import Calibrated, Machine
+from rmwbench.results.machine.machine_model import CalibrationDocument, Machine
 from tests.calibrate.test_calibrations import calibration as stored
 from tests.support.typed import typed
 
@@ -83,7 +83,7 @@ def answer(**changes):
     found["aa"]["pairs"] = [
         pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})
     ]
-    return typed(Calibrated, found)
+    return typed(CalibrationDocument, found)
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
 from rmwbench.results.machine.machine_model import (
-    Calibrated,
+    CalibrationDocument,
     NotTested,
     Truth,
 )
@@ -69,7 +69,7 @@ class CalibrationSession:
     _began_s: float = field(default_factory=time.monotonic)
     _slowdown: float = 1.0
 
-    def run(self) -> Calibrated:
+    def run(self) -> CalibrationDocument:
         """The calibration, stored. Raises UserError where the instrument's workers are
         missing, Interrupted on a signal."""
         workers = require_workers(list(INSTRUMENT))
@@ -191,11 +191,11 @@ class CalibrationSession:
         workers: Mapping[str, Worker],
         against: Sequence[str],
         not_tested: Sequence[NotTested],
-    ) -> Calibrated:
+    ) -> CalibrationDocument:
         described = machine.describe()
         created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         hardware = calibrations.hardware(described)
-        return Calibrated(
+        return CalibrationDocument(
             calibration=f"{hardware.fingerprint}-{created_utc}",
             created_utc=created_utc,
             tool_version=version("rmwbench"),

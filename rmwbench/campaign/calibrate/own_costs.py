@@ -11,7 +11,7 @@ from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.results.machine.machine_model import (
     CallCost,
-    CostsAt,
+    CostsAtSize,
     OwnCosts,
 )
 from rmwbench.results.model import Estimate
@@ -34,7 +34,8 @@ def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
         latency=smallest["latency"],
         cpu_per_message=smallest["cpu_per_message"],
         sizes=tuple(
-            CostsAt(payload_bytes=size, **_metrics(evidence, size, AT_SIZES)) for size in NOTHING
+            CostsAtSize(payload_bytes=size, **_metrics(evidence, size, AT_SIZES))
+            for size in NOTHING
         ),
         clock_read=calls["clock_read"],
         record=calls["record"],

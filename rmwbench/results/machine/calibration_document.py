@@ -14,10 +14,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.results.machine.machine_model import (
     AA,
-    Calibrated,
-    Calibration,
+    CalibrationDocument,
+    CalibrationSummary,
     CallCost,
-    CostsAt,
+    CostsAtSize,
     Machine,
     OwnCosts,
     Truths,
@@ -39,16 +39,16 @@ FLEET = (
 
 def calibration(
     machine: MachineDocument, created_utc: str | None, machines: int = 1
-) -> tuple[Calibration, list[str]]:
+) -> tuple[CalibrationSummary, list[str]]:
     """The calibration that a campaign's `machine` has, and its warnings. `created_utc`: the
     campaign's start; `machines`: on how many its trials ran."""
     stored = machine.calibration
     if not stored and not machine.kernel:  # imported: measured elsewhere, by something else
-        return Calibration(known=False, text=""), []
+        return CalibrationSummary(known=False, text=""), []
     if not stored:
         text = NEVER if machines == 1 else FLEET
-        return Calibration(known=False, text=text), [text]
-    known = Calibration(
+        return CalibrationSummary(known=False, text=text), [text]
+    known = CalibrationSummary(
         known=True,
         text="",
         created_utc=stored.get("created_utc"),
@@ -93,8 +93,8 @@ def _own_costs(stored: Mapping[str, Any]) -> OwnCosts:
     )
 
 
-def _costs_at(stored: Mapping[str, Any]) -> CostsAt:
-    return CostsAt(
+def _costs_at(stored: Mapping[str, Any]) -> CostsAtSize:
+    return CostsAtSize(
         payload_bytes=stored["payload_bytes"],
         response_latency=_metric(stored.get("response_latency")),
         service_latency=_metric(stored.get("service_latency")),
@@ -129,7 +129,7 @@ def calibration_line(machine: Machine) -> str:
     return machine.calibration.text if machine.calibration.known else ""
 
 
-def line(known: Calibration) -> str:
+def line(known: CalibrationSummary) -> str:
     """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A
     floor 12 %; …`"""
     truths, aa = known.truths, known.aa
@@ -169,7 +169,7 @@ def own_text(own: OwnCosts | None) -> str:
     return f"Of messages of 64 bytes: {text}{larger}" if text else ""
 
 
-def _warnings(known: Calibration, kernel: str | None) -> list[str]:
+def _warnings(known: CalibrationSummary, kernel: str | None) -> list[str]:
     again = "run `rmwbench calibrate --quick` again"
     truths, aa, age_days = known.truths, known.aa, known.age_days
     out = []
@@ -210,7 +210,7 @@ def _age(days: float) -> str:
     return fmt.counted(round(hours), "hour") if hours < 48 else fmt.counted(round(days), "day")
 
 
-def exit_code(answer: Calibrated) -> int:
+def exit_code(answer: CalibrationDocument) -> int:
     """0 all recovered and A/A clean, 1 something failed, 2 could not tell."""
     truths, aa = answer.truths, answer.aa
     if truths.failed or aa.different:

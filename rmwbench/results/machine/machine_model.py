@@ -1,6 +1,6 @@
 """The machine of a campaign as every answer shows it, and the calibration: as
-`rmwbench calibrate` answers (`Calibrated`, docs/formats/calibration.md), and what a campaign keeps of
-it (`Calibration`)."""
+`rmwbench calibrate` answers (`CalibrationDocument`, docs/formats/calibration.md), and what a
+campaign keeps of it (`CalibrationSummary`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ class CallCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CostsAt:
+class CostsAtSize:
     """What of a message of this size is the instrument's own."""
 
     payload_bytes: int
@@ -122,13 +122,13 @@ class OwnCosts:
 
     latency: Estimate | None = absent()
     cpu_per_message: Estimate | None = absent()
-    sizes: tuple[CostsAt, ...] | None = absent()
+    sizes: tuple[CostsAtSize, ...] | None = absent()
     clock_read: CallCost | None = absent()
     record: CallCost | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration:
+class CalibrationSummary:
     """The newest of the machine at the campaign's start, in a line of `text`. `age_days`: at that
     time."""
 
@@ -149,7 +149,7 @@ class Machine:
     summary: str
     facts: tuple[Fact, ...]
     warnings: tuple[str, ...]
-    calibration: Calibration
+    calibration: CalibrationSummary
 
     @property
     def red_warnings(self) -> list[str]:
@@ -181,7 +181,7 @@ class Hardware:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibrated:
+class CalibrationDocument:
     """How well the instrument measures on this machine. `stored`: where the document is kept, which
     does not say so itself."""
 
