@@ -23,7 +23,8 @@ from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
 
 METRICS = names_for(Use.LIMIT)
 OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)
-"""What a topic has by itself: end to end, to recover and to cost is of several."""
+"""The metrics that a single topic can have; the others (end to end, recovery, cost) need several
+topics."""
 
 _SUFFIX = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
 _FACTOR = {"fraction": 1.0, "ns": 1e6, "cores": 1.0, "bytes": float(1 << 20)}
@@ -53,9 +54,8 @@ class Nothing(Strict):
 
 
 class Limits(Strict):
-    """`topics`: limits of single topics, or of readers by their node's name, which take the place of
-    those of `acceptable` for the same metric there; alike ones may be named together, as
-    `scan_*`."""
+    """`topics`: limits for one topic, or for a reader by its node's name; each replaces the limit
+    in `acceptable` for the same metric. A pattern such as `scan_*` names several."""
 
     acceptable: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 Sequence numbers are dense per writer, so a message's sequence number *is* its place in an array:
 the ledger is an index, not a join. Every wanted message is counted in exactly one part of it:
-delivered, under way, vanished, after the drain, corrupt, failed, not attempted. Three fates sum up
-what did not arrive: lost, late, never sent.
+delivered, under way, vanished, after the drain, corrupt, failed, not attempted. Three fates
+together are what did not arrive: lost, late, never sent.
 """
 
 from collections.abc import Callable

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 
 EndpointNumber = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,10}$")]
-"""A key of a JSON object, so it is a number in text, below 2^32."""
+"""A key of a JSON object, so it is a number in text, of at most ten digits."""
 
 
 class _MessagePart(BaseModel):

@@ -27,7 +27,8 @@ def of_most_arms(doc: SuiteAnswer) -> list[str]:
 
 
 def of_single_arms(doc: SuiteAnswer) -> str:
-    """How many arms have notes of their own, and where these are; empty without any."""
+    """A sentence that names the arms with notes of their own, and says where to read them; empty
+    if there are none."""
     arms = [arm for workload in doc.workloads for arm in workload.arms]
     own = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
     if not own:

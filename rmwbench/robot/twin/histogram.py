@@ -9,7 +9,7 @@ BINS_PER_OCTAVE = 256
 
 class Histogram:
     """Each bin keeps the count and the sum of what fell into it, so a mean has no error of the
-    bins, and a quantile one of 0.14 %. Numbers below 1 count as 1."""
+    bins, and a quantile is at most 0.27 % off. Numbers below 1 count as 1."""
 
     def __init__(self) -> None:
         self._bins: dict[int, list[float]] = {}
@@ -56,12 +56,12 @@ class Histogram:
         return float(self.means[np.searchsorted(below, q * below[-1])])
 
     def within(self, low: float, high: float) -> np.ndarray:
-        """Which bins lie in [low, high)."""
+        """Which bins lie in [low, high): a bin counts whole, by its mean."""
         inside: np.ndarray = (self.means >= low) & (self.means < high)
         return inside
 
     def share(self, low: float, high: float = np.inf) -> float:
-        """The share of all numbers that lie in [low, high)."""
+        """The share of all numbers in the bins that are `within` [low, high)."""
         return float(self.counts[self.within(low, high)].sum() / self.counts.sum())
 
     def _arrays(self) -> tuple[np.ndarray, np.ndarray]:
