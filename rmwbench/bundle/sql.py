@@ -19,7 +19,7 @@ from rmwbench.bundle.bundle_reader import Bundle
 from rmwbench.bundle.schema import ADDED, TABLES
 from rmwbench.errors import UserError, nearest
 
-PATIENCE_S = 0.8
+INTERRUPT_TIMEOUT_S = 0.8
 """How long a query that is interrupted may take to end."""
 
 
@@ -90,7 +90,7 @@ def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
     """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once.
     UserError for a wrong statement, with the nearest table where that helps."""
     if not sql.strip().strip(";"):
-        raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
+        raise UserError("the query is empty", where="SQL", fix=_EXAMPLE)
     try:
         connection = connect(bundle)
         return _interruptible(connection, lambda: _answer(connection, sql, most_rows))
@@ -139,7 +139,7 @@ def _interruptible(
         return future.result()
     except KeyboardInterrupt:
         connection.interrupt()
-        wait([future], timeout=PATIENCE_S)
+        wait([future], timeout=INTERRUPT_TIMEOUT_S)
         # ending the interpreter under it would abort; and nothing of a query is to be saved
         if not future.done():
             os._exit(130)

@@ -165,7 +165,7 @@ def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(use
         ("selec 1", "syntax error"),
         ("select * from sennt", "did you mean the table sent?"),
         ("select nothing from sent", "nothing"),
-        ("", "an empty query"),
+        ("", "the query is empty"),
         ("select * from read_csv('/etc/passwd')", "disabled"),
         ("copy (select 1) to 'stolen.csv'", "disabled"),
         ("attach 'mine.db'", "disabled"),

@@ -57,7 +57,7 @@ def test_files_that_the_journal_does_not_name_are_not_there(bundle, tmp_path):
         ("selct 1", "Parser Error"),
         ("select counter, at, value from counters", 'write the column as "at"'),
         ("select latency from sent", "latency"),
-        (" ; ", "empty query"),
+        (" ; ", "the query is empty"),
         ("select * from read_csv('/etc/passwd')", "Permission Error"),
         ("copy cells to 'out.csv'", "Permission Error"),
         ("set enable_external_access = true", "the query failed"),

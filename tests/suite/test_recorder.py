@@ -96,7 +96,12 @@ def test_place_and_cache_are_factors():
         ("{cache_mib: -1}", "", "cache_mib", 8),
         ("{place: tape}", "", "place", 8),
         ("{storage: sqlite3}", "", "storage", 8),
-        ("{}", "factors: {containers: [own_ipc]}\n", "`recorder` and `containers` contradict", 13),
+        (
+            "{}",
+            "factors: {containers: [own_ipc]}\n",
+            "`recorder` cannot be combined with `containers`",
+            13,
+        ),
         (
             "null",
             "factors: {recorder.cache_mib: [5, 100]}\n",

@@ -72,8 +72,8 @@ def check(recorder: Recorder | None, workload: Any) -> None:
         contradicting = getattr(workload, name, None) or getattr(workload.beside, name, None)
         if contradicting not in (None, "none"):
             raise Fault(
-                f"`recorder` and `{name}` contradict each other: the recorder has what a "
-                "process of its host has",
+                f"`recorder` cannot be combined with `{name}`: the recorder has what a process of "
+                "its host has",
                 expected="one of them",
                 actual=f"both, {name}: {contradicting}",
                 at=("recorder",),

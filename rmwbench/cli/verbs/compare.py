@@ -41,8 +41,8 @@ class CompareOptions:
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Judge by this metric instead of primary metric, CPU and memory, and by loss "
-            "where that is decided to differ; may be repeated."
+            help="Judge by this metric, and by loss where the loss differs, instead of the primary "
+            "metric, CPU and memory. May be repeated."
         ),
     ] = None
     as_json: Annotated[
