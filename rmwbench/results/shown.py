@@ -34,7 +34,14 @@ from rmwbench.words.numbers import quantity
 
 Role = Literal["contender", "floor"]
 PairOutcome = Literal[
-    "delivers", "degraded", "no delivery", "no match", "failed", "not supported", "not run"
+    "delivers",
+    "degraded",
+    "no delivery",
+    "no match",
+    "failed",
+    "no data",
+    "not supported",
+    "not run",
 ]
 RosVariablesVerdict = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
 

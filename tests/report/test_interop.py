@@ -30,6 +30,13 @@ def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=N
     }
 
 
+def nothing_due(talker, listener):
+    """As `aggregate` has it of trials that are done and asked for no message in the window."""
+    ends = arm(talker, listener, median=None, done=5)
+    none = {"unit": "fraction", "no_data": "no message was wanted from any reader"}
+    return ends | {"metrics": {"undelivered": none}, "losses": None}
+
+
 def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr: …", by="worker"):
     return {
         "trial": 1,
@@ -82,6 +89,11 @@ def matrix(*arms):
             "the two found each other, and no message came through",
         ),
         (
+            nothing_due("a", "b"),
+            "no data",
+            "no message was due in the steady window",
+        ),
+        (
             arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]),
             "failed",
             "it died",
@@ -117,6 +129,10 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
         "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."
     )
     assert headline(found).detail == ""
+    idle = workload([arm("a", "a"), nothing_due("a", "b"), nothing_due("b", "a")])
+    assert headline(idle).answer == (
+        "1 of 3 pairs deliver every message; a → b and b → a have no data."
+    )
     whole = workload([arm("a", "a"), arm("a", "b")])
     assert headline(whole).answer == "All 2 pairs deliver every message."
 

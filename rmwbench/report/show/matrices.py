@@ -51,6 +51,7 @@ _PAIR_MARKS = {
     "no delivery": "✗",
     "no match": "✗",
     "failed": "✗",
+    "no data": "·",
     "not supported": "–",
     "not run": "·",
 }

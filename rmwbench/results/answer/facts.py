@@ -577,6 +577,7 @@ _OF_PAIRS = {
     "no delivery": ("matches and delivers nothing", "match and deliver nothing"),
     "no match": ("never matches", "never match"),
     "failed": ("failed in every trial", "failed in every trial"),
+    "no data": ("has no data", "have no data"),
     "not supported": ("is not supported", "are not supported"),
     "not run": ("was not run", "were not run"),
 }

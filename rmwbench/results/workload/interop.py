@@ -4,13 +4,14 @@ listeners.
 A pair is judged by what arrived, not by its rank among the others: `delivers` where every message
 came sound, once and in order; `degraded` with what was wrong, or where some trials failed by its own
 fault; `no delivery` where they matched and nothing arrived, `no match` or `failed` where no trial
-came through; `not supported` where one
-side cannot do what is asked.
+came through; `no data` where no message was due; `not supported` where one side cannot do what is
+asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
+from rmwbench.analysis.metrics.aggregate import UNDELIVERED
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import SILENT
 from rmwbench.results.model import Estimate
@@ -32,6 +33,7 @@ OUTCOMES: dict[str, str] = {
     "no delivery": "the two found each other, and no message came through",
     "no match": "the two never found each other",
     "failed": "no trial was completed, for another reason",
+    "no data": "no message was due in the steady window",
     "not supported": "one of the two cannot do what the workload asks",
     "not run": "no trial was run",
 }
@@ -74,6 +76,8 @@ def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
         return "not supported", arm.not_supported, ()
     own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
     failed, done = len(own), arm.trials.done
+    if done and _nothing_was_due(arm):
+        return "no data", OUTCOMES["no data"], ()
     if done and _nothing_came(arm):
         return "no delivery", OUTCOMES["no delivery"], ()
     if done:
@@ -86,6 +90,11 @@ def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     silent = failures[0].cause in SILENT
     outcome = cast(PairOutcome, failures[0].cause) if silent else "failed"
     return outcome, (failures[0].reason or "").partition("\n")[0], ()
+
+
+def _nothing_was_due(arm: WorkloadArm) -> bool:
+    undelivered = arm.metrics.get(UNDELIVERED)
+    return undelivered is not None and undelivered.no_data is not None
 
 
 def _nothing_came(arm: WorkloadArm) -> bool:
