@@ -1,6 +1,7 @@
 """A trial over two hosts, one of whose clocks is a quarter of an hour ahead and drifts: its
 latencies are the true ones within the bound they carry, and nonsense without the map."""
 
+import json
 import math
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -341,6 +342,21 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert known.samples(rows) == rows
     assert known.widest_ns(SteadyWindow(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
+
+
+def test_a_call_that_never_returned_is_infinite_for_its_own_topic_alone():
+    """The publisher 1 of `t` hangs; the client 3 calls `s`."""
+    hangs = {"time_ns": BEGIN_NS, "event": "unfinished", "process": "p1", "endpoint": 1}
+    longest = {}
+    for focus in ((), ("t",), ("s",)):
+        trial = a_trial()
+        trial.events.append(hangs)
+        trial.definition = json.dumps({"workload": {"focus": focus}})
+        measured = measure_trial(trial)
+        longest[focus] = measured.values["publish_call_max"]
+        of_parts = {name: part.values["publish_call_max"] for name, part in measured.topics.items()}
+        assert of_parts == ({} if focus else {"t": math.inf, "s": pytest.approx(400, abs=1)})
+    assert longest == {(): math.inf, ("t",): math.inf, ("s",): pytest.approx(400, abs=1)}
 
 
 def test_a_limit_is_held_only_where_it_is_held_at_the_far_end_of_the_bound():

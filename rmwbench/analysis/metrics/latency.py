@@ -88,6 +88,8 @@ class Messages:
     """Publish calls for these that returned an error, whatever arrived of them."""
     never_sent: int = 0
     """Those of them without a publish call."""
+    never_returned: bool = False
+    """Whether the last publish call of one of the writers never did."""
     longest_bytes: int = 0
     """The size of the largest message that was published, whether or not it arrived."""
     pairs: int = 0
@@ -123,6 +125,7 @@ def measure(
     recorded, columns = columns, answered(columns, endpoints)
     held = _held_by(columns, beside or endpoints, stuck)
     writers, pairs = _pairs(columns, endpoints, window, lives, out, held)
+    out.never_returned = any(e.endpoint in stuck for e in endpoints)
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         _periods(writers, pairs, window, lives, out)

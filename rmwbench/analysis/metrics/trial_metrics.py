@@ -5,7 +5,6 @@ they are done: both come through here, so that they cannot disagree.
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 
 from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
@@ -53,8 +52,6 @@ def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTr
         trial.take(measures)
     _second_by_second(trial, context)
     _bring_up(trial, context)
-    if context.stuck:
-        trial.values["publish_call_max"] = inf
     if reason := limit_reached(context.evidence.endpoints, context.evidence.events, context.window):
         without_rates(trial, reason)
     return trial
@@ -62,7 +59,7 @@ def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTr
 
 @dataclass(frozen=True, kw_only=True)
 class _Records:
-    """What a trial's records say. `whole`: of all endpoints, where `messages` are of some;
+    """What a trial's records say. `whole`: of all endpoints; `messages`: of those in focus;
     `topics`: of each that is judged apart; `readers`: of those that only another cell judges so;
     `no_shares`: why `layers` have no shares, should they have none.
     """
@@ -207,8 +204,8 @@ def _bring_up(trial: MeasuredTrial, context: Context) -> None:
 
 
 def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
-    """Where a process has no CPU over the window, the sum over all of them has none by second
-    either."""
+    """Adds the CPU of all processes, second by second; no data, with the same reason, where a
+    process has no CPU over the window."""
     cpu = [
         (time_ns, process, value)
         for time_ns, process, counter, value in context.evidence.samples()

@@ -104,6 +104,8 @@ def _mean_of_arrived(messages: "Messages", _: float) -> float | None:
 
 
 def _longest_call(messages: "Messages", _: float) -> float | None:
+    if messages.never_returned:
+        return inf
     calls = messages.samples.get("publish_call")
     return float(calls.values[-1]) if calls is not None and calls.count else None
 
