@@ -4,7 +4,7 @@ trials: what `show` and `explain` answer from.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
 from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import Topic as JudgedTopic
-from rmwbench.analysis.metrics.topic_metrics import judged_topics, same_readers, unit
+from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -31,8 +30,10 @@ from rmwbench.results.workload.tails import of_worst
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, judge_by
 from rmwbench.suite.arm import left_out_lines
 
-Topic = str | None
-"""One that is judged by itself; None: the whole workload."""
+TopicName = str | None
+"""Of one that is judged by itself; None: the whole workload."""
+SETTLING = "settling"
+"""Status of a trial with a longer window, which is in no block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +48,8 @@ class JudgedCampaign:
     measured: Mapping[int, list[MeasuredTrial]]
     workloads: list[Comparison]
     arms: Mapping[str, list[ArmReport]]
-    topics: Mapping[str, list[Topic]]
-    verdicts: Mapping[str, Mapping[Topic, Mapping[str, Verdict]]]
+    topics: Mapping[str, list[TopicName]]
+    verdicts: Mapping[str, Mapping[TopicName, Mapping[str, Verdict]]]
     rules: Rules
     at: JudgedAt
 
@@ -73,7 +74,7 @@ class JudgedCampaign:
         compared = self.compared.values()
         return sum(not arm.floor and bool(arm.primary) for arms in compared for arm in arms)
 
-    def machine_bound(self, workload: str) -> list[int]:
+    def left_out_blocks(self, workload: str) -> list[int]:
         """Blocks that no verdict uses."""
         arms = self.arms[workload]
         return sorted({block for arm in arms for block in arm.judged[None].left_out})
@@ -94,7 +95,8 @@ def judged(
     apart = readers_apart(bundle, small)
     measured = _measured(bundle, small, lines, cells, {} if known is None else known, apart)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
-    rules = rules_of(bundle.campaign.machine.aa_floor, _minutes_per_block(plan, lines, campaign))
+    minutes_per_block = _minutes_per_block(plan, lines, small, campaign)
+    rules = rules_of(bundle.campaign.machine.aa_floor, minutes_per_block)
     workloads = comparisons(plan.comparisons, cells)
     arms = _arms(bundle, small, workloads, measured, lines)
     topics = {
@@ -124,7 +126,7 @@ def judged(
     )
 
 
-def readers_apart(bundle: Bundle, small: SmallTables) -> list[JudgedTopic]:
+def readers_apart(bundle: Bundle, small: SmallTables) -> list[Topic]:
     """The readers that some cell of the campaign judges by themselves: they are put beside
     themselves where they are alike, as without the thin link or the slow neighbour."""
     definitions = {row["cell"]: loads(row["definition"]) for row in bundle.rows("cells")}
@@ -143,7 +145,7 @@ def _measured(
     lines: Sequence[TrialLine],
     cells: Sequence[Mapping[str, Any]],
     known: MutableMapping[int, MeasuredTrial],
-    apart: Sequence[JudgedTopic],
+    apart: Sequence[Topic],
 ) -> dict[int, list[MeasuredTrial]]:
     """Cell -> its done trials, measured; `known` as in `judged`, without those that were measured
     before a cell had readers apart that are theirs, too."""
@@ -198,7 +200,7 @@ def _arms(
 def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dict[int, Settling]:
     """Cell -> what the longest of its windows beyond the suite's says, where it has one."""
     out: dict[int, Settling] = {}
-    lines = (x for x in bundle.trials("settling") if x.cell in cells)
+    lines = (x for x in bundle.trials(SETTLING) if x.cell in cells)
     for evidence in bundle.evidence(lines, small):
         trial = measure_trial(evidence)
         median = trial_value(GLOSSARY[PRIMARY], trial)
@@ -295,14 +297,12 @@ def _campaign(
     # a trial that is run again does not make its block more complete
     blocks: dict[int, set[int]] = {}
     for line in lines:
-        if line.status != "void" or line.cause != "machine":
+        if line.status != SETTLING and (line.status != "void" or line.cause != "machine"):
             blocks.setdefault(line.block, set()).add(line.cell)
     looks, dropped = bundle.last_look, bundle.dropped
     planned: Sequence[PlannedTrial | TrialLine] = plan.trials or lines
-    if looks and looks.stop == "decided":
-        planned = [t for t in planned if t.block < looks.blocks]
-    if dropped:
-        planned = [t for t in plan.trials if t.block < dropped.get(t.cell, math.inf)]
+    planned = [t for t in planned if t.block < dropped.get(t.cell, math.inf)]
+    blocks_run = looks.blocks if looks and looks.stop == "decided" else math.inf
     return CampaignFacts(
         name=c.campaign,
         directory=str(bundle.directory),
@@ -324,12 +324,12 @@ def _campaign(
             for block, ran in blocks.items()
         ),
         looks=None if looks is None else _look(looks),
-        trials=_trials(lines, len(planned)),
+        trials=_trials(lines, sum(t.block < blocks_run for t in planned)),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
         left_out=tuple(left_out_lines({one.arm: one.reason for one in plan.left_out})),
         added=tuple((c.request or {}).get("added", ())),
-        wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
+        wall_s=round(_lasted_s(lines, small), 1),
     )
 
 
@@ -358,10 +358,17 @@ def _look(line: LookTaken) -> LastLook:
     )
 
 
+def _lasted_s(lines: Iterable[TrialLine], small: SmallTables) -> float:
+    """What these trials took together."""
+    lasted_ns = (small.trials.get(line.trial, {}).get("duration_ns") for line in lines)
+    return sum(ns or 0 for ns in lasted_ns) / 1e9
+
+
 def _minutes_per_block(
-    plan: PlanDocument, lines: list[TrialLine], campaign: CampaignFacts
+    plan: PlanDocument, lines: Iterable[TrialLine], small: SmallTables, campaign: CampaignFacts
 ) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
-    if campaign.wall_s and campaign.blocks_complete:
-        return float(campaign.wall_s / 60 / len({line.block for line in lines}))
+    of_blocks = [line for line in lines if line.status != SETTLING]
+    if campaign.blocks_complete and (lasted_s := _lasted_s(of_blocks, small)):
+        return lasted_s / 60 / len({line.block for line in of_blocks})
     return plan.block_s / 60 if plan.block_s else None

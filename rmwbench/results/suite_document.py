@@ -238,7 +238,7 @@ def _workload(
             w.primary_metric, arms, curves=not of_topics or is_of_chain(w.primary_metric)
         ),
         own_cost=own_share(own_cost, payload_bytes, shown, of_topics),
-        machine_bound_blocks=tuple(campaign.machine_bound(w.name)),
+        machine_bound_blocks=tuple(campaign.left_out_blocks(w.name)),
         **_features("of_workload", arms),
     )
 

@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
 from rmwbench.analysis.metrics.glossary import MetricScope as S
 from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal import CampaignFinished, LookTaken, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished, CellsDropped, LookTaken, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
@@ -400,6 +400,23 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
         f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error"
         in found["resolution"]["text"]
     )
+
+
+def test_what_a_decision_saved_was_not_planned_whether_or_not_an_arm_left_before(tmp_path):
+    """An arm that left after three blocks brought the trials after the last look back."""
+    directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
+    arms = len(synthetic_bundle.ARMS)
+    whole = {"looks": [5, 8], "alpha": 0.01, "ended": False, "decided": 7, "of": 7}
+    with BundleWriter.reopen(directory) as writer:
+        writer.append(LookTaken(blocks=5, **whole, stop="decided"))
+
+    def facts():
+        return show_document(Bundle(directory))["campaign"]
+
+    assert (facts()["trials"]["planned"], facts()["blocks_planned"]) == (5 * arms, 8)
+    with BundleWriter.reopen(directory) as writer:
+        writer.append(CellsDropped(blocks=3, cells=(1,)))
+    assert (facts()["trials"]["planned"], facts()["blocks_planned"]) == (5 * arms - 2, 8)
 
 
 def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_and_in_no_verdict(
