@@ -126,12 +126,7 @@ def look_at(
     """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic)
     matters and is open. An arm without any data is not waited for: what failed in every block will
     fail in the next."""
-    deciding_workloads = plan.suite.blocks.decide
-    matter = {
-        c.key
-        for c in plan.comparisons
-        if not deciding_workloads or c.workload in deciding_workloads
-    }
+    matter = deciding_comparisons(plan)
     units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
     judged = [(unit, arm, verdict) for unit in units for arm, verdict in verdicts[unit].items()]
     judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
@@ -147,6 +142,12 @@ def look_at(
     return Look(
         blocks, alpha, ended, len(judged) - len(undecided), undecided, words, took_ns, leaving
     )
+
+
+def deciding_comparisons(plan: Plan) -> set[str]:
+    """Those that the campaign waits for: of the workloads that its suite names, or all."""
+    workloads = plan.suite.blocks.decide
+    return {c.key for c in plan.comparisons if not workloads or c.workload in workloads}
 
 
 def _rounded(minutes: float | None) -> float | None:

@@ -12,7 +12,12 @@ from pathlib import Path
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.verdicts.limit_outcomes import OPEN, SETTLED_BY_BLOCKS
-from rmwbench.campaign.interim_look import Judge, Look, UndecidedComparison
+from rmwbench.campaign.interim_look import (
+    Judge,
+    Look,
+    UndecidedComparison,
+    deciding_comparisons,
+)
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.suite_document import summarise
@@ -35,15 +40,15 @@ class LimitsJudge(Judge):
             for condition in (outcomes.conditions if outcomes else ())
             for arm in condition.arms
         ]
-        unsettled, settled_cells = [], set()
-        for key, arm in judged:
-            if is_settled(arm):
-                settled_cells.add(self._looks.cells.get((key, arm.arm)))
-            else:
-                unsettled.append((key, arm))
+        settled_cells = {
+            self._looks.cells.get((key, arm.arm)) for key, arm in judged if is_settled(arm)
+        }
+        matter = deciding_comparisons(self._plan)
+        waited_for = [(key, arm) for key, arm in judged if key in matter]
+        unsettled = [(key, arm) for key, arm in waited_for if not is_settled(arm)]
         return replace(
             look,
-            decided=len(judged) - len(unsettled),
+            decided=len(waited_for) - len(unsettled),
             open=tuple(
                 UndecidedComparison(key, arm.arm, arm.reason, None) for key, arm in unsettled
             ),
@@ -52,6 +57,6 @@ class LimitsJudge(Judge):
 
 
 def is_settled(arm: ArmInCondition) -> bool:
-    """Whether more blocks would not change what is said of an arm at a look. An arm without data is
-    not waited for: what failed in every block will fail in the next."""
+    """Whether what a look says of an arm is final. An arm without data is not waited for: what
+    failed in every block will fail in the next."""
     return arm.outcome != OPEN or arm.why not in SETTLED_BY_BLOCKS

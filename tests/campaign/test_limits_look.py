@@ -1,6 +1,8 @@
 """When the limits of a robot are settled, and how often what is settled is false."""
 
+import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +17,10 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     Tried,
     of_arm,
 )
-from rmwbench.campaign.limits_look import is_settled
+from rmwbench.campaign.limits_look import LimitsJudge, is_settled
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import ArmInCondition
+from tests.support import synthetic_bundle
 
 LIMIT = 100.0
 P50 = AtMost(metric="response_latency_p50", at_most=LIMIT)
@@ -78,6 +81,32 @@ def test_every_limit_is_judged_by_the_wider_interval():
     assert settled(found, 0.05, limits=(CPU, P50)) is Outcome.MEETS
     assert settled(found, 0.02, limits=(CPU,)) is Outcome.MEETS
     assert settled(found, 0.02, limits=(CPU, P50)) is None
+
+
+def test_only_the_workloads_that_the_suite_decides_are_waited_for(tmp_path):
+    """All miss the limit with the camera; with the IMU it cuts through the scatter of two arms."""
+    workloads = ("imu", "camera")
+    arms = synthetic_bundle.ARMS[1:4]
+    path = synthetic_bundle.write(tmp_path / "c", blocks=6, workloads=workloads, arms=arms)
+    campaign = json.loads((path / "campaign.json").read_text())
+    campaign["plan"]["outcomes"] = {
+        "acceptable": [{"metric": "response_latency_p50", "at_most": 50_000}],
+        "none": {"metric": "undelivered", "at_least": 0.95},
+    }
+    (path / "campaign.json").write_text(json.dumps(campaign))
+
+    def look(*decide):
+        plan = SimpleNamespace(
+            judged_after=(5, 12),
+            suite=SimpleNamespace(blocks=SimpleNamespace(decide=decide)),
+            comparisons=[SimpleNamespace(key=name, workload=name) for name in workloads],
+        )
+        return LimitsJudge(plan, path)(5, 1.0, ended=False)
+
+    every, camera = look(), look("camera")
+    assert every.of == 6 and every.open and {one.comparison for one in every.open} == {"imu"}
+    assert (camera.decided, camera.open) == (3, ())
+    assert camera.leaving == every.leaving  # what is settled leaves, whoever waits for it
 
 
 @pytest.mark.parametrize("lost", [0, 1000])
