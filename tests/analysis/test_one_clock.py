@@ -344,6 +344,25 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
 
 
+def test_a_bound_is_looked_up_between_readings_where_it_is_largest():
+    """Of a clock that somebody slews, with and without a window, also where the window has as many
+    readings as the bound has points."""
+    offsets = [0, 400_000, 0, 400_000] * 5
+    readings = [
+        {"host": "base", "t_ns": BEGIN_NS + n * 10**9, "offset_ns": offset, "bound_ns": BOUND_NS}
+        for n, offset in enumerate(offsets[:17])
+    ]
+    own = [{"host": "robot", "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}]
+    known = clocks([*own, *readings], a_trial().endpoints)
+    base = known.hosts["base"]
+    assert base.corners is None
+    half_way = base.bound([BEGIN_NS + 5 * 10**8]).max()
+    assert half_way > 10 * base.bound([r["t_ns"] for r in readings]).max()
+    for window in (None, SteadyWindow(BEGIN_NS, BEGIN_NS + 16 * 10**9)):
+        assert known.bound_ns(1, 2, window) >= half_way
+        assert known.widest_ns(window) >= half_way
+
+
 def test_a_call_that_never_returned_is_infinite_for_its_own_topic_alone():
     """The publisher 1 of `t` hangs; the client 3 calls `s`."""
     hangs = {"time_ns": BEGIN_NS, "event": "unfinished", "process": "p1", "endpoint": 1}

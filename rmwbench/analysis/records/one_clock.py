@@ -1,5 +1,4 @@
-"""A trial whose hosts have clocks of their own, told on one: the reference's, which `trials` and
-`frames` are on.
+"""Puts every stamp of a trial on the reference clock, which `trials` and `frames` are on.
 
 A bundle keeps every stamp as it was taken and says in `clock_map` how far each host's clock was
 from the reference. Whatever subtracts stamps takes its evidence through here first; where all hosts
@@ -27,8 +26,8 @@ SENT_STAMPS = frozenset(("intended_ns", "begun_ns", "call_ns", "return_ns"))
 RECEIVED_STAMPS = frozenset(("notified_ns", "taken_ns", "callback_ns", "consumed_ns"))
 
 BOUND_POINTS = 17
-"""At so many times of the window the bound is looked up: between two readings it is largest
-half-way."""
+"""At so many times from one reading to the next the bound is looked up: it is largest between
+them."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ class TrialClocks:
         return all(clock.exact for clock in self.hosts.values())
 
     def of_process(self, process: str) -> Clock:
-        """`sampler@base`, `router base` and `base` are on the host `base`; what nobody placed is on
-        the first."""
+        """`sampler@base`, `router base` and `base` are on the host `base`; a process that no
+        endpoint places is on the first host."""
         words = (word for word in re.split("[@ ]", process) if word in self.hosts)
         host = self.processes.get(process) or next(words, next(iter(self.hosts)))
         return self.hosts.get(host, _REFERENCE)
@@ -64,14 +63,14 @@ class TrialClocks:
         )
 
     def widest_ns(self, window: SteadyWindow | None) -> float:
-        """The same of any two stamps of the trial."""
+        """The largest bound of any two stamps of the trial."""
         if self.is_single or len(self.hosts) < 2:
             return 0.0
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
     def slack_ns(self, window: SteadyWindow | None) -> int:
-        """How far a host may have begun its steady state from the reference's begin, by a clock
-        that was known less well then than now."""
+        """How far a host's steady state may have begun from the reference's, because its clock was
+        known less well then."""
         if self.is_single:
             return 0
         return int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
@@ -92,13 +91,13 @@ class TrialClocks:
         return {**row, "time_ns": int(self.of_process(row["process"]).to_reference(row["time_ns"]))}
 
     def _most(self, clock: Clock, window: SteadyWindow | None) -> float:
-        if window is None:
-            return float(max(clock.bound([r.t_ns for r in clock.readings])))
-        t = (
-            np.linspace(0, window.end_ns - window.begin_ns, BOUND_POINTS).astype(np.int64)
-            + window.begin_ns
-        )
-        return float(clock.bound(t).max())
+        edges = np.array(sorted(r.t_ns for r in clock.readings), np.int64)
+        if window is not None:
+            inside = edges[(edges > window.begin_ns) & (edges < window.end_ns)]
+            edges = np.array([window.begin_ns, *inside, window.end_ns], np.int64)
+        steps = np.linspace(0, 1, BOUND_POINTS)
+        between = edges[:-1] + np.outer(steps, np.diff(edges)).astype(np.int64)
+        return float(clock.bound(np.append(between, edges)).max())
 
 
 _REFERENCE = fit([OffsetReading(0, 0, 0)])
