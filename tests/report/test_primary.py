@@ -4,8 +4,9 @@ who delivers stands before who is fast."""
 import pytest
 
 from rmwbench.analysis.metrics.fates import FateCounts
+from rmwbench.analysis.metrics.glossary import METRICS, Use
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.ranking_words import words
+from rmwbench.analysis.verdicts.ranking_words import is_resource, words
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.headline import headline
@@ -131,6 +132,13 @@ def test_a_workload_may_be_judged_by_what_gets_through_and_by_what_it_costs(metr
     assert Asked.model_validate(asked).primary_metric == metric
     with pytest.raises(ValueError, match="unknown primary_metric"):
         Asked.model_validate(asked | {"primary_metric": "offered_rate"})
+
+
+def test_a_resource_is_what_an_idle_process_has_too():
+    """`recovery_bytes` is in bytes and rests on messages, as the CPU per message does."""
+    resources = {m.name for m in METRICS if Use.PRIMARY in m.use and is_resource(m.name)}
+    assert resources == {"cpu_cores", "pss", "rss", "peak_rss", "bring_up_time"}
+    assert not is_resource("recovery_bytes") and not is_resource("link_bytes_per_payload_byte")
 
 
 def test_a_metric_that_this_version_does_not_know_is_not_called_fast():

@@ -1,6 +1,6 @@
-"""In which words arms are put in order by the metric that a workload is judged by. A verdict is a
-ratio of that metric; only the median response, which nearly all workloads are judged by, is called
-fast without its name."""
+"""The words that rank arms by a workload's primary metric. A verdict is a ratio of that metric;
+only the median response, which nearly all workloads are judged by, is called fast without its
+name."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -65,8 +65,6 @@ _SO_MUCH = {
     "bytes/s": "reaches {} as much",
 }
 _BEST = {"ns": "has the shortest {}", "bytes": "needs the least {}", "cores": "uses the least {}"}
-_NO_MESSAGE = ("bytes", "cores")
-"""Units of what an idle process costs, too."""
 
 
 @lru_cache
@@ -107,11 +105,13 @@ def phrase(metric: Metric) -> str:
 
 
 def is_resource(metric: str) -> bool:
-    """Whether the metric rests on no message."""
+    """Whether the metric rests on no message: an idle process has it, too."""
     known = GLOSSARY.get(metric)
     if known is None:
         return False
-    return known.unit in _NO_MESSAGE or (known.of is MetricScope.NODES and known.failed == inf)
+    if known.of is MetricScope.PROCESSES:
+        return not known.per_message
+    return known.of is MetricScope.NODES and known.failed == inf
 
 
 def _plural(verb: str) -> str:

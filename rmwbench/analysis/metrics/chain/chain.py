@@ -3,9 +3,9 @@ time goes, and which hop lost it.
 
 The parts of a message's way follow each other without a gap: waiting at the source (intended →
 publish call), then in turn the transport (publish call → taken) and the relay (taken → its own
-publish call). So their sum is the end-to-end latency, message by message. What never arrived is
-infinitely late, in the part that it did not leave and end to end; lost is of this only what was not
-late there, and undelivered what was not late on a reliable link.
+publish call). So their sum is the end-to-end latency, message by message. A message that
+never arrived counts as infinitely late, in the part where it stopped and end to end. It is *lost*
+if it was not late there; *undelivered* also includes late ones on a best-effort link.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,9 +90,9 @@ def measure_chains(
     lives: Mapping[int, ReaderLife],
     focus: Sequence[str] = (),
 ) -> Chains:
-    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics and readers
-    that count (a path does by its first or its last). Raises ValueError where the records
-    contradict their format."""
+    """The chains of one trial; `rows` are the bundle's `endpoints`. `focus`: topics and readers; a
+    path counts if its first or last topic, or its last node, is among them; empty for all. Raises
+    ValueError where the records contradict their format."""
     try:
         ways = paths(rows)
     except ValueError as error:
@@ -130,9 +130,9 @@ def measure_chains(
 
 @dataclass(frozen=True)
 class _Stretch:
-    """A part of one path: `reached` of the source's messages, shape (n,), and what it took, +inf
-    where they did not leave it: lost, but for those that were `late`, over a `reliable` link or
-    not."""
+    """A part of one path. `reached`: which of the source's messages came to it, shape (n,);
+    `took_ns`: how long each took, +inf if it never left; `late`: which of those were late;
+    `reliable`: whether the link is."""
 
     kind: str
     hop: int
