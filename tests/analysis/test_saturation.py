@@ -57,12 +57,12 @@ def test_of_several_publishers_the_first_that_ended_is_told():
 def test_a_trial_without_a_rate_says_why():
     endpoints = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
     found = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
-    trial = MeasuredTrial(
-        0, 0, found, 5_000_000_000, topics={"t": MeasuredTrial(0, 0, found, 5_000_000_000)}
-    )
+    topic, reader = (MeasuredTrial(0, 0, found, 5_000_000_000) for _ in range(2))
+    parts = {"topics": {"t": topic}, "readers": {"logger": reader}}
+    trial = MeasuredTrial(0, 0, found, 5_000_000_000, **parts)
     assert trial.values["offered_rate"] == 0.2
     trial.values |= {"sent_rate_variation": 1.05, "sent_rate_early": 2.0}
     without_rates(trial, "why")
-    for one in (trial, trial.topics["t"]):
+    for one in (trial, topic, reader):
         assert not one.values.keys() & set(OF_THE_WINDOW)
         assert {one.reasons[name] for name in OF_THE_WINDOW} == {"why"}

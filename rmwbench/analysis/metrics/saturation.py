@@ -40,8 +40,8 @@ def limit_reached(
 
 
 def without_rates(trial: MeasuredTrial, reason: str) -> None:
-    """The trial and its topics lose these rates."""
-    for part in (trial, *trial.topics.values()):
+    """The trial, its topics and its readers lose these rates."""
+    for part in (trial, *trial.topics.values(), *trial.readers.values()):
         for name in OF_THE_WINDOW:
             part.values.pop(name, None)
         part.reasons |= dict.fromkeys(OF_THE_WINDOW, reason)
