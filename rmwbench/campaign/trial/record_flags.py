@@ -82,19 +82,18 @@ def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
     order = np.argsort(columns["begun_ns"], kind="stable")
     columns = {name: values[order] for name, values in columns.items()}
     owner = owner[order]
-    # One thread: what was sent just before a message is what it waited for, if it was due by then.
-    waited_ns = np.zeros(len(owner), np.int64)
-    waited_ns[1:] = columns["return_ns"][:-1] - columns["intended_ns"][1:]
-    by_sibling = np.zeros(len(owner), bool)
-    by_sibling[1:] = owner[1:] != owner[:-1]
-    held_up = by_sibling & (waited_ns > LATE_NS)
+    # One thread: a message waits until the call just before it returns, for its siblings from when
+    # it is due and its own publisher is free.
+    returned_ns = np.concatenate([columns["intended_ns"][:1], columns["return_ns"][:-1]])
     steady = (columns["flags"] & WARMUP) == 0
     for endpoint in np.unique(owner):
-        own_steady = steady & (owner == endpoint)
-        if own_steady.any():
-            held_steady = own_steady & held_up
-            longest_ns = int(waited_ns[held_steady].max()) if held_steady.any() else 0
-            yield int(endpoint), float(held_steady.sum() / own_steady.sum()), longest_ns
+        own = np.flatnonzero(owner == endpoint)
+        free_ns = columns["intended_ns"][own]
+        free_ns[1:] = np.maximum(free_ns[1:], columns["return_ns"][own[:-1]])
+        waited_ns = (returned_ns[own] - free_ns)[steady[own]]
+        if len(waited_ns):
+            share = float((waited_ns > LATE_NS).mean())
+            yield int(endpoint), share, max(int(waited_ns.max()), 0)
 
 
 @dataclass(frozen=True)
