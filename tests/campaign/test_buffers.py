@@ -40,6 +40,21 @@ def test_what_a_shipped_profile_asks_for_is_read_from_it(name, asked):
     assert asked_bytes(profile(name)) == asked
 
 
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ('<Socket{0}BufferSize min="10MB"/>', 10 << 20),
+        ('<Socket{0}BufferSize min="1MB" max="4MB"/>', 4 << 20),
+        ('<Socket{0}BufferSize max="default" min="10MB"/>', 10 << 20),
+        ("<MinimumSocket{0}BufferSize>10MB</MinimumSocket{0}BufferSize>", 10 << 20),
+        ("<{1}SocketBufferSize>4194304</{1}SocketBufferSize>", 4 << 20),
+    ],
+)
+def test_what_public_configurations_ask_for_is_read_too(text, asked):
+    assert asked_bytes(text.format("Receive", "listen")) == asked
+    assert asked_bytes(text.format("Send", "send"), "send") == asked
+
+
 def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
     (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
     assert found == UngrantedBuffer("receive", 16 << 20, 212992, "net.core.rmem_max")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.plan import cut
-from rmwbench.campaign.plan.machine_limits import Beyond, MachineLimits, passes_per_s
+from rmwbench.campaign.plan.machine_limits import Beyond, MachineLimits, handled_bytes_per_s
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells, comparisons
@@ -178,7 +178,7 @@ def at(loaded, message, workload="thousand"):
 def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     loaded = load("galactic-2020/pubsub")
     large = at(loaded, "Array8m")
-    written, read = passes_per_s(large).values()
+    written, read = handled_bytes_per_s(large).values()
     payload = large.endpoints[0].type.payload_bytes
     assert read == pytest.approx(1000 * payload, rel=1e-6)
     assert written == pytest.approx(2 * read)  # once into the message, once into the middleware
@@ -217,6 +217,6 @@ def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
 def test_a_loan_saves_one_pass():
     large = at(load("galactic-2020/pubsub"), "Array8m")
     loaned = replace(large, arm=large.arm.model_copy(update={"loan": True}))
-    assert sum(passes_per_s(large).values()) == pytest.approx(
-        1.5 * sum(passes_per_s(loaned).values())
+    assert sum(handled_bytes_per_s(large).values()) == pytest.approx(
+        1.5 * sum(handled_bytes_per_s(loaned).values())
     )

@@ -21,6 +21,7 @@ from rmwbench.campaign.plan.profile import Workers, distinct_sides, resolved_pro
 from rmwbench.lab.machine.card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.profile_file.cyclonedds_xml import UNITS
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 from rmwbench.words.numbers import counted, quantity
@@ -105,25 +106,25 @@ class MachineLimits:
             yield Beyond("memory", needed_bytes, self.memory_bytes, "bytes", "of memory")
 
     def _copying(self, cell: Cell) -> Iterable[Beyond]:
-        """Passes over a message's bytes, as `passes_per_s` counts them, against what a processor
-        copies: of one publisher, whose schedule is one thread, against one processor, and of all
-        endpoints against all."""
-        bytes_per_s = passes_per_s(cell)
-        all_of_them, sender = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
+        """Passes over a message's bytes, as `handled_bytes_per_s` counts them, against what a
+        processor copies: of one publisher, whose schedule is one thread, against one processor, and
+        of all endpoints against all."""
+        bytes_per_s = handled_bytes_per_s(cell)
+        all_of_them, busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
         if all_of_them <= ANY_MACHINE_BYTES_PER_S:
             return
         if self.copying is None:
             self.copying = copy_bytes_per_s()
-        if sender > self.copying:
+        if busiest > self.copying:
             yield Beyond(
-                "copying", sender, self.copying, "bytes/s", "copied by one endpoint's thread"
+                "copying", busiest, self.copying, "bytes/s", "copied by one endpoint's thread"
             )
         if all_of_them > self.copying * self.processors:
             words = f"copied by {counted(self.processors, 'processor')}"
             yield Beyond("copying", all_of_them, self.copying * self.processors, "bytes/s", words)
 
 
-def passes_per_s(cell: Cell) -> dict[int, float]:
+def handled_bytes_per_s(cell: Cell) -> dict[int, float]:
     """Endpoint → bytes per second that it handles, a byte counted once per copy: payload × rate,
     once for writing the message (`touch: all`) and once for handing it over where that is a copy
     (no loan); a reader once, since taking by copy reads it too. The rate is the mean of what is due
@@ -157,29 +158,26 @@ def most_processes(cells: Iterable[Cell]) -> tuple[int, str]:
     )
 
 
-UNITS = {
-    "": 1,
-    "b": 1,
-    "kb": 1 << 10,
-    "kib": 1 << 10,
-    "mb": 1 << 20,
-    "mib": 1 << 20,
-    "gb": 1 << 30,
-    "gib": 1 << 30,
-}
-"""The units of Cyclone DDS: its `kB` is 1024 bytes, too."""
+_SIZE = r"(\d+)\s*([kKmMgG]?i?[bB]?)"
+
+
+def _patterns(cyclone: str, fast: str, zenoh: str) -> tuple[str, ...]:
+    """Where a configuration names a buffer's size. Cyclone DDS asks for the larger of `min` and
+    `max`, and does not open where it is not granted `min` (`file_faults`). Fast DDS asks per
+    transport, or for the whole participant."""
+    element = f"Socket{cyclone}BufferSize"
+    return (
+        rf"<{element}\b[^>]*\bmin\s*=\s*[\"']{_SIZE}[\"']",
+        rf"<{element}\b[^>]*\bmax\s*=\s*[\"']{_SIZE}[\"']",
+        rf"<Minimum{element}>\s*{_SIZE}\s*</",  # before 0.10
+        rf"<(?:{fast})>\s*(\d+)()\s*</",
+        rf"\b{zenoh}\"?\s*:\s*(\d+)()",
+    )
+
+
 ASKED = {
-    "receive": (
-        # Cyclone DDS
-        r"<SocketReceiveBufferSize\b[^>]*\bmax\s*=\s*[\"'](\d+)\s*([kKmMgG]?i?[bB]?)[\"']",
-        r"<receiveBufferSize>\s*(\d+)()\s*</receiveBufferSize>",  # Fast DDS
-        r"\bso_rcvbuf\"?\s*:\s*(\d+)()",  # Zenoh
-    ),
-    "send": (
-        r"<SocketSendBufferSize\b[^>]*\bmax\s*=\s*[\"'](\d+)\s*([kKmMgG]?i?[bB]?)[\"']",
-        r"<sendBufferSize>\s*(\d+)()\s*</sendBufferSize>",
-        r"\bso_sndbuf\"?\s*:\s*(\d+)()",
-    ),
+    "receive": _patterns("Receive", "receiveBufferSize|listenSocketBufferSize", "so_rcvbuf"),
+    "send": _patterns("Send", "sendBufferSize|sendSocketBufferSize", "so_sndbuf"),
 }
 LIMITS = {"receive": "net.core.rmem_max", "send": "net.core.wmem_max"}
 _COMMENTS = re.compile(r"<!--.*?-->|(?<![:\"])//[^\n]*", re.DOTALL)
