@@ -52,6 +52,8 @@ EDITS = [
      "raw", "raw/overhead_node_test_results_rmw_connextdds_sync.csv", "3.5,", "400,", ("2", "cpu")),
     ("cyclonedds-2021", "ubuntu-limited.csv", ",0.06,0.4,", ",0.5,0.4,", ("limited.csv:2", "latency_min", "above")),
     ("cyclonedds-2021", "ubuntu-limited.csv", "8198958", "-8198958", ("limited.csv:2", "data received")),
+    ("cyclonedds-2021", "ubuntu-limited.csv", "CYCLONE BYDEF", "FAST BYDEF", ("limited.csv:4", "CPU WIN")),
+    ("cyclonedds-2021", "ubuntu-limited.csv", "0.4,0.1,1e-07,", "0.4,0.1,2e-07,", ("limited.csv:2", "JITTER_MEAN WIN")),
     ("gscam", GSCAM, ",0.7,0.5,1.5", ",0.7,0.9,1.5", ("01-17.csv:2", "latency_min_ms", "above", "latency_avg_ms")),
     ("gscam", GSCAM, ",0.7,0.5,1.5", ",0.7,-0.5,1.5", ("01-17.csv:2", "latency_min_ms", "impossible")),
     ("gscam", GSCAM, "14,6.666", "14,250.666", ("01-17.csv:2", "frame_loss_pct", "250")),

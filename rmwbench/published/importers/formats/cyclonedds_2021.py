@@ -100,7 +100,7 @@ def read(source: Source, out: Published) -> None:
 
 
 def _table(item: SourceFile, out: Published) -> None:
-    wins: dict[str, list[str]] = {name: [] for name in COMPARED}
+    wins: dict[str, list[tuple[str, bool]]] = {name: [] for name in COMPARED}
     host, pairs = "", 0
     once = Once("the same test")
     label = item.file_name.removesuffix(".csv")
@@ -111,15 +111,15 @@ def _table(item: SourceFile, out: Published) -> None:
             _trial(row, out)
         host, pairs = first["host"], pairs + 1
         for name in COMPARED:
-            wins[name].append(_ratio(first, second, name, label, out))
+            wins[name].append(_add_ratio(first, second, name, label, out))
     if not pairs:
         raise item.wrong("a table without rows", "pairs of rows")
-    for name, winners in wins.items():
+    note = "corrected: without wins by the other's failure, or by 0 % CPU"
+    for name, decisions in wins.items():
+        winners = [winner for winner, _ in decisions]
         for who in ("CYCLONE", "FAST"):
-            shown = sum(x in (who, f"{who} BYDEF") for x in winners)
-            note = "corrected: without wins by the other's failure"
             point = SeriesPoints(out, "cyclone_wins", f"{label} ({host})", who, pairs)
-            point(name, "tests", shown, winners.count(who), note)
+            point(name, "tests", winners.count(who), decisions.count((who, True)), note)
 
 
 def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:
@@ -159,7 +159,7 @@ def _series(row: SheetRow) -> tuple[str, str]:
 
 def _trial(row: SheetRow, out: Published) -> None:
     topic = row.one_of("topic", tuple(SIZEOF))
-    two = row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess"
+    multi_process = row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess"
     series, x = _series(row)
     failed = row["#msg received"] == FAILED
     processes = ("perf_test", "perf_test")
@@ -167,12 +167,12 @@ def _trial(row: SheetRow, out: Published) -> None:
     why = "FAIL in the original" if failed else None
     out.trial(out.cell(_cell(row, x, topic)), ends, duration_ns=RUN_NS, failed=why)
     values = {column: _value(row, column) for column in VALUES}
-    if not two and not failed:
+    if not multi_process and not failed:
         most = MOST_RECEIVED_RATIO * (values["#msg sent"] or 0.0) * row.whole("#subscribers")
         if (values["#msg received"] or 0.0) > most:
             what = "more was received than sent"
             raise row.wrong(what, f"at most {most:g}", f"{values['#msg received']:g}")
-    if two and not failed:
+    if multi_process and not failed:
         values["#msg sent"] = None
     window = partial(out.window, begin_ns=LEFT_OUT_NS, end_ns=RUN_NS)
     for column, (metric, unit, factor) in VALUES.items():
@@ -182,7 +182,8 @@ def _trial(row: SheetRow, out: Published) -> None:
     data = values["data received"]
     restored = None if data is None else data / SIZEOF[topic]
     window(1, metric="received", unit="messages", values=restored)
-    sent = "no data: 0 stands for absent" if two else "no data: sum of rates cut to whole numbers"
+    zero = "no data: 0 stands for absent"
+    sent = zero if multi_process else "no data: sum of rates cut to whole numbers"
     _figures(row, values, restored, sent, SeriesPoints(out, "cyclone", series, x))
 
 
@@ -231,30 +232,33 @@ def _figures(
     point("ram", "MB", ram, right, why or "published: KiB ÷ 1000; corrected: 10⁶ bytes")
 
 
-def _ratio(first: SheetRow, second: SheetRow, name: str, label: str, out: Published) -> str:
-    """Adds the pair's ratio; the winner as published."""
+def _add_ratio(
+    first: SheetRow, second: SheetRow, name: str, label: str, out: Published
+) -> tuple[str, bool]:
+    """Adds the pair's ratio; who won as published, and whether both have a value, for a failure and
+    a 0 decide nothing."""
     column, title = COMPARED[name]
     winner = first.one_of(f"{title} WIN", WINNERS)
     published = first.number(f"{title} COMPARE")
     a, b = _value(first, column), _value(second, column)
-    corrected, note = None, f"winner: {winner}"
+    smaller = b is None or (a is not None and a < b)
+    right = ("CYCLONE" if smaller else "FAST") + (" BYDEF" if a is None or b is None else "")
+    if a != b and winner != right:
+        raise first.wrong(f"{title} WIN is not the smaller of the pair", right, winner)
+    corrected, note, is_decided = None, f"winner: {winner}", False
     if a is None or b is None:
         note = "no data: one of the two failed; the other wins by default"
     elif min(a, b) <= 0:
         note = "no data: one of the two is 0, so there is no ratio"
     elif name == "jitter":
+        is_decided = True
         note = f"no data: {known('cyclonedds-2021').limits['jitter ratios']}"
     else:
-        corrected = max(a, b) / min(a, b)
+        corrected, is_decided = max(a, b) / min(a, b), True
         own = max(a, b) / (min(a, b) + EPSILON)
-        if abs(own - published) > 1e-6 * own or winner != ("CYCLONE" if a < b else "FAST"):
-            expected = f"{own:.9g} ({'CYCLONE' if a < b else 'FAST'})"
-            raise malformed(
-                first.where,
-                f"{title} COMPARE is not the ratio of the pair",
-                expected,
-                f"{published:.9g} ({winner})",
-            )
+        if abs(own - published) > 1e-6 * own:
+            what = f"{title} COMPARE is not the ratio of the pair"
+            raise first.wrong(what, f"{own:.9g}", f"{published:.9g}")
     point = SeriesPoints(out, "cyclone_ratio", label, _series(first)[1])
     point(name, "ratio", published, corrected, note)
-    return winner
+    return winner.partition(" ")[0], is_decided
