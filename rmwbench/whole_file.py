@@ -43,7 +43,7 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
         else:
             _replace(Path(os.path.realpath(path)), data)
     except OSError as error:
-        raise _cannot(path, error) from error
+        raise _unwritable(path, error) from error
 
 
 @contextmanager
@@ -56,8 +56,9 @@ def durable_file(path: Path) -> Iterator[Path]:
 @contextmanager
 def durable_files() -> Iterator[Callable[[Path], Path]]:
     """For what must survive a power cut. Gives a name to write to for each path; when all has
-    succeeded the files are on disk under their paths. Raises UserError where they cannot be
-    written; then nothing of them is left.
+    succeeded the files are on disk under their paths. Raises UserError where one cannot be
+    written: then no part of a file is left, but each path has what it had, or its new file whole.
+    An OSError about another file is raised as it is.
 
     They are flushed at the same time: a disk that takes 3 ms for one flush takes hardly more for
     ten at once.
@@ -65,6 +66,8 @@ def durable_files() -> Iterator[Callable[[Path], Path]]:
     partials: dict[Path, Path] = {}
 
     def partial_of(path: Path) -> Path:
+        if path.is_symlink():
+            path = Path(os.path.realpath(path))
         return partials.setdefault(path, path.with_name(path.name + ".partial"))
 
     try:
@@ -76,14 +79,27 @@ def durable_files() -> Iterator[Callable[[Path], Path]]:
     except BaseException as error:
         for partial in partials.values():
             partial.unlink(missing_ok=True)
-        if not isinstance(error, OSError):
+        unwritten = _unwritten(partials, error)
+        if unwritten is None:
             raise
         raise UserError(
             "this file cannot be written",
-            where=str(next(reversed(partials), "")) or None,
-            actual=error.strerror or str(error),
+            where=str(unwritten),
+            actual=getattr(error, "strerror", None) or str(error),
             fix="make room there",
-        ) from None
+        ) from error
+
+
+def _unwritten(partials: dict[Path, Path], error: BaseException) -> Path | None:
+    """The path, of `partials` by path, that an error of the system is about: the newest where it
+    names none, since files are written in turn; None for another error or file."""
+    if not isinstance(error, OSError):
+        return None
+    for path, partial in reversed(partials.items()):
+        names = (str(partial), str(path), str(path.parent))
+        if error.filename is None or str(error.filename) in names:
+            return path
+    return None
 
 
 def flush(paths: Iterable[Path]) -> None:
@@ -103,6 +119,9 @@ def _flush(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         os.close(descriptor)
 
@@ -113,7 +132,7 @@ def make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
-        raise _cannot(path, error) from error
+        raise _unwritable(path, error) from error
 
 
 def check_writable(path: Path | str) -> None:
@@ -121,19 +140,19 @@ def check_writable(path: Path | str) -> None:
     done for it."""
     path = Path(path)
     try:
-        there = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         _check_directory(path)
         return
     except (OSError, ValueError) as error:
-        raise _cannot(path, error) from error
-    if stat.S_ISDIR(there.st_mode):
+        raise _unwritable(path, error) from error
+    if stat.S_ISDIR(status.st_mode):
         raise UserError(
             "the output is a file, and this is a directory",
             where=str(path),
             fix=f"name a file in {path}/",
         )
-    if stat.S_ISSOCK(there.st_mode):
+    if stat.S_ISSOCK(status.st_mode):
         raise UserError(
             "the output is a file, and this is a socket", where=str(path), fix="name another file"
         )
@@ -147,16 +166,15 @@ def check_writable(path: Path | str) -> None:
         _check_directory(Path(os.path.realpath(path)))
 
 
-def check_page(path: Path | str, made: str = "HTML") -> None:
-    """As `check_writable`, for a page in the format `made`: an ending that promises another format
-    is refused."""
+def check_page(path: Path | str, page_format: str = "HTML") -> None:
+    """As `check_writable`, for a page in this format: an ending that promises another is refused."""
     promised = OTHER_FORMATS.get(Path(path).suffix.lower())
     if promised:
         raise UserError(
             f"no {promised} is made here",
             where=str(path),
-            expected=f"a file of {made}",
-            fix=f"name it {Path(path).stem}{'.md' if made == 'Markdown' else '.html'}",
+            expected=f"a file of {page_format}",
+            fix=f"name it {Path(path).stem}{'.md' if page_format == 'Markdown' else '.html'}",
         )
     check_writable(path)
 
@@ -231,7 +249,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _cannot(path: Path, error: Exception) -> UserError:
+def _unwritable(path: Path, error: Exception) -> UserError:
     reason = getattr(error, "strerror", None) or str(error)
     return UserError(
         "the output cannot be written",

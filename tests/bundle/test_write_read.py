@@ -14,6 +14,7 @@ from rmwbench.bundle.bundle_reader import ABSENT
 from rmwbench.bundle.journal import CampaignFinished, TrialEnded, read_line
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
+from rmwbench.whole_file import durable_file, durable_files
 from tests.support import synthetic_bundle
 
 
@@ -392,3 +393,27 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
     pq.write_table(old.drop_columns(["kind"]), path)
     with pytest.raises(UserError, match="lacks columns"):
         Bundle(tmp_path / "c").rows("endpoints")
+
+
+def test_a_durable_file_goes_where_a_symbolic_link_leads(tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to("file")
+    with durable_file(link) as partial:
+        partial.write_text("new")
+    assert link.is_symlink() and (tmp_path / "file").read_text() == "new"
+
+
+def test_the_durable_file_that_cannot_be_written_is_named_and_leaves_no_part(tmp_path):
+    paths = [tmp_path / name for name in ("first", "second", "third")]
+    paths[1].mkdir()
+    with pytest.raises(UserError) as raised, durable_files() as durable:
+        for path in paths:
+            durable(path).write_text("new")
+    assert raised.value.where == str(paths[1])
+    assert sorted(tmp_path.iterdir()) == paths[:2] and paths[0].read_text() == "new"
+
+
+def test_another_files_error_is_not_the_durable_files(tmp_path):
+    with pytest.raises(FileNotFoundError), durable_file(tmp_path / "file") as partial:
+        partial.write_text((tmp_path / "absent").read_text())
+    assert list(tmp_path.iterdir()) == []
