@@ -20,6 +20,7 @@ from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
 from rmwbench.lab.network.switch import RECORD, Mark, Switch
+from rmwbench.lab.sampling import cross_traffic_load
 from rmwbench.lab.sampling.sampler import merged
 from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
@@ -505,3 +506,35 @@ def test_the_probe_program_needs_nothing_but_modules_in_c():
     assert marshal.dumps(code)
     wanted = {name for name in code.co_names if name in ("json", "socket", "struct", "os")}
     assert wanted == {"os"}
+
+
+class Load:
+    """A load process whose sender had so many connections as the window began and ended."""
+
+    open_flows = (2, 2)
+
+    def __init__(self, crew, name, host):
+        self.name = name
+        self.edges = tuple({"tcp_flows_open": flows} for flows in self.open_flows)
+
+    def request(self, cmd, fields):
+        return 0
+
+    def stop(self, number):
+        return {}
+
+
+LIMITED = """{links: {all: {both: {rate_mbps: 20}}},
+             cross_traffic: [{from: server, to: laptop, flows: 2}]}"""
+
+
+@pytest.mark.parametrize(("open_flows", "moment"), [((1, 2), "began"), ((2, 1), "ended")])
+def test_a_flow_that_was_not_there_all_the_window_breaks_the_network(
+    monkeypatch, open_flows, moment
+):
+    monkeypatch.setattr(cross_traffic_load, "LoadProcess", Load)
+    between = links(LIMITED)
+    cross_traffic_load.CrossTrafficLoad(None, between).stop()
+    monkeypatch.setattr(Load, "open_flows", open_flows)
+    with pytest.raises(NetworkBroken, match=f"1 of 2 flows from .* as the window {moment}"):
+        cross_traffic_load.CrossTrafficLoad(None, between).stop()

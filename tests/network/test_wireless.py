@@ -13,7 +13,7 @@ import pytest
 from rmwbench.campaign.trial import trial_life
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.network import NetworkBroken
-from rmwbench.lab.sampling.cross_traffic_load import ROLE, Traffic
+from rmwbench.lab.sampling.cross_traffic_load import ROLE, CrossTrafficLoad
 from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
@@ -37,7 +37,7 @@ def _possible():
 
 def carried(lab: Lab, length_s: float = 1.0) -> tuple[float, dict]:
     """What cross traffic carried in a window, in Mbit/s, and what its processes said."""
-    traffic = Traffic(lab.crew, lab.links)
+    traffic = CrossTrafficLoad(lab.crew, lab.links)
     traffic.start()
     begin_ns = time.monotonic_ns() + S // 2
     end_ns = begin_ns + round(length_s * S)
@@ -105,7 +105,7 @@ def test_cross_traffic_that_cannot_be_breaks_the_network():
         Lab(links(lost)) as lab,
         pytest.raises(NetworkBroken, match="cross traffic from server to laptop, sender"),
     ):
-        Traffic(lab.crew, lab.links).start()
+        CrossTrafficLoad(lab.crew, lab.links).start()
 
 
 AIR = f"""{{media: {{wifi: {{rate_mbps: 54, overhead_us: 100}}}},
@@ -141,7 +141,7 @@ ABORTED = f"""
 import time
 from tests.network.test_wireless import *
 lab = Lab(links("{{links: {{all: {{both: {{rate_mbps: 20}}}}}}, cross_traffic: {TRAFFIC}}}"))
-Traffic(lab.crew, lab.links).start()
+CrossTrafficLoad(lab.crew, lab.links).start()
 print("flowing", flush=True)
 time.sleep(60)
 """

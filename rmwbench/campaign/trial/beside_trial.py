@@ -10,7 +10,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic_load import Traffic
+from rmwbench.lab.sampling.cross_traffic_load import CrossTrafficLoad
 from rmwbench.lab.sampling.sampler import Samplers
 
 
@@ -21,7 +21,7 @@ class Beside:
 
     sampler: Samplers
     background: Background
-    traffic: Traffic
+    traffic: CrossTrafficLoad
     frames: FrameSources
     network: Emulation | None
     features: tuple[Any, ...]

@@ -73,7 +73,7 @@ from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.profile_file.host_setup import set_up, written_files
 from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic_load import Traffic
+from rmwbench.lab.sampling.cross_traffic_load import CrossTrafficLoad
 from rmwbench.lab.sampling.sampler import Samplers
 from rmwbench.suite.cells import Cell
 
@@ -207,7 +207,7 @@ def _run_in(
     with Crew(hosts) as crew, trial_network.network_between(outcome, crew, hosts) as network:
         background = Background(crew, cell.conditions, cell.background_hosts)
         try:
-            traffic = Traffic(crew, cell.links)
+            traffic = CrossTrafficLoad(crew, cell.links)
             with step(outcome, "profile_file"):
                 set_up(crew, setups(cell))
             trial_network.network_up(outcome, crew, network)

@@ -1,8 +1,8 @@
 """The cross traffic of a trial (rmwbench/suite/network/cross_traffic.py): a receiver and a sender
 for each of it, in hosts of their own, with which they end, however the trial ends.
 
-    traffic = Traffic(crew, cell.links)      # starts the processes, if any
-    traffic.start()                          # every flow is connected and sends
+    traffic = CrossTrafficLoad(crew, cell.links)  # starts the processes, if any
+    traffic.start()                               # every flow is connected and sends
     traffic.window({host: (steady_ns, end_ns)})
     …the window, the drain…
     traffic.stop()                           # accounts are known, and nothing sends any more
@@ -25,14 +25,14 @@ ROLE = "cross traffic"
 """The role of its processes in the bundle's `counters`."""
 
 
-class Traffic:
+class CrossTrafficLoad:
     """All cross traffic of a trial. Once `stop` was called, `cpu_ns` is what all of it used in the
     window, `rows()` are those of the bundle's `counters`, and `document()` is what its processes
     said."""
 
     def __init__(self, crew: Crew, links: Links | None):
         self._flows = (
-            [_Flow(crew, links, entry) for entry in links.network.cross_traffic]
+            [_TrafficEntry(crew, links, entry) for entry in links.network.cross_traffic]
             if links is not None
             else []
         )
@@ -90,7 +90,7 @@ class Traffic:
         }
 
 
-class _Flow:
+class _TrafficEntry:
     """One entry of the network's cross traffic with its two processes."""
 
     def __init__(self, crew: Crew, links: Links, entry: CrossTraffic):
@@ -119,13 +119,13 @@ class _Flow:
             raise NetworkBroken(text)
 
     def check_open(self) -> None:
-        open_flows = _edges(self.sender)[0]["tcp_flows_open"]
-        if open_flows < self.entry.flows:
-            text = (
-                f"{open_flows} of {self.entry.flows} flows from {self.entry.name} were there "
-                "as the window began"
-            )
-            raise NetworkBroken(f"cross traffic: {text}")
+        for edge, moment in zip(_edges(self.sender), ("began", "ended"), strict=True):
+            open_flows = edge["tcp_flows_open"]
+            if open_flows < self.entry.flows:
+                raise NetworkBroken(
+                    f"cross traffic: {open_flows} of {self.entry.flows} flows from "
+                    f"{self.entry.name} were there as the window {moment}"
+                )
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """What the receiver had read at the window's edges and after each second of it, and both
