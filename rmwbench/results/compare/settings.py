@@ -8,6 +8,7 @@ import json
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from rmwbench.results.compare.compare_model import Difference
@@ -20,9 +21,9 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
     """The leaves in which two nested documents differ, by their path; None where a side lacks one."""
     left, right = dict(_leaves(a)), dict(_leaves(b))
     return [
-        Difference(name=name, a=_text(left.get(name)), b=_text(right.get(name)))
+        _difference(name, left.get(name), right.get(name))
         for name in dict.fromkeys([*left, *right])
-        if left.get(name) != right.get(name)
+        if not _same(left.get(name), right.get(name)) and not _is_filled(name, left, right)
     ]
 
 
@@ -45,17 +46,14 @@ def of_texts(a: str, b: str, kind: str | None) -> TextDifference:
 
 def lines(a: str, b: str) -> tuple[str, ...]:
     """The changed lines, `-` of A and `+` of B, with one line around them; at most MOST_LINES."""
-    changed = [
-        line
-        for line in difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1)
-        if not line.startswith(("---", "+++"))
-    ]
+    diff = difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1)
+    changed = list(islice(diff, 2, None))  # without the names of two files
     more = len(changed) - MOST_LINES
     return tuple(changed if more <= 0 else [*changed[:MOST_LINES], f"… {more} more lines"])
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping) and (value or not path):
         for key, inner in value.items():
             yield from _leaves(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list) and any(isinstance(x, (dict, list)) for x in value):
@@ -65,10 +63,32 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, value
 
 
-def _text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+def _same(a: Any, b: Any) -> bool:
+    """1 and 1.0 are the same; true is not 1."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return _json(a) == _json(b) or (a == b and bool not in (type(a), type(b)))
+
+
+def _is_filled(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    """Whether what is empty on one side has settings below it on the other, which say it all."""
+    below = (f"{name}.", f"{name}[")
+    return any(
+        side.get(name) in ("", {}, []) and any(setting.startswith(below) for setting in other)
+        for side, other in ((left, right), (right, left))
+    )
+
+
+def _difference(name: str, a: Any, b: Any) -> Difference:
+    """Texts without quotation marks, unless these alone are the difference: `"4" → 4`."""
+    left, right = (x if x is None or isinstance(x, str) else _json(x) for x in (a, b))
+    if left == right:
+        left, right = _json(a), _json(b)
+    return Difference(name=name, a=left, b=right)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)  # YAML and TOML have dates
 
 
 def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
