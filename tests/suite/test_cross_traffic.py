@@ -7,6 +7,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.network.backend import lacking
+from rmwbench.suite.network.spec import Police
 from rmwbench.suite.placement import placed
 from tests.network.laboratory import cell, links
 
@@ -109,6 +110,23 @@ def police(text: str) -> dict:
 )
 def test_a_policer_is_in_the_units_of_the_link(text, wire):
     assert police(text) == wire
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (
+            {"packets_per_s": 500, "burst_packets": 50, "protocol": "udp"},
+            "UDP above 500 packets/s and 50 packets at once dropped, flow by flow",
+        ),
+        (
+            {"rate_mbps": 10, "burst_kb": 64},
+            "what is above 10 Mbit/s and 64 kB at once dropped, flow by flow",
+        ),
+    ],
+)
+def test_a_policer_is_told_with_its_units(spec, words):
+    assert Police.model_validate(spec).words == words
 
 
 @pytest.mark.parametrize(

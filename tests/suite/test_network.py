@@ -398,6 +398,14 @@ def test_a_broken_trace_names_its_line(text, line):
         parsed("t", text)
 
 
+@pytest.mark.parametrize("limit", ["queue_kb", "queue_frames", "queue_ms"])
+def test_behind_a_trace_without_rates_nothing_waits(limit):
+    rates, delays = (parsed("t", f"t_s,{what}\n0,5\n") for what in ("rate_mbps", "delay_ms"))
+    assert Spec.model_validate({limit: 5, "trace": rates}).limited
+    with pytest.raises(ValueError, match=f"`{limit}` alone does nothing"):
+        Spec.model_validate({limit: 5, "trace": delays})
+
+
 def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tmp_path):
     (tmp_path / "walk.csv").write_text("t_s,loss\n0,0.1\n1,0.9\n")
     text = SUITE.format(

@@ -339,19 +339,22 @@ class Network(Strict):
 
     def _check_bottleneck(self, change: NetworkChange, index: int) -> None:
         spec = change.spec("up")
-        if spec is not None and spec.at_nic != self.up(change.host).at_nic:
+        if spec is None:
+            return
+        before = self.up(change.host)
+        if spec.at_nic != before.at_nic:
             raise Fault(
                 f"the bottleneck of `{change.host}` cannot move within a trial",
                 expected="the same `bottleneck` before and after",
                 actual="nic and path",
                 at=("changes", index, "up" if change.up is not None else "both"),
             )
-        if spec is not None and spec.at_nic and spec.counts != self.up(change.host).counts:
+        if spec.at_nic and spec.nic_queue_unit != before.nic_queue_unit:
             raise Fault(
                 f"the queue at the device of `{change.host}` cannot count something else within a "
                 "trial: what waits in it would be lost",
-                expected=f"a limit in {self.up(change.host).counts}, as before",
-                actual=spec.counts,
+                expected=f"a limit in {before.nic_queue_unit}, as before",
+                actual=spec.nic_queue_unit,
                 at=("changes", index, "up" if change.up is not None else "both"),
             )
 

@@ -227,13 +227,17 @@ class Police(Strict):
 
     @property
     def words(self) -> str:
-        """Such as `UDP above 500 packets/s per flow dropped`."""
+        """Such as `UDP above 500 packets/s and 50 packets at once dropped, flow by flow`."""
         limit = (
             f"{self.rate_mbps:g} Mbit/s"
             if self.rate_mbps is not None
             else f"{self.packets_per_s} packets/s"
         )
-        at_once = f"{self.burst_kb:g} kB" if self.burst_kb is not None else f"{self.burst_packets}"
+        at_once = (
+            f"{self.burst_kb:g} kB"
+            if self.burst_kb is not None
+            else f"{self.burst_packets} packets"
+        )
         whose = self.protocol.upper() if self.protocol is not None else "what is"
         return f"{whose} above {limit} and {at_once} at once dropped, flow by flow"
 
@@ -280,10 +284,13 @@ class Spec(Strict):
                 actual=", ".join(limits),
                 at=(limits[1],),
             )
-        paced = self.rate_mbps is not None or self.medium is not None or self.trace is not None
         for name, needs, there in (
             *(
-                (limit, "`rate_mbps`, a `medium` or a `trace`: nothing waits otherwise", paced)
+                (
+                    limit,
+                    "`rate_mbps`, a `medium` or a `trace` of rates: nothing waits otherwise",
+                    self.limited,
+                )
                 for limit in limits
             ),
             ("bottleneck", "`rate_mbps`, whose place it is", self.rate_mbps is not None),
@@ -326,8 +333,8 @@ class Spec(Strict):
         return self.bottleneck == "nic"
 
     @property
-    def counts(self) -> Literal["frames", "bytes"]:
-        """What the limit of a queue of the kernel's is in."""
+    def nic_queue_unit(self) -> Literal["frames", "bytes"]:
+        """The unit of the limit of the device's queue."""
         return "frames" if self.queue_kb is None and self.queue_ms is None else "bytes"
 
     @property
