@@ -14,15 +14,15 @@ TextGroups = Sequence[tuple[str, Sequence[str]]]
 
 
 def warnings(machine: Machine) -> Iterator[Block]:
-    """The grave ones everywhere; of the others a terminal has the number alone."""
+    """Red warnings everywhere; of the others a terminal shows only the number."""
     for text in machine.red_warnings:
-        yield Text(text.removeprefix("RED "), "alarm")
+        yield Text(text, "alarm")
     rest = machine.other_warnings
     if not rest:
         return
     yield Text(
-        f"{fmt.counted(len(rest), 'warning')} about this machine: `rmwbench doctor` and the report "
-        "have them",
+        f"{fmt.counted(len(rest), 'warning')} about this machine: see `rmwbench doctor` "
+        "or the report",
         "warning",
         on=On.TERMINAL,
     )

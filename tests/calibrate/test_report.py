@@ -1,10 +1,11 @@
 """A report says in one line how its instrument was proved, and warns where that says little."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.campaign_json import CampaignDocument, MachineDocument
 from rmwbench.report.calibration import view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.machine.calibration_document import (
@@ -13,6 +14,7 @@ from rmwbench.results.machine.calibration_document import (
     calibration_line,
     exit_code,
 )
+from rmwbench.results.machine.calibration_document import machine as machine_of
 from rmwbench.results.machine.machine_model import CalibrationDocument, Machine
 from tests.calibrate.test_calibrations import calibration as stored
 from tests.support.typed import typed
@@ -52,6 +54,14 @@ def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_woul
     _, warnings = calibration(MachineDocument(kernel={"release": "6.1"}), CREATED, machines=3)
     assert warnings == [FLEET] and "rmwbench calibrate" not in FLEET
     assert calibration(machine(), CREATED, machines=1)[0].known
+
+
+def test_which_warnings_are_red_is_a_field_and_not_in_their_text():
+    described = {"warnings": ["RED load: a robot runs", "cores: two"]}
+    campaign = CampaignDocument.model_validate({"version": 1, "machine": described})
+    found = machine_of(SimpleNamespace(campaign=campaign))
+    assert found.warnings == ("load: a robot runs", "cores: two")
+    assert found.red_warnings == ("load: a robot runs",) and found.other_warnings == ["cores: two"]
 
 
 def answer(**changes):

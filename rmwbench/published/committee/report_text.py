@@ -479,7 +479,8 @@ def _method(report: Report) -> Iterator[str]:
     machines = {part.answer.machine.summary: part.answer.machine for part in report.measured}
     for summary, machine in machines.items():
         yield from (f"### {escape(summary)}", "", escape(machine.calibration.text), "")
-        yield from (f"- Warning: {escape(text)}" for text in machine.warnings)
+        yield from (f"- **Warning: {escape(text)}**" for text in machine.red_warnings)
+        yield from (f"- Warning: {escape(text)}" for text in machine.other_warnings)
         yield ""
         rows = [(one.name, one.value, one.note or "") for one in machine.facts]
         yield from render_blocks([Table(("fact", "value", "note"), rows)], level=3)

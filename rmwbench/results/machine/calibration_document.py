@@ -35,6 +35,8 @@ FLEET = (
     "The trials ran on several machines, and a calibration says nothing of another machine: "
     "none is used here."
 )
+RED = "RED "
+"""Begins the red warnings of a campaign's `machine` (docs/formats/bundle.md)."""
 
 
 def calibration(
@@ -71,7 +73,10 @@ def machine(bundle: Bundle) -> Machine:
         facts=tuple(
             Fact(name=fact.name, value=str(fact.value), note=fact.note) for fact in described.facts
         ),
-        warnings=(*described.warnings, *warnings),
+        warnings=(*(text.removeprefix(RED) for text in described.warnings), *warnings),
+        red_warnings=tuple(
+            text.removeprefix(RED) for text in described.warnings if text.startswith(RED)
+        ),
         calibration=calibrated,
     )
 

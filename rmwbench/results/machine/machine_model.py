@@ -144,17 +144,14 @@ class CalibrationSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where it was measured. `warnings`: what its numbers may suffer from."""
+    """Where it was measured. `warnings`: what its numbers may suffer from; `red_warnings`: those of
+    them that make the numbers worthless."""
 
     summary: str
     facts: tuple[Fact, ...]
     warnings: tuple[str, ...]
+    red_warnings: tuple[str, ...] = ()
     calibration: CalibrationSummary
-
-    @property
-    def red_warnings(self) -> list[str]:
-        """Those that make the numbers worthless."""
-        return [text for text in self.warnings if text.startswith("RED ")]
 
     @property
     def other_warnings(self) -> list[str]:
