@@ -16,7 +16,7 @@ use crate::spec::{LinkSpec, MediumSpec};
 pub const PROTOCOL: u32 = 1;
 pub const TOOL: &str = "link";
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// Port numbers are 16 bits in the log, and 65535 is nobody.
+/// Far below what the log can hold: port numbers of 16 bits, of which 65535 stands for no port.
 const MOST_PORTS: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,14 +57,14 @@ pub struct Port {
     pub name: String,
     pub fd: RawFd,
     pub mac: String,
-    /// Ports of one name are one network, those without one another; no frame goes from one to the
-    /// other.
+    /// Ports with the same network name form one network; ports without a name form another. No
+    /// frame passes between networks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
 }
 
 impl Port {
-    /// Of a plan in which `Open::problem` found none.
+    /// Call it only after `Open::problem` returned None.
     pub fn planned(self) -> PortPlan {
         PortPlan {
             mac: mac_address(&self.mac).expect("checked"),

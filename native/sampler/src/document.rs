@@ -160,7 +160,7 @@ part!(Sample {
 });
 
 part!(
-    /// Wake-ups on one processor, and those more than 1 ms late.
+    /// Wake-ups on one processor, and those more than 1 ms (`late`) and 10 ms (`stalled`) late.
     CanaryProcessor { count: u64, late: u64, stalled: u64 }
 );
 
@@ -208,7 +208,7 @@ part!(Energy { joules: f64 });
 
 part!(
     /// What the sampler itself used: since it began, and within the window.
-    Own { cpu_ns: i64, window_cpu_ns: i64, rss_bytes: u64 }
+    SamplerUsage { cpu_ns: i64, window_cpu_ns: i64, rss_bytes: u64 }
 );
 
 part!(Document {
@@ -220,5 +220,5 @@ part!(Document {
     memory: BTreeMap<String, Memory>,
     #[serde(default, skip_serializing_if = "Option::is_none")] energy: Option<BTreeMap<String, Energy>>,
     no_data: BTreeMap<String, String>,
-    own: Own,
+    own: SamplerUsage,
 });

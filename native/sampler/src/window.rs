@@ -14,8 +14,8 @@ use rmwbench_harness::clock::{now_ns, process_cpu_ns, remove_timer_slack, sleep_
 
 use crate::canary;
 use crate::document::{
-    Canary, Document, Machine, Own, Sample, Schedule, SeriesInterface, SeriesProcess, Snapshot,
-    Thread,
+    Canary, Document, Machine, Sample, SamplerUsage, Schedule, SeriesInterface, SeriesProcess,
+    Snapshot, Thread,
 };
 use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
@@ -235,7 +235,7 @@ impl Measured {
             );
         }
         let [first, last] = sockets.map(|s| s.owned(&self.owners));
-        let own = Own {
+        let own = SamplerUsage {
             cpu_ns: process_cpu_ns(),
             window_cpu_ns: end.own_cpu_ns - begin.own_cpu_ns,
             rss_bytes: find(std::process::id() as i32)
