@@ -273,8 +273,8 @@ class AgentSession:
                     self._connection.send({"exited": inner_pid, "status": status})
 
     def _last_words(self, process: _AgentProcess) -> None:
-        """What it said, and its logs, before its end is told: whoever hears of it wants to say
-        why."""
+        """Sends what the process still said, and its logs, before its exit is reported, so that the
+        orchestrator can explain it."""
         while not process.ended and self._read(process):
             pass
         for target in LOGS:
@@ -383,8 +383,8 @@ def _answer(
 def _greeted(
     sock: socket.socket, token: str, context: ssl.SSLContext
 ) -> tuple[ssl.SSLSocket, bytes]:
-    """The connection, and what it is for. Raises OSError and Refused; all of it within
-    GREETING_TIMEOUT_S."""
+    """The connection and its role, `clock` or `host`. Raises OSError or NotPermitted when no valid
+    greeting comes within GREETING_TIMEOUT_S."""
     deadline = time.monotonic() + GREETING_TIMEOUT_S
     sock.settimeout(GREETING_TIMEOUT_S)
     secured = context.wrap_socket(sock, server_side=True)

@@ -500,7 +500,7 @@ def test_counts_say_what_the_whole_log_would():
         (6, "tablet", "base", "under_way", "data", 150, down),
         (7, "robot", "base", "delivered", "data", 150, down | {"in_ns": 999}),
     )
-    counters = list(frame_log.rows(periods_of(frames), unlogged=3))
+    counters = list(frame_log.counter_rows(periods_of(frames), unlogged=3))
     assert {row["at"] for row in counters} == {"window"}
     counts = frame_log.counts_of(counters)
     whole, told = (
@@ -527,8 +527,8 @@ def test_counts_of_a_host_with_two_links_are_its_own_and_each_links():
         (1, "robot", "base", "delivered", "data", 90, {"direction": "down", "interface": "wlan0"}),
     )
     entered = {
-        ("robot", "data"): frame_log.Entered(1, 150),
-        ("robot wlan0", "data"): frame_log.Entered(1, 90),
+        ("robot", "data"): frame_log.EnteredFrames(1, 150),
+        ("robot wlan0", "data"): frame_log.EnteredFrames(1, 90),
     }
     counts = frame_log.FrameCounts(3, entered)
     whole, told = wire_of(frames, (), WINDOW, 1, {}), wire_of_counts(counts, WINDOW, 1, {})
@@ -539,6 +539,6 @@ def test_counts_of_a_host_with_two_links_are_its_own_and_each_links():
 def test_a_link_with_a_rate_is_busy_for_what_it_sent():
     one = {"period": 1, "link": "robot", "way": "up", "sent_bytes": 500, "carried_bytes": 400}
     periods = {"edges_ns": [0, SECOND_NS], "entered": [], "ended": [], "crossed": [one]}
-    counts = frame_log.counts_of(frame_log.rows(periods, unlogged=1))
+    counts = frame_log.counts_of(frame_log.counter_rows(periods, unlogged=1))
     wire = wire_of_counts(counts, SECOND, 1, {("robot", "up"): 8000.0})
     assert wire.busy_ns == {("robot", "up"): 0.5e9} and wire.carried == {("robot", "up"): 400}

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.records.frames import CLASSES, WHY
+from rmwbench.analysis.records.frames import CLASSES, NO_SINGLE_FRAMES
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
@@ -92,7 +92,7 @@ def test_a_log_without_room_is_a_result_whose_counts_agree_with_the_kernels_coun
     events, of = flooded.fractions["retransmitted_frames"]
     assert 0 < events < of
     assert wire.carried["robot", "up"] > 0 < wire.carried["base", "down"]
-    assert flooded.reasons["recovery_bytes"] == WHY
+    assert flooded.reasons["recovery_bytes"] == NO_SINGLE_FRAMES
 
 
 def test_the_outage_is_found_on_the_robots_link(measured):

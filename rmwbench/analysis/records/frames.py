@@ -29,7 +29,7 @@ there wanted."""
 
 
 @dataclass(frozen=True)
-class Names:
+class TextColumn:
     """A text column: `codes` of shape (rows,) into `names`, −1 for null."""
 
     codes: np.ndarray
@@ -41,9 +41,9 @@ class Names:
         among: np.ndarray = known[self.codes]
         return among
 
-    def where(self, rows: np.ndarray) -> "Names":
+    def where(self, rows: np.ndarray) -> "TextColumn":
         """The rows of a mask."""
-        return Names(self.codes[rows], self.names)
+        return TextColumn(self.codes[rows], self.names)
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,13 @@ class Frames:
     index: np.ndarray
     in_ns: np.ndarray
     frame_bytes: np.ndarray
-    sender: Names
-    receiver: Names
-    verdict: Names
-    kind: Names
+    sender: TextColumn
+    receiver: TextColumn
+    verdict: TextColumn
+    kind: TextColumn
     retransmission: np.ndarray
-    ended: Names
-    interface: Names
+    ended: TextColumn
+    interface: TextColumn
     entered: np.ndarray = field(repr=False)
 
     def __len__(self) -> int:
@@ -93,9 +93,9 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
     rows = np.flatnonzero(own)
     entered[rows[np.unique(index[rows], return_index=True)[1]]] = True
 
-    def text(name: str) -> Names:
+    def text(name: str) -> TextColumn:
         codes, names = columns[name]
-        return Names(np.asarray(codes, np.int64), tuple(names))
+        return TextColumn(np.asarray(codes, np.int64), tuple(names))
 
     return Frames(
         index=index,
@@ -113,10 +113,10 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
 
 
 UNLOGGED = "frames.unlogged"
-WHY = "the log had no room for every frame, so only counts of frames are known"
+NO_SINGLE_FRAMES = "the log had no room for every frame, so only counts of frames are known"
 ENTERED, ENDED, CROSSED = "frames.entered", "frames.ended", "frames.crossed"
 TO_ALL = "to_all"
-WINDOW = 1
+STEADY_PERIOD = 1
 """The period of the link's document that is the steady window: before it is 0."""
 _ENTERED = {
     "frames": ("frames", "count"),
@@ -128,7 +128,7 @@ _ENTERED = {
 
 
 @dataclass(frozen=True)
-class Entered:
+class EnteredFrames:
     """Frames of a class that a host sent, each once, and those of them that were sent again."""
 
     frames: int = 0
@@ -144,7 +144,7 @@ class FrameCounts:
     included. `crossed`: (link, way) → bytes that took time of it, and bytes that it let through."""
 
     unlogged: int
-    entered: dict[tuple[str, str], Entered] = field(default_factory=dict)
+    entered: dict[tuple[str, str], EnteredFrames] = field(default_factory=dict)
     ended: dict[tuple[str, str, str, str, bool], int] = field(default_factory=dict)
     crossed: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
@@ -169,7 +169,7 @@ def network_of(link: str) -> str:
     return link.partition(" ")[2]
 
 
-def rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
+def counter_rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
     """The steady window of a link's document (`periods` of docs/formats/link.md) as rows of
     `counters`."""
 
@@ -179,17 +179,17 @@ def rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
 
     yield row("machine", UNLOGGED, "count", unlogged)
     for entry in periods["entered"]:
-        if entry["period"] == WINDOW:
+        if entry["period"] == STEADY_PERIOD:
             for name, (word, unit) in _ENTERED.items():
                 counter = f"{ENTERED}.{entry['class']}.{word}"
                 yield row(entry["link"], counter, unit, entry[name])
     for entry in periods["ended"]:
-        if entry["period"] == WINDOW:
+        if entry["period"] == STEADY_PERIOD:
             parts = [ENDED, entry["way"], entry["verdict"], entry["class"]]
             counter = ".".join([*parts, *([TO_ALL] if entry["to_all"] else [])])
             yield row(entry["link"], counter, "count", entry["frames"])
     for entry in periods["crossed"]:
-        if entry["period"] == WINDOW:
+        if entry["period"] == STEADY_PERIOD:
             for name in ("sent", "carried"):
                 counter = f"{CROSSED}.{entry['way']}.{name}"
                 yield row(entry["link"], counter, "bytes", entry[f"{name}_bytes"])
@@ -218,7 +218,7 @@ def counts_of(counters: Iterable[Row]) -> FrameCounts | None:
         return None
     return FrameCounts(
         unlogged,
-        {key: Entered(**of) for key, of in entered.items()},
+        {key: EnteredFrames(**of) for key, of in entered.items()},
         ended,
         {key: (of.get("sent", 0), of.get("carried", 0)) for key, of in crossed.items()},
     )

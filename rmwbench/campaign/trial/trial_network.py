@@ -67,7 +67,8 @@ def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
     outcome.network.counters = network.counters
     if network.unlogged and network.document is not None:
         outcome.network.unlogged = network.unlogged
-        outcome.network.counters += frames.rows(network.document["periods"], network.unlogged)
+        periods = network.document["periods"]
+        outcome.network.counters += frames.counter_rows(periods, network.unlogged)
     outcome.files |= network.files
 
 

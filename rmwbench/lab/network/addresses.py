@@ -9,13 +9,14 @@ import socket
 PREFIX_BITS = 24
 GATEWAY = bytes([10, 77, 0, 254])
 BROADCAST = bytes([10, 77, 0, 255])
-SECOND = 100
-"""What a new address is above the first one."""
+SECOND_ADDRESS_OFFSET = 100
+"""Added to a host's number for its second address; at least `MOST_HOSTS` of the suite, or two hosts
+would share one."""
 
 
 def ipv4(number: int, *, second: bool = False, network: int = 0) -> bytes:
     """`network`: 0 is that of `eth0`; each network beside it has addresses of its own."""
-    return bytes([10, 77, network, number + (SECOND if second else 0)])
+    return bytes([10, 77, network, number + (SECOND_ADDRESS_OFFSET if second else 0)])
 
 
 def broadcast(network: int) -> bytes:

@@ -45,8 +45,8 @@ def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation,
     )
     if line is None:
         return explained
-    (one,) = explained
-    return (replace(one, tails=tails(bundle, line, campaign.small)),)
+    (explanation,) = explained
+    return (replace(explanation, tails=tails(bundle, line, campaign.small)),)
 
 
 def _line(bundle: Bundle, trial: int) -> TrialLine:
@@ -68,7 +68,7 @@ def _explanation(
     typical: Typical,
     of_campaign: Sequence[Advice],
 ) -> Explanation:
-    unlike = flags([one.facts for one in campaign.arms[workload]])[arm.name]
+    unlike = flags([other.facts for other in campaign.arms[workload]])[arm.name]
     return Explanation(
         workload=workload,
         arm=arm.name,

@@ -22,10 +22,10 @@ from rmwbench.analysis.records.frames import (
     CLASSES,
     DELIVERED,
     NOT_LOST,
-    Entered,
+    EnteredFrames,
     FrameCounts,
     Frames,
-    Names,
+    TextColumn,
     host_of,
     network_of,
 )
@@ -139,7 +139,7 @@ def wire_of_counts(
     wire = Wire(payload_bytes=payload_bytes, window_ns=window.length_ns)
     for port in dict.fromkeys(link for link, _ in counts.entered):
         for kind in CLASSES:
-            of = counts.entered.get((port, kind), Entered())
+            of = counts.entered.get((port, kind), EnteredFrames())
             frames, size = wire.sent.get((host_of(port), kind), (0, 0))
             wire.sent[host_of(port), kind] = frames + of.frames, size + of.bytes
             wire.entered[port, UP] = wire.entered.get((port, UP), 0) + of.frames
@@ -252,7 +252,7 @@ def _copies(frames: Frames) -> np.ndarray:
     return copies
 
 
-def _names(texts: Names, rows: np.ndarray) -> set[str]:
+def _names(texts: TextColumn, rows: np.ndarray) -> set[str]:
     return {texts.names[code] for code in np.unique(texts.codes[rows]) if code >= 0}
 
 
@@ -324,7 +324,7 @@ def _count(own: Frames, met: _Met, window: SteadyWindow, wire: Wire) -> None:
                 counts[*met.link, verdict] = count
 
 
-def _ports(hosts: Names, interfaces: Names) -> Names:
+def _ports(hosts: TextColumn, interfaces: TextColumn) -> TextColumn:
     """The port of each row's host: one with `eth0`, and one for each network beside."""
     names, codes = list(hosts.names), hosts.codes
     for code, interface in enumerate(interfaces.names):
@@ -332,7 +332,7 @@ def _ports(hosts: Names, interfaces: Names) -> Names:
             on_it = (interfaces.codes == code) & (hosts.codes >= 0)
             codes = np.where(on_it, hosts.codes + len(names), codes)
             names += [f"{host} {interface}" for host in hosts.names]
-    return Names(codes, tuple(names))
+    return TextColumn(codes, tuple(names))
 
 
 def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:

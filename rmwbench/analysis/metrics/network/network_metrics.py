@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
 from rmwbench.analysis.records.columns import NO_WINDOW, SteadyWindow
-from rmwbench.analysis.records.frames import WHY, FrameCounts, Frames
+from rmwbench.analysis.records.frames import NO_SINGLE_FRAMES, FrameCounts, Frames
 from rmwbench.analysis.stats.missing import Measures
 
 UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
@@ -57,7 +57,7 @@ def network(context: Context) -> NetworkMetrics:
     if window is None or not window.length_ns:
         return NetworkMetrics(dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
     frames, counts = _without_others(context)
-    no_log = wire.why_no_log(context.definition) if counts is None else WHY
+    no_log = wire.why_no_log(context.definition) if counts is None else NO_SINGLE_FRAMES
     rows, events = context.evidence.endpoints, list(context.evidence.events)
     workload = context.definition.get("workload")
     returns = isinstance(workload, Mapping) and workload.get("daemons_return_s") is not None
