@@ -1,5 +1,5 @@
-"""Settles the journal of a campaign whose orchestrator died: what it had created is gone, and says
-so; unfinished files are removed.
+"""Settles the journal of a campaign whose orchestrator died: records its resources as removed, and
+deletes unfinished files.
 
 Finished trials are never touched.
 """
