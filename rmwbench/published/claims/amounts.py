@@ -50,8 +50,13 @@ def interval(value: float | None, low: float, high: float, unit: str) -> str:
 def _scale(values: list[float], unit: str) -> tuple[str, float]:
     """By the first value that is neither 0 nor infinite."""
     scales = SCALES.get(unit, ((unit, 1.0),))
-    first = next((abs(x) for x in values if x and math.isfinite(x)), 0.0)
+    first = next((abs(_rounded(x)) for x in values if x and math.isfinite(x)), 0.0)
     return next((one for one in reversed(scales) if first >= one[1]), scales[0])
+
+
+def _rounded(value: float) -> float:
+    """As it is printed: 999.6 is 1000, which belongs to the next unit."""
+    return float(f"{value:.3g}")
 
 
 def _joined(text: str, unit: str) -> str:
@@ -61,4 +66,5 @@ def _joined(text: str, unit: str) -> str:
 def _digits(value: float) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
-    return f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e7 else f"{value:.0f}"
+    rounded = abs(_rounded(value))
+    return f"{value:.3g}" if rounded < 1000 or rounded >= 1e7 else f"{value:.0f}"
