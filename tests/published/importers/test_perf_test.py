@@ -82,10 +82,7 @@ def test_figures_as_published_and_as_corrected(tmp_path, form):
     latency = found["latency_mean"]
     weighted = sum(s.received * s.latency_ms for s in SECONDS if s.latency_ms) / total
     assert latency["as_corrected"] == pytest.approx(weighted)
-    if form != "json":
-        assert latency["as_published"] == pytest.approx(
-            np.mean([s.latency_ms or 0.0 for s in SECONDS])
-        )
+    assert latency["as_published"] == pytest.approx(np.mean([s.latency_ms or 0.0 for s in SECONDS]))
 
 
 def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
@@ -148,3 +145,31 @@ def test_arrow_and_the_strict_parser_read_the_same(rows):
         assert strict is not None
         for name in raw.names:
             np.testing.assert_array_equal(fast[name], strict[name])
+
+
+def test_a_blocked_second_counts_in_what_was_received_and_in_its_latency(tmp_path):
+    """1000 messages within a second, then one of which 700.4 are left: nobody knows how many came."""
+    text = text_2020([Second(1000, 0.5), Second(700, 90.0)])
+    head, _, row = text.rstrip("\n").rpartition("\n")
+    cells = row.split(",\t\t")
+    cells[4], cells[6] = "50", str(round(700.4 * SIZE))
+    row = ",\t\t".join(cells)
+    bundle = imported(tmp_path, f"{head}\n{row}\n")
+    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    assert rows == [(1000,), (None,)]
+    found = {row["figure"]: row for row in bundle.rows("figures")}
+    assert found["lost_share"]["as_corrected"] == pytest.approx(50 / 1750.4, rel=1e-3)
+    whole = (1000 * 0.5 + 700.4 * 90) / 1700.4
+    assert found["latency_mean"]["as_corrected"] == pytest.approx(whole, rel=1e-3)
+    assert found["latency_mean"]["count"] == 2
+
+
+@pytest.mark.parametrize(
+    ("mean", "layer"),
+    [("ROS2PollingSubscription", "rclcpp"), ("rclcpp-waitset", "rclcpp"), ("CycloneDDS", "native")],
+)
+def test_the_layer_is_told_by_the_means_of_communication_also_without_an_rmw(tmp_path, mean, layer):
+    text = text_2020(SECONDS).replace("Communication mean: ROS2", f"Communication mean: {mean}")
+    text = text.replace("RMW Implementation: rmw_cyclonedds_cpp\n", "")
+    (cell,) = imported(tmp_path, text).rows("cells")
+    assert (cell["middleware"], cell["layer"]) == (mean, layer)

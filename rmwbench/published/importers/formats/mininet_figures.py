@@ -19,7 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from rmwbench.published.importers.formats.perf_log import Log, restored_counts, whole_counts
+from rmwbench.published.importers.formats.perf_log import (
+    Log,
+    all_counts,
+    restored_counts,
+    whole_counts,
+)
 from rmwbench.published.importers.published import Published, SeriesPoints
 
 UNSENT_ROW = 1
@@ -72,9 +77,8 @@ def after_first_reception(publisher: Log, subscriber: Log, size: int) -> Loss | 
     if first is None or first + 1 >= subscriber.rows:
         return None
     estimates = restored_counts(subscriber, size)
-    whole = whole_counts(estimates)
-    counts = np.where(np.isfinite(whole), whole, estimates)
-    begin = _number_of_last(subscriber, first, counts, whole)
+    counts = all_counts(estimates)
+    begin = _number_of_last(subscriber, first, counts, whole_counts(estimates))
     after = float(counts[first + 1 :].sum())
     gaps = _gaps(subscriber)[0]
     least_sent, most_sent = (

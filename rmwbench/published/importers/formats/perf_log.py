@@ -201,6 +201,12 @@ def whole_counts(estimate: np.ndarray, within: float = 0.15) -> np.ndarray:
     return np.where(np.abs(estimate - near) <= within, near, np.nan)
 
 
+def all_counts(estimate: np.ndarray) -> np.ndarray:
+    """As `whole_counts`, with the estimate itself where that is NaN: sums need every row."""
+    whole = whole_counts(estimate)
+    return np.where(np.isfinite(whole), whole, estimate)
+
+
 def _marker(data: bytes) -> int:
     if data.startswith(MARKER):
         return 0

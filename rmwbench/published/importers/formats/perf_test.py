@@ -75,7 +75,8 @@ def read(source: Source, out: Published) -> None:
         h = log.header
         mean = h.get("Communication mean") or h.get("Communicator") or "unknown"
         rmw = h.get("RMW Implementation", "")
-        middleware = rmw if rmw and mean.upper().startswith(("ROS2", "RCLCPP")) else mean
+        through_ros = mean.upper().startswith(("ROS2", "RCLCPP"))
+        middleware = rmw if rmw and through_ros else mean
         kind = (h.get("Msg name") or h.get("Topic name") or "unknown").rpartition("/")[2]
         rate, mode = h.get("Publishing rate", ""), h.get("Roundtrip Mode", "NONE").upper()
         publishers, subscribers = _ends(log, "publishers"), _ends(log, "subscribers")
@@ -83,7 +84,7 @@ def read(source: Source, out: Published) -> None:
             workload=f"{kind} at {rate or '?'} Hz",
             arm=f"{middleware} ({mean})",
             middleware=middleware,
-            layer="rclcpp" if middleware == rmw else "native",
+            layer="rclcpp" if through_ros else "native",
             factors={
                 "message": kind,
                 "rate_hz": rate,
@@ -120,7 +121,11 @@ def _figures(
     seconds = float(np.sum(c["T_loop"]))
     point = SeriesPoints(out, "", log.name, count=log.rows)
     if receives:
-        counts = perf_log.counts(log, size)
+        counts = (
+            perf_log.counts(log, size)
+            if counted or size is None
+            else perf_log.all_counts(perf_log.restored_counts(log, size))
+        )
         _received_rate(point, log, float(np.sum(counts)) / seconds if counted else None, size)
         _latency_mean(point, log, counts, mode)
         _lost_share(point, log, counts)
@@ -148,18 +153,18 @@ def _latency_mean(point: SeriesPoints, log: Log, counts: np.ndarray, mode: str) 
     c = log.columns
     mean, some = c["latency_mean (ms)"], perf_log.arrived(log)
     finite = np.isfinite(mean)
-    known_counts = some & finite & np.isfinite(counts)
+    weighed = some & finite & (counts > 0)
     least = c["latency_min (ms)"][some] if "latency_min (ms)" in c else mean
     two_clocks = bool((least < 0).any())
     weighted, note = None, "no data: nothing was received, or not known how much"
     if two_clocks:
         note = TWO_CLOCKS
-    elif known_counts.any():
-        weighted = float(np.average(mean[known_counts], weights=counts[known_counts]))
+    elif weighed.any():
+        weighted = float(np.average(mean[weighed], weights=counts[weighed]))
         note = "published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
     shown = float(np.nanmean(mean[finite])) if finite.any() else None
     name = "latency_mean" + (" (round trip)" if mode == "MAIN" else "")
-    replace(point, count=int(known_counts.sum()))(name, "ms", shown, weighted, note)
+    replace(point, count=int(weighed.sum()))(name, "ms", shown, weighted, note)
 
 
 def _lost_share(point: SeriesPoints, log: Log, counts: np.ndarray) -> None:
@@ -236,9 +241,9 @@ def _json(item: SourceFile) -> Log:
             np.array([_value(item, i, row, key) for i, row in enumerate(results)]) * factor
         )
     if "latency_n" in columns:
-        nothing = columns["latency_n"] == 0
+        uncounted = (columns["latency_n"] == 0) & (columns["data_received"] > 0)
         for name in (n for n in columns if n.endswith("(ms)")):
-            columns[name] = np.where(nothing, np.nan, columns[name])
+            columns[name] = np.where(uncounted, np.nan, columns[name])
     grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (
         columns["T_experiment"] < perf_log.LONGEST_S
     )
