@@ -28,6 +28,7 @@ from rmwbench.bundle.schema import (
 )
 from rmwbench.errors import UserError
 from rmwbench.whole_file import durable_file, durable_files, flush
+from rmwbench.words.shell import command_line
 
 LOCK = ".lock"
 
@@ -49,7 +50,7 @@ def _refuse_used(directory: Path) -> None:
             "this directory holds a campaign already",
             where=str(directory),
             expected="a new or empty directory",
-            fix=f"finish it with `rmwbench resume {directory}`, or choose another directory",
+            fix=f"finish it with `{command_line('resume', directory)}`, or choose another directory",
         )
     if names:
         raise UserError(

@@ -35,6 +35,7 @@ from rmwbench.lab.middleware.find import unlike
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
+from rmwbench.words.shell import command_line
 
 MEMORY_PARTS = 16
 """The memory of one machine differs by less than this part of it from boot to boot."""
@@ -249,7 +250,7 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
             where=str(bundle.directory),
             expected=host,
             actual=plan.host.name,
-            fix=f"{VARIABLE}={host} rmwbench resume {bundle.directory}, where that can be",
+            fix=f"{VARIABLE}={host} {command_line('resume', bundle.directory)}, where that can be",
         )
     before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     table = cells_table(plan, workers, lab.kernels())

@@ -10,6 +10,7 @@ import typer
 from rmwbench.cli.console import print_view, say, stderr_console
 from rmwbench.cli.gate import exit_code, limits, own_failed
 from rmwbench.errors import UserError
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ def carry_out(
     """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
     answer; ends the verb."""
     run_to_end(
-        campaign, directory, resume_command(directory, cluster), f"rmwbench show {directory}"
+        campaign, directory, resume_command(directory, cluster), command_line("show", directory)
     )
     code = _answer(directory, no_report)
     if copy := campaign.lab.copy:
@@ -45,7 +46,7 @@ def carry_out(
 
 
 def resume_command(directory: Path, cluster: str | None = None) -> str:
-    return f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
+    return command_line("resume", directory, *(["--cluster", cluster] if cluster else []))
 
 
 def end_stopped(signal: str, directory: Path, go_on: str, look: str) -> NoReturn:

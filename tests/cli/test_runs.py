@@ -1,11 +1,13 @@
 """What stops a campaign at a terminal says how to mend that, and how to go on."""
 
 import errno
+import shlex
 from pathlib import Path
 
 import pytest
 
-from rmwbench.cli.runs import guarded
+from rmwbench.bundle import BundleWriter
+from rmwbench.cli.runs import guarded, resume_command
 from rmwbench.errors import UserError
 
 GO_ON = "rmwbench resume out --cluster auto"
@@ -49,3 +51,15 @@ def test_a_full_disk_is_told_to_make_room():
 def test_another_error_of_the_system_is_not_changed():
     with pytest.raises(ProcessLookupError):
         guarded(lambda: (_ for _ in ()).throw(ProcessLookupError()), Path("out"), GO_ON)
+
+
+def test_a_directory_with_a_blank_is_one_word_of_the_command_that_goes_on(tmp_path):
+    directory = tmp_path / "my run"
+    assert shlex.split(resume_command(directory, "auto")) == [
+        *("rmwbench", "resume", str(directory), "--cluster", "auto"),
+    ]
+    directory.mkdir()
+    (directory / "campaign.json").write_text("{}")
+    with pytest.raises(UserError) as refused:
+        BundleWriter.create(directory, {"campaign": "other"})
+    assert f"rmwbench resume '{directory}'" in str(refused.value)

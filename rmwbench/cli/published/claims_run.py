@@ -11,6 +11,7 @@ import typer
 from rmwbench.cli.console import print_json, say, stderr_console
 from rmwbench.cli.runs import NoReport, end_stopped, guarded, resume_command
 from rmwbench.errors import UserError
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.campaign.claims_plan import ClaimsPlan
@@ -121,7 +122,7 @@ def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool)
     campaigns = ClaimCampaigns(session, files, claims_plan.gathered)
     ended = guarded(lambda: campaigns.run(console), session.directory, go_on)
     if ended.stopped_by:
-        look = f"rmwbench published claims --campaign {session.directory}"
+        look = command_line("published", "claims", "--campaign", session.directory)
         end_stopped(ended.stopped_by, session.directory, go_on, look)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
@@ -183,7 +184,7 @@ def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, l
         raise UserError(
             "the budget is used up",
             where=str(directory),
-            fix=f"rmwbench resume {directory} --budget 30m goes on with what is open",
+            fix=f"{command_line('resume', directory, '--budget', '30m')} goes on with what is open",
         )
     session.save()
     return session, files
@@ -266,7 +267,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     for line in _ledger_lines(judged_ledger):
         print(line)
     print(f"report: {page}")
-    say(f"ledger: rmwbench published claims --campaign {session.directory}")
+    say(f"ledger: {command_line('published', 'claims', '--campaign', session.directory)}")
     return any_done
 
 

@@ -23,6 +23,7 @@ from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import end_stopped, guarded, resume_command
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import counted
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -245,7 +246,7 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
     runner = Sections(session) if cluster is None else _on(cluster, session)
     ending = guarded(lambda: runner.run(console), session.directory, command)
     if ending is not None and ending.stopped_by:
-        look = f"rmwbench report {session.directory}"
+        look = command_line("report", session.directory)
         end_stopped(ending.stopped_by, session.directory, command, look)
     report, files = write(session)
     if as_json:

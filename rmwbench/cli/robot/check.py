@@ -8,6 +8,7 @@ import typer
 
 from rmwbench.cli.console import Out, page, print_answer, stderr_console
 from rmwbench.cli.options import SuiteOptions, taking
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
@@ -86,5 +87,7 @@ def _run(options: CheckOptions) -> "Bundle":
         stderr_console().print(NO_LIMITS, style="yellow", markup=False)
     directory = check_places.new_place(check_places.checks_of(suite.suite, options.network))
     campaign = new_campaign(request, directory, choice=compared)
-    run_to_end(campaign, directory, resume_command(directory), f"rmwbench check {name} --last")
+    run_to_end(
+        campaign, directory, resume_command(directory), command_line("check", name, "--last")
+    )
     return Bundle(directory)

@@ -141,6 +141,7 @@ def _write(options: TwinOptions, robot_twin: "Twin") -> None:
     from rmwbench.suite.file.load import parse
     from rmwbench.whole_file import write_whole
     from rmwbench.words.numbers import counted
+    from rmwbench.words.shell import command_line
 
     text = suite_text(robot_twin, _style(options))
     parse(text, where=str(options.out or "the twin"), choice=Choice(native_arms()))
@@ -153,7 +154,7 @@ def _write(options: TwinOptions, robot_twin: "Twin") -> None:
     say(f"{options.out}: {counted(len(robot_twin.topics), 'topic')}")
     if heavy:
         say(f"98 % of the bytes: {', '.join(heavy)}")
-    say(f"next: rmwbench plan {options.out}")
+    say(f"next: {command_line('plan', options.out)}")
 
 
 def _played(options: TwinOptions, robot_twin: "Twin", lasting_s: float) -> "TwinLikeness":

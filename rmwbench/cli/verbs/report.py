@@ -10,6 +10,7 @@ import typer
 
 from rmwbench.cli.console import say_written
 from rmwbench.errors import UserError
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
@@ -70,7 +71,7 @@ def report(
     path = out or bundle.directory / _name(kind, selection)
     _check(kind, path)
     if is_capacity(bundle):
-        refuse_selection(selection, f"rmwbench report {bundle.directory}")
+        refuse_selection(selection, command_line("report", bundle.directory))
         _write_capacity(kind, bundle, path)
     else:
         _write(kind, bundle, path, selection)

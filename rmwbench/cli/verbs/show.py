@@ -11,6 +11,7 @@ from rmwbench.cli.console import print_answer
 from rmwbench.cli.gate import exit_code
 from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
+from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
@@ -62,14 +63,14 @@ def show(options: ShowOptions) -> None:
         limits = read_limits(options.limits)
     bundle, selection = opened(options.campaign)
     if is_capacity(bundle):
-        refuse_selection(selection, f"rmwbench show {bundle.directory}")
+        refuse_selection(selection, command_line("show", bundle.directory))
     if options.limits is not None and (is_imported(bundle) or is_capacity(bundle)):
         raise UserError(
             "limits are for the verdicts of a campaign alone, and none is judged here",
             where="--limits",
             expected="a campaign of `rmwbench run`",
             actual=str(bundle.directory),
-            fix=f"rmwbench show {bundle.directory}",
+            fix=command_line("show", bundle.directory),
         )
     if is_imported(bundle):
         _imported(bundle, options.as_json)

@@ -17,6 +17,7 @@ from rmwbench.published.claims.claims_file import Claim, Claims, Heading
 from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.words.shell import command_line
 
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
@@ -101,7 +102,7 @@ def counts_text(summary: "LedgerSummary") -> str:
 
 def to_do(source: str) -> str:
     """What measures the open claims of a source, or of a claims file by its path."""
-    return f"rmwbench published claims run {source} --budget 30m"
+    return command_line("published", "claims", "run", source, "--budget", "30m")
 
 
 def named(words: Iterable[str], where: str) -> frozenset[str]:

@@ -44,6 +44,7 @@ from rmwbench.suite.fault import Scalar
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import level_text, named_level
+from rmwbench.words.shell import command_line
 
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""
@@ -267,7 +268,7 @@ def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
             f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
             "ANOTHER_DIR",
         )
-    go_on = f"rmwbench resume {session.directory}"
+    go_on = command_line("resume", session.directory)
     if not session.has_begun(section):
         return _not_measured(section, "it was not run yet", go_on)
     bundle = Bundle(session.place(section))

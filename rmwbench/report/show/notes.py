@@ -5,6 +5,7 @@ explained."""
 from collections.abc import Sequence
 
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.words.shell import command_line
 
 MOST = 0.5
 """The share of the arms of a campaign above which a note holds for most of them."""
@@ -33,10 +34,8 @@ def of_single_arms(doc: SuiteAnswer) -> str:
     own = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
     if not own:
         return ""
-    return (
-        f"What is special about {', '.join(own)}: `rmwbench explain {doc.campaign.directory}` and "
-        "the report say it."
-    )
+    explain = command_line("explain", doc.campaign.directory)
+    return f"What is special about {', '.join(own)}: `{explain}` and the report say it."
 
 
 def by_text(workload: WorkloadAnswer) -> dict[str, list[str]]:

@@ -36,6 +36,7 @@ from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import Headline, conditions, headline
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
+from rmwbench.words.shell import command_line
 
 VERDICTS = {
     "best": "decided: every other contender is worse",
@@ -154,8 +155,9 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     if campaign.added:
         yield Text(f"Added to the suite's arms: {', '.join(campaign.added)}", "muted")
     if not campaign.finished:
+        resume = command_line("resume", campaign.directory)
         yield Text(
-            f"The campaign stopped early; `rmwbench resume {campaign.directory}` finishes it.",
+            f"The campaign stopped early; `{resume}` finishes it.",
             "warning",
             lead="Not finished.",
         )

@@ -13,6 +13,7 @@ from rmwbench.results.compare.compare_model import Compared, Difference
 from rmwbench.results.decide.decide_words import against_limit
 from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 from rmwbench.words import numbers as fmt
+from rmwbench.words.shell import command_line
 
 MOST = 12
 """Differences in a terminal."""
@@ -150,7 +151,8 @@ def _side(text: str | None) -> str:
 
 
 def _rest(check: RobotCheck) -> str:
-    text = f"Everything that was measured: `rmwbench show {check.directory}`"
+    text = f"Everything that was measured: `{command_line('show', check.directory)}`"
     if check.since is not None:
-        text += f"; all differences: `rmwbench compare {check.since.a.directory} {check.directory}`"
+        compare = command_line("compare", check.since.a.directory, check.directory)
+        text += f"; all differences: `{compare}`"
     return text

@@ -17,6 +17,7 @@ from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
+from rmwbench.words.shell import command_line
 
 CLAIMS_FILE = "claims.yaml"
 """Beside the suites of a published evaluation: what it claims (model.py). No suite."""
@@ -235,7 +236,7 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
             if inside
             else "the path of a file ending in .yaml",
             actual=suite,
-            fix=f"rmwbench plan {inside[0]}" if inside else None,
+            fix=command_line("plan", inside[0]) if inside else None,
         )
     return UserError(
         f"no suite is called `{suite}`",

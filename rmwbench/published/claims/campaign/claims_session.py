@@ -14,6 +14,7 @@ from typing import Any
 
 from rmwbench.bundle import Bundle
 from rmwbench.published.state_file import StateFile, make_empty
+from rmwbench.words.shell import command_line
 
 STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/claims-run", 1)
 
@@ -68,7 +69,9 @@ def begin(
     only: Sequence[str] = (),
 ) -> ClaimsSession:
     """Makes the directory. Raises UserError where something is there."""
-    fix = f"rmwbench resume {directory}" if is_session(directory) else "choose another with --out"
+    fix = (
+        command_line("resume", directory) if is_session(directory) else "choose another with --out"
+    )
     make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     session = ClaimsSession(
