@@ -11,7 +11,12 @@ from rmwbench.cli.console import Html, Out, page, print_json
 from rmwbench.cli.help import NamesOrVerbs
 from rmwbench.cli.options import taking
 from rmwbench.cli.published import claims_run
-from rmwbench.cli.published.forms import campaigns_in, deliver
+from rmwbench.cli.published.forms import (
+    campaigns_in,
+    deliver,
+    refuse_beside_save,
+    require_one_form,
+)
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign
@@ -101,25 +106,33 @@ class ClaimsShowOptions:
 
 
 def show(options: ClaimsShowOptions) -> None:
-    from rmwbench.errors import UserError
     from rmwbench.published.claims.by_suite import by_suite
     from rmwbench.published.claims.claims_file import select_claims
-    from rmwbench.published.claims.claims_ledger import document, ledger, named
+    from rmwbench.published.claims.claims_ledger import document, ledger, named, require_heading
     from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
     from rmwbench.published.claims.summary import shipped_of
     from rmwbench.report.render.markdown import render_blocks
 
     path = page(options.out, options.html)
-    if sum(map(bool, (options.markdown, options.suites, options.as_json, path, options.save))) > 1:
-        forms = "--json, --markdown, --by-suite, --out, --save"
-        raise UserError("one form at a time", where=forms, expected="one of them")
+    require_one_form(
+        {
+            "--json": options.as_json,
+            "--markdown": options.markdown,
+            "--by-suite": options.suites,
+            "--out": path,
+            "--save": options.save,
+        }
+    )
     verdicts = named(options.verdict or (), "--verdict")
     selection = select_claims(options.words or ())
     files = selection.files
     campaigns = campaigns_in(options.campaign or (), "claims")
     if options.save is not None:
+        refuse_beside_save({"--heading": options.heading, "--verdict": verdicts})
         _save(files, campaigns, options.save)
         return
+    if options.heading:
+        require_heading(files, options.heading, selection.ids, "--heading")
     shipped_campaigns = shipped_of(files) if options.shipped else {}
     judged_ledger = ledger(
         files,
@@ -130,9 +143,6 @@ def show(options: ClaimsShowOptions) -> None:
         verdicts=verdicts,
         given=selection.given,
     )
-    any_left = any(part.claims or part.headings for part in judged_ledger.sources)
-    if options.heading and not verdicts and not any_left:
-        raise UserError("no heading has that text", where="--heading", actual=options.heading)
     if options.as_json:
         print_json(document(judged_ledger))
         return
@@ -160,8 +170,7 @@ def _save(files: "list[Claims]", campaigns: "list[MeasuredCampaign]", directory:
         raise UserError(
             "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
         )
-    # Of a source none of whose suites they ran, not even what its figures would draw: it was not
-    # asked for.
+    # Skip a source if these campaigns ran none of its suites: saving it was not asked for.
     spoken_of = [file for file in files if any(file.has(campaign.suite) for campaign in campaigns)]
     summaries = [
         summary

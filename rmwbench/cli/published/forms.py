@@ -1,12 +1,13 @@
 """A view in the form that was asked for: a page, Markdown, or the terminal's."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from rmwbench.cli.console import print_view, say_written
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import MeasuredCampaign
@@ -26,6 +27,23 @@ def deliver(view: "View", path: Path | None = None, *, markdown: bool = False) -
         typer.echo(render_markdown(view), nl=False)
     else:
         print_view(view)
+
+
+def require_one_form(forms: Mapping[str, object]) -> None:
+    """Raises UserError where more than one of these options is given."""
+    if sum(map(bool, forms.values())) > 1:
+        raise UserError("one form at a time", where=", ".join(forms), expected="one of them")
+
+
+def refuse_beside_save(choices: Mapping[str, object]) -> None:
+    """Raises UserError where one of these is given: `--save` keeps all that campaigns say."""
+    if given := [name for name, value in choices.items() if value]:
+        names = ", ".join(given)
+        raise UserError(
+            "all that these campaigns say is saved, not a choice of it",
+            where=names,
+            fix=f"leave {names} out, or --save",
+        )
 
 
 def campaigns_in(

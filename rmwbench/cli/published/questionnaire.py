@@ -7,7 +7,12 @@ from typing import Annotated, Any
 import typer
 
 from rmwbench.cli.console import Html, Out, page, print_json
-from rmwbench.cli.published.forms import campaigns_in, deliver
+from rmwbench.cli.published.forms import (
+    campaigns_in,
+    deliver,
+    refuse_beside_save,
+    require_one_form,
+)
 
 SOURCE = "fastdds-2021"
 WHO = "answers"
@@ -50,12 +55,10 @@ def questionnaire(
     from rmwbench.published.questionnaire.responses import document
 
     path = page(out, html)
-    if sum((path is not None, markdown, as_json, save is not None)) > 1:
-        raise UserError(
-            "one form at a time", where="--out, --markdown, --json, --save", expected="one of them"
-        )
+    require_one_form({"--out": path, "--markdown": markdown, "--json": as_json, "--save": save})
     questions, evidence = load(SOURCE)
     if save is not None:
+        refuse_beside_save({"--question": question})
         if not campaign:
             raise UserError(
                 "there is nothing to keep", where="--save", expected="--campaign DIR with it"

@@ -126,6 +126,20 @@ def _named(word: str, where: str) -> str:
     )
 
 
+def require_heading(
+    sources: Iterable[Claims], heading: str, ids: Mapping[str, Collection[str]], where: str
+) -> None:
+    """Raises UserError where no heading of these claims (of a source's `ids` alone, where it has
+    any) has that text."""
+    for source in sources:
+        wanted = ids.get(source.claims, ())
+        claims = [claim.heading for claim in source.items if not wanted or claim.id in wanted]
+        without_claims = [] if wanted else [one.heading for one in source.headings]
+        if any(_has(heading, name) for name in (*claims, *without_claims)):
+            return
+    raise UserError("no heading has that text", where=where, actual=heading)
+
+
 def is_one_of(judged: "JudgedClaim", names: Collection[str]) -> bool:
     """Whether the claim is in a state of this name, or has such a verdict: of its source's own
     data, or of here."""

@@ -50,6 +50,9 @@ def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_pat
     assert code == 2 and "one form at a time" in err
     code, _, err = run(capsys, "gscam-2025", "--save", str(tmp_path))
     assert code == 2 and "--campaign DIR" in err and not list(tmp_path.iterdir())
+    for choice in (("--heading", "Latency"), ("--verdict", "holds")):
+        code, _, err = run(capsys, "gscam-2025", "--save", str(tmp_path), *choice)
+        assert code == 2 and f"leave {choice[0]} out" in err
 
 
 def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
@@ -99,3 +102,12 @@ def test_a_heading_that_is_not_there(capsys):
     code, _, err = run(capsys, "--heading", "nowhere at all")
     assert code == 2
     assert "no heading has that text" in err
+
+
+def test_a_heading_that_is_not_there_is_no_ledger_without_claims(capsys):
+    """Beside `--verdict` it printed an empty ledger and exited 0."""
+    code, out, err = run(capsys, "--heading", "nowhere at all", "--verdict", "holds", "--json")
+    assert (code, out) == (2, "")
+    assert "no heading has that text" in err
+    code, out, _ = run(capsys, "gscam-2025", "--no-shipped", "--verdict", "holds", "--json")
+    assert code == 0 and json.loads(out)["sources"] == []

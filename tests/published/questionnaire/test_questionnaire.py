@@ -329,3 +329,10 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
     assert run(capsys, "--campaign", str(tmp_path))[0] == 2
     code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
     assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
+
+
+def test_a_question_is_not_chosen_of_what_is_saved(capsys, tmp_path):
+    """The choice was ignored without a word."""
+    wish = ("--save", str(tmp_path / "kept.json"), "--campaign", str(tmp_path))
+    code, _, err = run(capsys, *wish, "--question", "rtps")
+    assert code == 2 and "leave --question out" in err
