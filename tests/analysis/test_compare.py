@@ -414,6 +414,12 @@ def test_ratio_needs_common_blocks_and_finite_values():
     assert found.low < found.value < found.high
 
 
+def test_the_interval_of_a_ratio_is_not_narrower_than_a_coarse_clock_leaves_it():
+    """All 2 ms and all 1 ms by a clock of whole milliseconds."""
+    found = ratio(dict.fromkeys(range(5), 2e6), dict.fromkeys(range(5), 1e6))
+    assert found.value == pytest.approx(2) and found.low < 1.5 and found.high > 2.5
+
+
 def test_the_interval_of_a_ratio_holds_what_two_clocks_leave_open():
     i, j = {0: 22.0, 1: 22.1, 2: 21.9}, {0: 20.0, 1: 20.1, 2: 19.9}
     plain = ratio(i, j)

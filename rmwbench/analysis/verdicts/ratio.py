@@ -23,8 +23,8 @@ def ratio(
     *,
     bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> BlockRatio | NoRatio:
-    """Geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms.
-    `bounds` of i and j widen it."""
+    """Geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms, no
+    narrower than a coarse clock leaves it. `bounds` of i and j widen it."""
     blocks = sorted(set(i) & set(j))
     if len(blocks) < 2:
         return NoRatio(no_data=f"{have_both(len(blocks))}, 2 are needed")
@@ -34,11 +34,10 @@ def ratio(
         zero = not (a.all() and b.all())
         return without_ratio(without, f"{len(blocks)} blocks", zero=zero)
     logs = np.log(a / b)
-    mean, half = float(logs.mean()), 0.0
-    if (error := standard_error(logs)) > 0:
-        half = -float(special.stdtrit(len(logs) - 1, 0.025)) * error
+    error = max(standard_error(logs), rounding_error(a, b))
+    mean, half = float(logs.mean()), -float(special.stdtrit(len(logs) - 1, 0.025)) * error
     spare, extra = shifts(a, b, bounds_in(bounds, blocks))
-    low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
+    low, high = math.exp(mean - half - spare), bounded_exp(mean + half + extra)
     return BlockRatio(math.exp(mean), low, high, len(logs))
 
 
