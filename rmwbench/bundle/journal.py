@@ -44,6 +44,8 @@ class UnknownLine(Line):
 
 
 Status = Literal["done", "failed", "void", "settling"]
+SETTLING: Status = "settling"
+"""Of a trial with a window longer than the suite's, which is in no block."""
 
 
 class TrialEnded(Line):

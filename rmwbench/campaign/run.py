@@ -18,6 +18,7 @@ from rich.console import Console
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import (
+    SETTLING,
     CampaignFinished,
     CellUnsupported,
     ResourceCreated,
@@ -28,7 +29,6 @@ from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
 from rmwbench.campaign.plan import machine_limits
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.campaign_document import write_trial
-from rmwbench.campaign.settling import SETTLING
 from rmwbench.campaign.stop import StopSignal, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult

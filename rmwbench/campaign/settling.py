@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal import SETTLING
 from rmwbench.campaign.course import Batch
 from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.plan.plan import Plan, Trial
@@ -19,8 +20,6 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints
 
-SETTLING = "settling"
-"""Status of such a trial."""
 FACTORS = (4, 16)
 """By these the window of the suite is multiplied."""
 LONGEST_S = 12.0

@@ -23,7 +23,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.evidence import SmallTables
-from rmwbench.bundle.journal import LookTaken
+from rmwbench.bundle.journal import SETTLING, LookTaken
 from rmwbench.results.selection import Selection, refuse_imported
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
@@ -32,8 +32,6 @@ from rmwbench.suite.arm import left_out_lines
 
 TopicName = str | None
 """Of one that is judged by itself; None: the whole workload."""
-SETTLING = "settling"
-"""Status of a trial with a longer window, which is in no block."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -173,40 +173,40 @@ def test_plan_prints_what_would_run():
         assert words in found.stdout
 
 
-def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
-    suite = tmp_path / "two.yaml"
-    suite.write_text(
-        "suite: two\ntitle: two blocks\nblocks: {planned: 2, minimum: 2}\ntimeline: {steady_s: "
-        "1.0}\n"
-        "arms: [{name: a, middleware: synthetic}, {name: b, middleware: synthetic}]\n"
-        "workloads: [{name: w, message: Bytes(64), rate_hz: 100}]\n"
-    )
+def plan_without_ratios(suite, text):
+    """What `plan` prints of this suite; its document promises no ratio."""
+    suite.write_text(text)
     found = rmwbench("plan", str(suite))
     assert found.returncode == 0, found.stderr
-    assert "nothing is decided" in found.stdout
-    assert "for a verdict" not in found.stdout and "×" not in found.stdout
     document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
     assert {
         one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]
     } == {None}
+    return found.stdout
+
+
+def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
+    printed = plan_without_ratios(
+        tmp_path / "two.yaml",
+        "suite: two\ntitle: two blocks\nblocks: {planned: 2, minimum: 2}\ntimeline: {steady_s: "
+        "1.0}\n"
+        "arms: [{name: a, middleware: synthetic}, {name: b, middleware: synthetic}]\n"
+        "workloads: [{name: w, message: Bytes(64), rate_hz: 100}]\n",
+    )
+    assert "nothing is decided" in printed
+    assert "for a verdict" not in printed and "×" not in printed
 
 
 def test_a_plan_of_one_arm_promises_no_difference_between_arms(tmp_path):
-    suite = tmp_path / "alone.yaml"
-    suite.write_text(
+    printed = plan_without_ratios(
+        tmp_path / "alone.yaml",
         "suite: alone\ntitle: one arm\nblocks: {planned: 6, minimum: 6}\ntimeline: {steady_s: "
         "1.0}\n"
         "arms: [{name: a, middleware: synthetic}]\n"
         "factors: {rate_hz: [50, 100]}\n"
-        "workloads: [{name: w, message: Bytes(64), rate_hz: 50}]\n"
+        "workloads: [{name: w, message: Bytes(64), rate_hz: 50}]\n",
     )
-    found = rmwbench("plan", str(suite))
-    assert found.returncode == 0, found.stderr
-    assert "contender" not in found.stdout and "×" not in found.stdout
-    document = json.loads(rmwbench("plan", str(suite), "--json").stdout)
-    assert {
-        one["resolvable_ratio"] for c in document["comparisons"] for one in c["resolution"]
-    } == {None}
+    assert "contender" not in printed and "×" not in printed
 
 
 @pytest.mark.own_host
