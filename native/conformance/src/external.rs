@@ -47,7 +47,7 @@ impl External {
         External::read(&all[chosen]).map_err(|e| format!("{worker} --describe: {e}"))
     }
 
-    fn read(one: &Value) -> Result<External, String> {
+    pub(crate) fn read(one: &Value) -> Result<External, String> {
         let description: Description =
             serde_json::from_value(one.clone()).map_err(|e| e.to_string())?;
         let daemons = one["profiles"].as_array().into_iter().flatten().filter_map(|profile| {

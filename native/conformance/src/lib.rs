@@ -67,7 +67,7 @@ pub struct Arm {
 /// What an arm grants and does not wholly keep, by a fault of its library that has a reproducer.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// A capability, a level of a mode (`mode transport tcp`), a check, or [`MATCH`].
+    /// A capability, a level of a mode (`mode transport tcp`), a check, [`MATCH`], or [`SURVIVE`].
     pub name: String,
     pub reason: String,
     /// It shows in every run of the suite: where it does not, it is gone, and its declaration
@@ -77,6 +77,9 @@ pub struct Fault {
 
 /// The fault of an arm whose endpoints may not match although nothing stands between them.
 pub const MATCH: &str = "match";
+
+/// The fault of an arm whose processes may crash because another process was killed.
+pub const SURVIVE: &str = "survive";
 
 impl Arm {
     pub fn profile(name: &str) -> Arm {

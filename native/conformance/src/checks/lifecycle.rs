@@ -5,10 +5,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::protocol::{Command, Event, Schedule};
+use rmwbench_harness::protocol::{Command, Event, NodeSpec, Schedule};
 use rmwbench_harness::qos::{Durability, History, Qos};
 
-use super::lacking;
+use super::{after_a_kill, lacking};
+use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, subscription, Rig, MS};
 use crate::{Context, Outcome, Verdict};
 
@@ -163,11 +164,16 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
     if rig.sent(1)?.is_empty() {
         return Err("the killed writer left no records".into());
     }
+    after_a_kill(context, next_writer_is_heard(&mut rig, second))
+}
+
+/// The reader at place 1, whose writer was killed, hears the one that comes.
+fn next_writer_is_heard(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), Failure> {
     let place = rig.open(&[&second])?;
     rig.create(place, second)?;
     rig.workers[place]
         .request(Command::Match { timeout_ns: 10_000 * MS, endpoints: None })
-        .map_err(|e| format!("the second writer: {e}"))?;
+        .map_err(|e| e.about("the second writer"))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
         rig.workers[place].request(Command::Probe { endpoints: None })?;
@@ -193,10 +199,10 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
         .filter(|s| s.peer == 3)
         .count();
     drop(dead);
-    if context.lacks("reliable").is_none() && heard != 100 {
-        return Err(format!("the second writer sent 100 messages, the reader heard {heard}"));
+    if rig.context.lacks("reliable").is_none() && heard != 100 {
+        return Err(format!("the second writer sent 100 messages, the reader heard {heard}").into());
     }
-    Ok(Verdict::Passed)
+    Ok(())
 }
 
 fn start_now() -> Command {

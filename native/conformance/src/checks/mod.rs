@@ -11,9 +11,9 @@ mod services;
 
 use rmwbench_harness::middleware::ErrorKind;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, Finding};
 use crate::in_process::small_payloads;
-use crate::{Context, Outcome, Verdict};
+use crate::{Context, Outcome, Verdict, SURVIVE};
 
 type Check = fn(&Context<'_>) -> Outcome;
 
@@ -78,11 +78,53 @@ fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), Failure>) -> Outco
     Ok(Verdict::Passed)
 }
 
+/// Of a check that killed a process, how the others went on. A declared fault may end one of them.
+fn after_a_kill(context: &Context<'_>, others: Result<(), Failure>) -> Outcome {
+    match others {
+        Err(error) if error.is_any(&[Finding::Crashed]) && context.shows(SURVIVE) => {
+            Ok(Verdict::Passed)
+        }
+        others => Ok(others.map(|()| Verdict::Passed)?),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::Error;
+    use rmwbench_harness::middleware::{Error, Middleware};
+    use serde_json::json;
 
     use super::*;
+    use crate::external::External;
+    use crate::Arm;
+
+    #[test]
+    fn after_a_kill_a_crash_passes_where_it_is_declared() {
+        let external = External::read(&json!({"middleware": "m", "layer": "native",
+            "version": "1", "release_date": "2026-01-01", "build": {}, "capabilities": {},
+            "profiles": [{"name": "p", "format": "none", "text": ""}]}))
+        .unwrap();
+        let description = external.describe();
+        let undeclared = Arm::profile("p");
+        let declared = Arm::profile("p").rare_fault(SURVIVE, "x");
+        let outcome = |arm: &Arm, others| {
+            let context = Context {
+                worker: "",
+                middleware: &external,
+                description: description.clone(),
+                profile: description.profiles[0].clone(),
+                arm: arm.clone(),
+                shown: Default::default(),
+            };
+            let passed = after_a_kill(&context, others).is_ok();
+            let shown = context.shown().contains(SURVIVE);
+            (passed, shown)
+        };
+        let crash = || Err(Finding::Crashed.failure("x".into()));
+        assert_eq!(outcome(&declared, crash()), (true, true));
+        assert_eq!(outcome(&undeclared, crash()), (false, false));
+        assert_eq!(outcome(&declared, Err("x".into())), (false, false));
+        assert_eq!(outcome(&declared, Ok(())), (true, false));
+    }
 
     #[test]
     fn sizes_beyond_what_the_machine_lets_an_arm_have_are_declared() {

@@ -10,9 +10,11 @@ use std::time::{Duration, Instant};
 
 use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::ErrorKind;
-use rmwbench_harness::protocol::{Arrival, EndpointKind, EndpointSpec};
+use rmwbench_harness::protocol::{Arrival, EndpointKind, EndpointSpec, NodeSpec};
 use rmwbench_harness::records::{received_flag, sent_flag};
 
+use super::after_a_kill;
+use crate::failure::Failure;
 use crate::rig::{node, periodic, publisher, Finished, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -210,6 +212,11 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     rig.start(5_000, 7_000)?; // as above
     sleep(Duration::from_millis(300));
     rig.workers[0].kill()?;
+    after_a_kill(context, next_service_answers(&mut rig, second))
+}
+
+/// The client at place 1, whose service was killed, is answered by the one that comes.
+fn next_service_answers(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), Failure> {
     let before = rig.answered(1)?.len();
     // Long enough for more requests than the client's history holds.
     sleep(Duration::from_millis(300));
@@ -224,12 +231,12 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     }
     sleep(Duration::from_millis(300));
     let by_second = rig.received(1)?.iter().filter(|s| s.peer == 19).count();
-    let unheard = context.lacks("reliable").is_none() && by_second == 0;
-    if before == 0 || (unheard && !context.shows("services, the service dies")) {
+    let unheard = rig.context.lacks("reliable").is_none() && by_second == 0;
+    if before == 0 || (unheard && !rig.context.shows("services, the service dies")) {
         let heard = rig.received(19)?.len();
-        return Err(format!("{before} answers before the service was killed, {by_second} of the service that came after it, which got {heard} requests"));
+        return Err(format!("{before} answers before the service was killed, {by_second} of the service that came after it, which got {heard} requests").into());
     }
-    Ok(Verdict::Passed)
+    Ok(())
 }
 
 /// Everything is right, and with a reliable arm everything was answered (unless its fault is

@@ -1,6 +1,6 @@
 use std::process::ExitCode;
 
-use rmwbench_conformance::{Arm, MATCH};
+use rmwbench_conformance::{Arm, MATCH, SURVIVE};
 use rmwbench_harness::middleware::Middleware;
 
 const NO_LOAN: &str =
@@ -8,6 +8,8 @@ const NO_LOAN: &str =
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
 const OVERRUN: &str =
     "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
+const ABANDONED_MUTEX: &str =
+    "a process that is killed while it holds the mutex of a peer's data-sharing notification takes the peer with it: an exception that nobody catches ends it";
 const STALE_PORT: &str =
     "2.x makes a killed process's shared-memory ports anew for its successor, and a process that goes on writing into the deleted ones is not heard (eProsima/Fast-DDS#4728)";
 const RETURN: &str =
@@ -60,7 +62,8 @@ fn main() -> ExitCode {
         shares_memory(copying("shm")),
         shares_memory(lending("data_sharing"))
             .rare_fault("keep_last", OVERRUN)
-            .rare_fault("keep_all", OVERRUN),
+            .rare_fault("keep_all", OVERRUN)
+            .rare_fault(SURVIVE, ABANDONED_MUTEX),
         shares_memory(copying("discovery_server")).checks(ESSENTIALS),
         shares_memory(copying("untouched")).mode("discovery", "peers").checks(ESSENTIALS),
         copying("tuned")
