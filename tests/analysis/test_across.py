@@ -53,9 +53,9 @@ def test_within_a_campaign_the_blocks_mood_cancels_and_between_campaigns_it_does
     rng = np.random.default_rng(2)
     a, b = values(rng, mood=0.4), values(rng, 1.2, mood=0.4)
     assert one(ask(a, b, paired=True)).verdict == "worse"
-    found = one(ask(a, b, paired=False))
-    assert found.verdict == "undecided"
-    assert found.needed > 10
+    answer = one(ask(a, b, paired=False))
+    assert answer.verdict == "undecided"
+    assert answer.needed > 10
 
 
 def test_a_difference_within_the_margin_is_not_claimed():
@@ -174,11 +174,11 @@ def test_who_drops_messages_of_one_topic_is_not_called_better_in_any_row_of_the_
     slow = replace(ask(values(rng), values(rng, 2.0), group="g"), topic="imu")
     cpu = ask(values(rng), values(rng, 0.5), entry=GLOSSARY["cpu_per_message"], group="g")
     other = replace(fast, group="another cell")
-    found = [a.verdict for a in judge([cam, imu, fast, slow, cpu, other], RULES)]
-    assert found == ["worse", "equivalent", "undecided", "worse", "undecided", "better"]
+    verdicts = [a.verdict for a in judge([cam, imu, fast, slow, cpu, other], RULES)]
+    assert verdicts == ["worse", "equivalent", "undecided", "worse", "undecided", "better"]
     turned = replace(imu, right=some, left=none)  # each side loses more of one topic
-    found = [a.verdict for a in judge([cam, turned, fast, slow, cpu], RULES)]
-    assert found == ["worse", "better", *["undecided"] * 3]
+    verdicts = [a.verdict for a in judge([cam, turned, fast, slow, cpu], RULES)]
+    assert verdicts == ["worse", "better", *["undecided"] * 3]
 
 
 def test_a_loss_reads_as_everything_only_where_it_is():
@@ -242,11 +242,11 @@ def test_a_decision_takes_about_as_many_trials_as_it_is_said_to():
     rng = np.random.default_rng(13)
     needed = one(ask(values(rng, sd=0.2, n=6), values(rng, 1.2, sd=0.2, n=6))).needed
     assert 6 < needed < 200
-    found = [
+    verdicts = [
         one(ask(values(rng, sd=0.2, n=needed), values(rng, 1.2, sd=0.2, n=needed))).verdict
         for _ in range(20)
     ]
-    assert found.count("worse") >= 12
+    assert verdicts.count("worse") >= 12
 
 
 def test_the_table_is_as_bad_as_its_worst_row():

@@ -23,7 +23,7 @@ def all_of(node, begin_s):
     ]
 
 
-def found(*events, nodes="abc", end_s=60):
+def came_up(*events, nodes="abc", end_s=60):
     managed = {"manager": "manager", "nodes": list(nodes), "service_timeout_s": 5.0}
     definition = {
         "bring_up": managed,
@@ -34,14 +34,14 @@ def found(*events, nodes="abc", end_s=60):
 
 
 def test_a_node_is_up_when_it_was_activated_counted_from_the_first_launch():
-    one = found(*all_of("a", 1), *all_of("b", 2.5), *all_of("c", 0))
+    one = came_up(*all_of("a", 1), *all_of("b", 2.5), *all_of("c", 0))
     assert one.up_ns == (3 * S, 4 * S, 5.5 * S)
     assert one.whole and not one.stopped
     assert (one.until_ns(0.5), one.until_ns(1.0)) == (4 * S, 5.5 * S)
 
 
 def test_who_stopped_is_counted_where_it_stopped_and_all_are_never_up():
-    one = found(
+    one = came_up(
         step("a", "service.timed_out", 0, 5),
         *all_of("b", 0)[:1],
         step("b", "configure.timed_out", 5, 10),
@@ -63,7 +63,7 @@ def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service(
         "time_ns": 12 * S,
         "text": "no participant index",
     }
-    one = found(
+    one = came_up(
         *all_of("a", 0),
         step("b", "service.timed_out", 1, 6),
         refused,
@@ -76,13 +76,13 @@ def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service(
 
 
 def test_what_was_under_way_or_never_begun_when_the_window_ended_is_not_active():
-    one = found(*all_of("a", 0), *all_of("b", 0)[:2], *all_of("c", 0)[:1], nodes="abcd", end_s=4)
+    one = came_up(*all_of("a", 0), *all_of("b", 0)[:2], *all_of("c", 0)[:1], nodes="abcd", end_s=4)
     assert one.stopped == {
         "activate.unfinished": 1,
         "configure.unfinished": 1,
         "service.unfinished": 1,
     }
-    late = found(*all_of("a", 2), nodes="a", end_s=4.5)
+    late = came_up(*all_of("a", 2), nodes="a", end_s=4.5)
     assert late.up_ns == () and late.stopped == {"activate.unfinished": 1}
 
 
@@ -92,8 +92,8 @@ def test_the_longest_change_is_of_configuring_and_activating_alone():
         step("a", "configure.done", 4, 6),
         step("a", "activate.done", 6, 6.5),
     ]
-    assert found(*waited, nodes="a").longest_change_ns == 2 * S
-    assert found(*waited[:1], nodes="a").longest_change_ns is None
+    assert came_up(*waited, nodes="a").longest_change_ns == 2 * S
+    assert came_up(*waited[:1], nodes="a").longest_change_ns is None
 
 
 def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():
@@ -103,7 +103,7 @@ def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():
 
 
 def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
-    one = found(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
+    one = came_up(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
     got = metrics(one, {"pss": 30.0, "cpu_cores": 0.5}, 60 * S)
     assert (got["pss_per_node"], got["cpu_per_node"]) == (10.0, 10 * S)
     assert (got["bring_up_time"], got["half_up_time"], got["longest_change"]) == (

@@ -104,7 +104,7 @@ ROWS = chain(1)  # 1 talker, 2 and 3 of the relay, 4 the listener
 
 
 def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
-    found = measure_chains(
+    chains = measure_chains(
         Records(
             [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
             [got(2, 1, 0, 160), got(4, 3, 0, 230)],
@@ -113,19 +113,19 @@ def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
         WINDOW,
         {},
     )
-    assert found.samples["end_to_end_latency"].values.tolist() == [130]
-    assert found.samples["end_to_end_service_latency"].values.tolist() == [120]
-    assert found.samples["hop_transport"].values.tolist() == [50, 60]
-    assert found.samples["hop_relay"].values.tolist() == [10]
-    assert found.samples["chain_transport"].values.tolist() == [110]
-    assert [(p.kind, p.name, p.typical_ns) for p in found.chain.parts] == [
+    assert chains.samples["end_to_end_latency"].values.tolist() == [130]
+    assert chains.samples["end_to_end_service_latency"].values.tolist() == [120]
+    assert chains.samples["hop_transport"].values.tolist() == [50, 60]
+    assert chains.samples["hop_relay"].values.tolist() == [10]
+    assert chains.samples["chain_transport"].values.tolist() == [110]
+    assert [(p.kind, p.name, p.typical_ns) for p in chains.chain.parts] == [
         (SOURCE, "talker", 10),
         (TRANSPORT, "talker → relay_1", 50),
         (RELAY, "relay_1", 10),
         (TRANSPORT, "relay_1 → listener", 60),
     ]
-    assert sum(p.typical_ns for p in found.chain.parts) == 130
-    assert found.chain.nodes == (3, 3) and found.values["end_to_end_latency_max"] == 130
+    assert sum(p.typical_ns for p in chains.chain.parts) == 130
+    assert chains.chain.nodes == (3, 3) and chains.values["end_to_end_latency_max"] == 130
 
 
 def test_writing_into_a_loan_is_the_nodes_time_as_writing_a_message_to_copy_is():
@@ -134,13 +134,13 @@ def test_writing_into_a_loan_is_the_nodes_time_as_writing_a_message_to_copy_is()
     copied = [sent(1, 0, 100, 150), sent(3, 0, 205, 250, (1, 0))]
     lent = {"flags": LOANED, "fill_ns": 40}
     loaned = [sent(1, 0, 100, 110, **lent), sent(3, 0, 205, 210, (1, 0), **lent)]
-    found = [measure_chains(Records(s, arrived), ROWS, WINDOW, {}) for s in (copied, loaned)]
-    assert found[0].chain == found[1].chain
-    for name in found[0].samples:
-        assert found[0].samples[name].values.tolist() == found[1].samples[name].values.tolist()
-    assert found[1].samples["hop_transport"].values.tolist() == [50, 50]
-    assert found[1].samples["hop_relay"].values.tolist() == [50]
-    spent = [layers(one.traces, None).spent_ns for one in found]
+    both = [measure_chains(Records(s, arrived), ROWS, WINDOW, {}) for s in (copied, loaned)]
+    assert both[0].chain == both[1].chain
+    for name in both[0].samples:
+        assert both[0].samples[name].values.tolist() == both[1].samples[name].values.tolist()
+    assert both[1].samples["hop_transport"].values.tolist() == [50, 50]
+    assert both[1].samples["hop_relay"].values.tolist() == [50]
+    spent = [layers(one.traces, None).spent_ns for one in both]
     assert spent[0] == spent[1]
 
 
@@ -166,13 +166,13 @@ LOST = {
 @pytest.mark.parametrize("what", LOST)
 def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
     sends, receipts, kind = LOST[what]
-    found = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
-    assert found.samples["end_to_end_latency"].values.tolist() == [np.inf]
-    lost = [part for part in found.chain.parts if part.lost]
+    chains = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    assert chains.samples["end_to_end_latency"].values.tolist() == [np.inf]
+    lost = [part for part in chains.chain.parts if part.lost]
     assert [part.kind for part in lost] == [kind] and sum(part.lost for part in lost) == 1
-    assert found.fractions["end_to_end_undelivered"] == (1, 1)
-    assert found.fractions["end_to_end_loss"] == ((0, 0) if kind == SOURCE else (1, 1))
-    counts = found.values["lost_in_transport"], found.values["lost_in_relays"]
+    assert chains.fractions["end_to_end_undelivered"] == (1, 1)
+    assert chains.fractions["end_to_end_loss"] == ((0, 0) if kind == SOURCE else (1, 1))
+    counts = chains.values["lost_in_transport"], chains.values["lost_in_relays"]
     assert counts == (float(kind == TRANSPORT), float(kind == RELAY))
 
 
@@ -207,19 +207,19 @@ def stream(first=(), last=(), *, relayed=20, transport_ns=MS):
 
 def lost_and_late(records, rows, window=STREAM):
     """(lost in transport, lost in relays, late, undelivered) of one path."""
-    found = measure_chains(records, rows, window, {})
+    chains = measure_chains(records, rows, window, {})
     undelivered, loss, late = (
-        found.fractions[f"end_to_end_{name}"][0] for name in ("undelivered", "loss", "late_share")
+        chains.fractions[f"end_to_end_{name}"][0] for name in ("undelivered", "loss", "late_share")
     )
-    counts = tuple(found.values[f"lost_in_{name}"] for name in ("transport", "relays"))
-    chain = found.chain
+    counts = tuple(chains.values[f"lost_in_{name}"] for name in ("transport", "relays"))
+    chain = chains.chain
     assert sum(counts) == sum(part.lost for part in chain.parts) == loss
     assert chain.wanted == chain.arrived + late + loss
     assert chain.wanted == chain.arrived + chain.under_way + undelivered
-    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=chain)
+    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=chains.fractions, chain=chain)
     fates = counts_of("end_to_end_latency_p50", trial).fates(trials=1)
     assert fates.undelivered == undelivered / chain.wanted
-    assert np.isinf(found.samples["end_to_end_latency"].values).sum() == 20 - chain.arrived
+    assert np.isinf(chains.samples["end_to_end_latency"].values).sum() == 20 - chain.arrived
     return (*counts, late, undelivered)
 
 
@@ -265,10 +265,12 @@ def test_what_comes_to_a_relay_that_has_stopped_is_late():
 
 def test_what_arrives_in_spite_of_an_error_of_its_call_was_sent():
     sends = [sent(1, 0, 100, 110, flags=FAILED), sent(3, 0, 165, 170, (1, 0))]
-    found = measure_chains(Records(sends, [got(2, 1, 0, 160), got(4, 3, 0, 230)]), ROWS, WINDOW, {})
-    assert found.samples["end_to_end_latency"].values.tolist() == [130]
-    assert found.fractions["end_to_end_undelivered"] == (0, 1)
-    assert found.fractions["end_to_end_never_sent_share"] == (0, 1)
+    chains = measure_chains(
+        Records(sends, [got(2, 1, 0, 160), got(4, 3, 0, 230)]), ROWS, WINDOW, {}
+    )
+    assert chains.samples["end_to_end_latency"].values.tolist() == [130]
+    assert chains.fractions["end_to_end_undelivered"] == (0, 1)
+    assert chains.fractions["end_to_end_never_sent_share"] == (0, 1)
 
 
 def test_of_a_fork_each_way_has_what_is_under_way_on_it():
@@ -276,11 +278,11 @@ def test_of_a_fork_each_way_has_what_is_under_way_on_it():
     rows = [*granted(ROWS, True, True), endpoint(5, "subscription", "t1", "second", None, "best")]
     records = stream(first={19: TOO_LATE}, last={18: TOO_LATE}, relayed=19)
     receipts = [row | {"endpoint": 5} for row in records._received if row["endpoint"] == 4]
-    found = measure_chains(
+    chains = measure_chains(
         Records(records._sent, [*records._received, *receipts]), rows, STREAM, {}
     )
-    assert found.chain.under_way == 3 and found.fractions["end_to_end_undelivered"] == (1, 40)
-    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=found.chain)
+    assert chains.chain.under_way == 3 and chains.fractions["end_to_end_undelivered"] == (1, 40)
+    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=chains.fractions, chain=chains.chain)
     for name in ("end_to_end_undelivered", "end_to_end_loss"):
         assert under_way_of(name, trial) == (3, 40)
 
@@ -308,10 +310,10 @@ def test_of_copies_the_first_to_arrive_counts_and_a_message_counts_once():
     """A relay that hears a message twice publishes it twice."""
     sends = [sent(1, 0, 0, 10), sent(3, 0, 50, 60, (1, 0)), sent(3, 1, 80, 90, (1, 0))]
     receipts = [got(2, 1, 0, 40), got(2, 1, 0, 70), got(4, 3, 1, 120), got(4, 3, 1, 500)]
-    found = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
-    assert found.samples["end_to_end_latency"].values.tolist() == [120]
-    assert found.samples["hop_transport"].values.tolist() == [30, 30]
-    assert found.fractions["end_to_end_undelivered"] == (0, 1)
+    chains = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    assert chains.samples["end_to_end_latency"].values.tolist() == [120]
+    assert chains.samples["hop_transport"].values.tolist() == [30, 30]
+    assert chains.fractions["end_to_end_undelivered"] == (0, 1)
 
 
 def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
@@ -356,9 +358,9 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
         sent(2, 1, 50, 55, (1, 0)),
     ]
     receipts = [got(2, 1, 0, 30), got(2, 3, 0, 20), got(1, 2, 1, 90)]
-    found = measure_chains(Records(sends, receipts), rows, WINDOW, {})
-    assert sorted(found.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
-    assert [part.kind for part in found.chain.parts] == [SOURCE, TRANSPORT, RELAY, TRANSPORT]
+    chains = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    assert sorted(chains.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
+    assert [part.kind for part in chains.chain.parts] == [SOURCE, TRANSPORT, RELAY, TRANSPORT]
 
 
 @pytest.mark.parametrize("heard", [False, True])
@@ -372,9 +374,9 @@ def test_a_reply_that_was_being_written_when_its_service_was_killed_left_no_reco
     receipts += [got(1, 2, 0, 90), got(1, 2, 2, 290)]
     receipts += [got(1, 2, 1, 195)] if heard else []
     records = Records(sends, receipts)
-    found = measure_chains(records, rows, WINDOW, {})
-    assert found.samples["end_to_end_latency"].values.tolist() == [90, 90, np.inf, np.inf]
-    assert (found.chain.wanted, found.chain.arrived) == (4, 2)
+    chains = measure_chains(records, rows, WINDOW, {})
+    assert chains.samples["end_to_end_latency"].values.tolist() == [90, 90, np.inf, np.inf]
+    assert (chains.chain.wanted, chains.chain.arrived) == (4, 2)
     with pytest.raises(ValueError, match="not dense"):  # of a publisher records are missing
         measure_chains(Records([sent(1, 0, 0, 5), sent(1, 2, 200, 205)], []), ROWS, WINDOW, {})
 
@@ -440,16 +442,16 @@ def test_it_agrees_with_following_each_message_by_hand(relays):
                 at += int(rng.integers(1, 100))
     order = rng.permutation(len(sends)), rng.permutation(len(receipts))
     records = Records([sends[i] for i in order[0]], [receipts[i] for i in order[1]])
-    found = measure_chains(records, rows, SteadyWindow(0, 1000 * n), {})
-    assert found.samples["end_to_end_latency"].values.tolist() == sorted(truth)
+    chains = measure_chains(records, rows, SteadyWindow(0, 1000 * n), {})
+    assert chains.samples["end_to_end_latency"].values.tolist() == sorted(truth)
     assert (
-        found.values["lost_in_transport"] == lost[TRANSPORT]
-        and found.values["lost_in_relays"] == lost[RELAY]
+        chains.values["lost_in_transport"] == lost[TRANSPORT]
+        and chains.values["lost_in_relays"] == lost[RELAY]
     )
-    assert found.chain.nodes == (relays + 2, relays + 2) and len(found.chain.parts) == 2 * (
+    assert chains.chain.nodes == (relays + 2, relays + 2) and len(chains.chain.parts) == 2 * (
         relays + 1
     )
-    assert sum(part.lost for part in found.chain.parts) == n - found.chain.arrived
+    assert sum(part.lost for part in chains.chain.parts) == n - chains.chain.arrived
 
 
 def stamped(reader, writer, seq, notified, taken, callback):
@@ -460,8 +462,8 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
     sends = [sent(1, 0, 100, 110), sent(3, 0, 180, 190, (1, 0))]
     receipts = [stamped(2, 1, 0, 150, 160, 170), stamped(4, 3, 0, 240, 250, 270)]
     (trace,) = traces(Records(sends, receipts), paths(ROWS), WINDOW, {})
-    found = layers([trace], None)
-    assert found.spent_ns == {
+    spent = layers([trace], None)
+    assert spent.spent_ns == {
         "waiting at the source": 10,
         "publish to notify": 40 + 50,
         "take": 10 + 10,
@@ -470,9 +472,9 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
         REMAINDER: 0,
     }
     assert (
-        sum(found.spent_ns.values()) == found.end_to_end_ns == 170
-        and not found.traced
-        and not found.shares
+        sum(spent.spent_ns.values()) == spent.end_to_end_ns == 170
+        and not spent.traced
+        and not spent.shares
     )
     # The second reader was busy and needed no wake-up for this message: its notification is from
     # before the publish.
@@ -503,8 +505,8 @@ def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
     }
     records = Records([sent(1, 0, 100, 110)], [stamped(2, 1, 0, 257, 257, 260)])
     (trace,) = traces(records, paths(rows, least=1), WINDOW, {})
-    found = layers([trace], spans)
-    assert found.spent_ns == {
+    spent = layers([trace], spans)
+    assert spent.spent_ns == {
         "waiting at the source": 10,
         "publish: rclcpp and rcl": 10,
         "publish: rmw": 10,
@@ -516,11 +518,11 @@ def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
         REMAINDER: 0,
     }
     # Of the 150 ns since the publish call: the schedule is not a layer.
-    shares = dict(found.shares)
+    shares = dict(spent.shares)
     assert shares["layer_share_middleware"] == pytest.approx(70 / 150)
     assert shares.pop("layer_share_ros2_largest") == pytest.approx(30 / 150), "take: rmw"
     assert sum(shares.values()) == pytest.approx(1)
-    assert set(found.spent_ns) <= set(WORDS)
+    assert set(spent.spent_ns) <= set(WORDS)
     without = {name: values[spans["layer"] != 7] for name, values in spans.items()}
     lacking = layers([trace], without)
     assert (

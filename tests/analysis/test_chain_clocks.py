@@ -58,8 +58,8 @@ def test_a_call_that_comes_back_is_exact_however_the_other_clock_runs():
     assert (
         "end_to_end_latency" not in trial.clock_bounds and trial.clock_bounds["hop_transport"] > 0
     )
-    found = trial.messages.samples["end_to_end_latency"]
-    assert found.exact[0.5] == pytest.approx(2 * LATENCY_NS + 30_000, rel=1e-3)
+    sample = trial.messages.samples["end_to_end_latency"]
+    assert sample.exact[0.5] == pytest.approx(2 * LATENCY_NS + 30_000, rel=1e-3)
     assert [part.kind for part in trial.chain.parts] == [
         "source",
         "transport",

@@ -58,7 +58,7 @@ DRIFTS = {
 
 
 def readings_of(truth, ways, rng, at_s=(0.5, 2.0, 6.0, 10.0, 14.0, 18.0)):
-    found, naive = [], []
+    readings, naive = [], []
     for at in at_s:
         starts = BEGIN_NS + at * SECOND + np.cumsum(rng.uniform(30_000, 200_000, 16))
         out, back = ways(rng, 16)
@@ -66,11 +66,11 @@ def readings_of(truth, ways, rng, at_s=(0.5, 2.0, 6.0, 10.0, 14.0, 18.0)):
             truth.exchange(t, o, rng.integers(500, 4_000), b)
             for t, o, b in zip(starts, out, back, strict=True)
         ]
-        found.append(intersect(exchanges))
+        readings.append(intersect(exchanges))
         naive += [
             ((e.received_ns - e.asked_ns) + (e.sent_ns - e.answered_ns)) / 2 for e in exchanges
         ]
-    return found, naive
+    return readings, naive
 
 
 @pytest.mark.parametrize("ways", WAYS)

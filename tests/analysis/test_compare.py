@@ -74,13 +74,13 @@ def test_equivalent_is_claimed_wrongly_in_at_most_one_report_of_twenty():
 def test_differences_that_the_plan_promises_are_found():
     """A verdict that never comes would control every error."""
     rng = np.random.default_rng(23)
-    found = 0
+    all_found = 0
     for _ in range(50):
         verdicts = judge(
             {f"w{w}": campaign(rng, [1, 1.5, 2, 3, 4, 6, 8], 6, 0.1) for w in range(3)}, RULES
         )
-        found += all(v["arm0"].verdict == "best" for v in verdicts.values())
-    assert found >= 45
+        all_found += all(v["arm0"].verdict == "best" for v in verdicts.values())
+    assert all_found >= 45
 
 
 def test_a_clear_order():
@@ -216,11 +216,11 @@ def test_only_an_arm_that_is_decided_to_lose_more_in_the_whole_report_is_no_riva
         ]
 
     report = {"w": workload(1, some)} | {f"w{n}": workload(n, None) for n in range(2, 6)}
-    found = judge(report, RULES)["w"]
-    assert (found["fast"].verdict, found["slow"].verdict) == ("best", "worse")
+    verdicts = judge(report, RULES)["w"]
+    assert (verdicts["fast"].verdict, verdicts["slow"].verdict) == ("best", "worse")
     many = [100 + x for x in some]
-    found = judge(report | {"w": workload(1, many)}, RULES)["w"]
-    assert found["fast"].verdict == "worse" and found["slow"].verdict == "best"
+    verdicts = judge(report | {"w": workload(1, many)}, RULES)["w"]
+    assert verdicts["fast"].verdict == "worse" and verdicts["slow"].verdict == "best"
 
 
 def test_a_single_lost_message_does_not_decide():
@@ -348,7 +348,9 @@ def test_the_interval_beside_equivalent_ends_within_the_margin(looks):
         sequential.judge({"w": campaign(rng, [1] * 7, 120, 0.12)}, RULES, looks)["w"]
         for _ in range(5)
     ]
-    equal = [v.ratio for found in reports for v in found.values() if v.verdict == "equivalent"]
+    equal = [
+        v.ratio for verdicts in reports for v in verdicts.values() if v.verdict == "equivalent"
+    ]
     assert len(equal) >= 10
     assert all(ratio.high < 1.05 for ratio in equal)
 
@@ -409,15 +411,15 @@ def test_more_workloads_make_the_same_evidence_weaker():
 def test_ratio_needs_common_blocks_and_finite_values():
     assert ratio({0: 1.0}, {1: 1.0}) == NoRatio(no_data="0 blocks have both, 2 are needed")
     assert ratio({0: 1.0}, {0: 1.0}) == NoRatio(no_data="1 block has both, 2 are needed")
-    found = ratio({0: 2.0, 1: 2.2, 2: 1.8}, {0: 1.0, 1: 1.1, 2: 1.0})
-    assert isinstance(found, BlockRatio)
-    assert found.low < found.value < found.high
+    interval = ratio({0: 2.0, 1: 2.2, 2: 1.8}, {0: 1.0, 1: 1.1, 2: 1.0})
+    assert isinstance(interval, BlockRatio)
+    assert interval.low < interval.value < interval.high
 
 
 def test_the_interval_of_a_ratio_is_not_narrower_than_a_coarse_clock_leaves_it():
     """All 2 ms and all 1 ms by a clock of whole milliseconds."""
-    found = ratio(dict.fromkeys(range(5), 2e6), dict.fromkeys(range(5), 1e6))
-    assert found.value == pytest.approx(2) and found.low < 1.5 and found.high > 2.5
+    interval = ratio(dict.fromkeys(range(5), 2e6), dict.fromkeys(range(5), 1e6))
+    assert interval.value == pytest.approx(2) and interval.low < 1.5 and interval.high > 2.5
 
 
 def test_the_interval_of_a_ratio_holds_what_two_clocks_leave_open():
@@ -459,10 +461,10 @@ def test_equal_ratios_of_coarse_values_are_not_certainty():
 def test_worse_needs_the_interval_beyond_the_floor_and_the_estimate_beyond_the_margin():
     values = {"w": [arm("a", noisy(100, 0.01, 1)), arm("b", noisy(112, 0.01, 2))]}
     assert judge(values, Rules())["w"]["b"].verdict == "worse"
-    found = judge(values, Rules())["w"]["b"].ratio
-    assert 1.05 < found.low < found.value < found.high < 1.2
+    shown = judge(values, Rules())["w"]["b"].ratio
+    assert 1.05 < shown.low < shown.value < shown.high < 1.2
     assert judge(values, Rules(aa_floor=0.05))["w"]["b"].verdict == "worse"
-    inside = Rules(aa_floor=(found.low + found.value) / 2 - 1)
+    inside = Rules(aa_floor=(shown.low + shown.value) / 2 - 1)
     assert judge(values, inside)["w"]["b"].verdict == "undecided"
     assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "undecided"
     assert Rules(margin=0.05, aa_floor=0.2).least() == 0.2

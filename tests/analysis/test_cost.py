@@ -255,7 +255,7 @@ DENIED = "energy counters may only be read by the machine's root"
 
 
 @pytest.mark.parametrize(
-    ("found", "no_data", "reason"),
+    ("sensors", "no_data", "reason"),
     [
         ({"hwmon:amdgpu/PPT": 70.0}, {"energy": DENIED}, DENIED),
         ({"hwmon:ina226/power1": 70.0}, {"energy": DENIED}, DENIED),
@@ -267,14 +267,14 @@ DENIED = "energy counters may only be read by the machine's root"
         ({}, {"energy": "no sensor"}, "no sensor"),
     ],
 )
-def test_what_a_part_of_the_machine_uses_is_not_the_machines_power(found, no_data, reason):
-    got = measured(SAMPLED + energy(**found), no_data=no_data)
+def test_what_a_part_of_the_machine_uses_is_not_the_machines_power(sensors, no_data, reason):
+    got = measured(SAMPLED + energy(**sensors), no_data=no_data)
     assert got["power"] == got["energy_per_message"] == reason
 
 
 def test_a_boards_input_is_its_largest_consumer_but_for_graphics_cards():
-    found = {"hwmon:ina226/power1": 24.0, "hwmon:ina226/power1#2": 6.0, "hwmon:amdgpu/PPT": 70.0}
-    got = measured(SAMPLED + energy(**found))
+    sensors = {"hwmon:ina226/power1": 24.0, "hwmon:ina226/power1#2": 6.0, "hwmon:amdgpu/PPT": 70.0}
+    got = measured(SAMPLED + energy(**sensors))
     assert got["power"] == 12.0
 
 
@@ -331,18 +331,22 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
         "flags": flags, "bytes": size,
     }  # fmt: skip
     ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    found = measure(Columns(sent, received), ends, SteadyWindow(begin_ns, begin_ns + second))
-    assert (found.ledger.delivered, found.arrived_in_window, found.calls_in_window) == (30, 22, 30)
+    counts = measure(Columns(sent, received), ends, SteadyWindow(begin_ns, begin_ns + second))
+    assert (counts.ledger.delivered, counts.arrived_in_window, counts.calls_in_window) == (
+        30,
+        22,
+        30,
+    )
     rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both(
         "talker", "publisher", "cpu", 0, 30_000
     )
     got = cost(
         rows,
-        published=found.published_in_window,
-        heard=found.heard_in_window,
-        delivered=found.arrived_in_window,
+        published=counts.published_in_window,
+        heard=counts.heard_in_window,
+        delivered=counts.arrived_in_window,
         window_ns=second,
-        delivered_bytes=found.bytes_in_window,
+        delivered_bytes=counts.bytes_in_window,
     )
     assert got["cpu_per_message_subscription"] == needs_ns
     assert got["cpu_per_message_publisher"] == 1000

@@ -52,12 +52,12 @@ def readings(
 
 
 def test_each_second_has_what_was_used_in_it_by_all_processes_of_the_middleware():
-    found = (
+    samples = (
         readings("talker", lambda s: 0.1 * s)
         + readings("router", lambda s: 0.5)
         + readings("sampler", lambda s: 9)
     )
-    cores, reason = cpu_by_second(found, COUNTERS, WINDOW)
+    cores, reason = cpu_by_second(samples, COUNTERS, WINDOW)
     assert reason is None
     # The last second's end is the window's, where the series has no sample.
     assert cores == pytest.approx([0.5 + 0.1 * s for s in range(9)], abs=1e-3)
@@ -85,7 +85,7 @@ def test_a_late_sample_changes_nothing_and_a_missing_one_takes_its_two_seconds_w
 
 
 @pytest.mark.parametrize(
-    ("found", "reason"),
+    ("samples", "reason"),
     [
         ([], NOT_SAMPLED),
         (readings("talker", lambda s: 1.0), "CPU of router is in no sample"),
@@ -100,16 +100,16 @@ def test_a_late_sample_changes_nothing_and_a_missing_one_takes_its_two_seconds_w
         ),
     ],
 )
-def test_nothing_is_made_of_nothing(found, reason):
-    cores, told = cpu_by_second(found, COUNTERS, WINDOW)
+def test_nothing_is_made_of_nothing(samples, reason):
+    cores, told = cpu_by_second(samples, COUNTERS, WINDOW)
     assert not len(cores) and told == reason
 
 
 def test_a_window_below_a_second_has_none():
-    found = readings("talker", lambda s: 1.0, hz=10)
-    assert cpu_by_second(found, ALONE, SteadyWindow(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
-    assert cpu_by_second(found, ALONE, None)[1] == NOT_SAMPLED
-    assert cpu_by_second(found, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, (
+    samples = readings("talker", lambda s: 1.0, hz=10)
+    assert cpu_by_second(samples, ALONE, SteadyWindow(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
+    assert cpu_by_second(samples, ALONE, None)[1] == NOT_SAMPLED
+    assert cpu_by_second(samples, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, (
         "no process of the middleware, which is not 0"
     )
 
@@ -134,9 +134,11 @@ def test_a_percentile_is_printed_where_enough_seconds_lie_beyond_it():
     assert (median.count, median.trials) == (130, 5) and trial_value(p50, few[0]) is not None
     bound = aggregate(p95, few)
     assert isinstance(bound, AtLeast) and "p95 needs 200 seconds, there are 130" in bound.interval
-    found = aggregate(p95, many)
-    assert isinstance(found, Measured) and found.low <= 0.3 + 1.645 * 0.01 <= found.high
-    assert "of the seconds pooled" in found.interval
+    percentile = aggregate(p95, many)
+    assert (
+        isinstance(percentile, Measured) and percentile.low <= 0.3 + 1.645 * 0.01 <= percentile.high
+    )
+    assert "of the seconds pooled" in percentile.interval
     short = aggregate(p50, trials([0.3, 0.3]))
     assert isinstance(short, NoData) and short.no_data == "p50 needs 20 seconds, there are 2"
     none = aggregate(p50, trials([], reasons=[(METRICS[0], NOT_SAMPLED)]))

@@ -30,14 +30,14 @@ DEFINITION = {
 
 def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int = 2) -> list[dict]:
     """`received`: at → bytes by then; snapshots a second apart, in their order."""
-    found = []
+    counters = []
     times = {at: k * S for k, at in enumerate(received)}
     times["steady_end"] = length_s * S
     for at, value in received.items():
-        found.append(
+        counters.append(
             {"process": process, "role": ROLE, "counter": "tcp.received", "at": at, "value": value}
         )
-        found.append(
+        counters.append(
             {
                 "process": process,
                 "role": ROLE,
@@ -47,8 +47,10 @@ def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int 
             }
         )
     for at, value in (("steady_begin", 7), ("steady_end", 7 + cpu_ns)):
-        found.append({"process": process, "role": ROLE, "counter": "cpu", "at": at, "value": value})
-    return found
+        counters.append(
+            {"process": process, "role": ROLE, "counter": "cpu", "at": at, "value": value}
+        )
+    return counters
 
 
 LAPTOP = rows("a", {"steady_begin": 100, "second_1": 1100, "steady_end": 4100}, cpu_ns=S // 10)
@@ -90,12 +92,12 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
         (3, "laptop", "server", "delivered", "data", 66),
     ]
 
-    def of(*found):
+    def of(*frames):
         nobody = SimpleNamespace(records=Records([], []), endpoints=[], events=[])
         context = SimpleNamespace(
             evidence=nobody,
             window=SteadyWindow(1000, 2000),
-            frames=log(*found),
+            frames=log(*frames),
             frame_counts=None,
             definition=DEFINITION,
             judged=[],

@@ -85,9 +85,9 @@ def test_what_is_under_way_is_not_lost(reliable, lost, waiting):
     """The stream of the ledger's own test, which loses nothing where it is reliable and only slow:
     the trial stopped waiting before the last seven of thirty could come."""
     columns, ends, window = recorded(400, 0.15, reliable=reliable)
-    (found,) = pairs_of(columns, JOINED, ends, window)
-    assert np.count_nonzero(found.late) == waiting
-    got = split([found], matched(window.begin_ns))
+    (stream,) = pairs_of(columns, JOINED, ends, window)
+    assert np.count_nonzero(stream.late) == waiting
+    got = split([stream], matched(window.begin_ns))
     assert got[TAIL] == (lost, 30) and got[AFTER_FIRST] == (lost, 30)
     assert got[DISCOVERY] == got[DELIVERY] == (0, 30)
 
@@ -100,8 +100,8 @@ def test_what_comes_behind_the_drain_is_late_and_not_lost(reliable):
     columns.received("flags")[columns.received("taken_ns") >= drained_ns] = codes.LATE
     ledger = measure(columns, ends, replace(window, drain_end_ns=drained_ns)).ledger
     assert (ledger.lost, ledger.late) == (0, 7)
-    (found,) = pairs_of(columns, JOINED, ends, replace(window, drain_end_ns=drained_ns))
-    got = split([found], matched(window.begin_ns))
+    (stream,) = pairs_of(columns, JOINED, ends, replace(window, drain_end_ns=drained_ns))
+    got = split([stream], matched(window.begin_ns))
     assert got[TAIL] == got[AFTER_FIRST] == (0, 30)
 
 
@@ -115,10 +115,10 @@ def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
     passed = passes(np.arange(MESSAGES), 50)
     columns, ends, window = recorded(5, 5.0, lost=np.flatnonzero(~passed))
     filtered = {2: ReaderLife(begin_ns=window.begin_ns + 10**8, percent=50)}
-    (found,) = pairs_of(columns, JOINED, ends, window, filtered)
+    (stream,) = pairs_of(columns, JOINED, ends, window, filtered)
     wanted = int(np.count_nonzero(passed[WARMUP:]))
     assert 0 < wanted < 30
-    got = split([found], matched(window.begin_ns))
+    got = split([stream], matched(window.begin_ns))
     assert got[DISCOVERY] == got[DELIVERY] == got[TAIL] == (0, wanted)
 
 
@@ -147,6 +147,6 @@ def test_the_parts_add_up_to_what_is_missing(streams):
 @given(st.lists(st.integers(-5, 130)), st.integers(1, 40))
 def test_every_time_within_the_window_is_in_one_bin(times, bin_ns):
     edges = edges_ns(SteadyWindow(0, 100), bin_ns)
-    found = per_bin([np.array(times, np.int64)], edges)
-    assert found.sum() == sum(0 <= t < 100 for t in times)
+    counts = per_bin([np.array(times, np.int64)], edges)
+    assert counts.sum() == sum(0 <= t < 100 for t in times)
     assert (np.diff(edges) > 0).all()

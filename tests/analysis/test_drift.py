@@ -19,9 +19,9 @@ MS = 1e6
 
 def test_a_ramp_is_told_with_where_it_begins_and_ends():
     ramp = np.linspace(5 * MS, 500 * MS, 21)
-    found = drift([ramp])
-    assert found is not None and found.rises
-    assert found.begin_ns < 70 * MS and found.end_ns > 440 * MS
+    ramped = drift([ramp])
+    assert ramped is not None and ramped.rises
+    assert ramped.begin_ns < 70 * MS and ramped.end_ns > 440 * MS
 
 
 def test_a_serial_queue_that_serves_more_slowly_than_it_is_filled_drifts():
@@ -68,8 +68,8 @@ def test_too_few_messages_tell_nothing(count):
 
 
 def test_a_latency_that_falls_drifts_too():
-    found = drift([np.linspace(100 * MS, 2 * MS, 40)])
-    assert found is not None and not found.rises
+    falling = drift([np.linspace(100 * MS, 2 * MS, 40)])
+    assert falling is not None and not falling.rises
 
 
 def test_an_arm_drifts_with_half_of_its_trials_in_one_direction_and_three_at_least():
@@ -98,30 +98,30 @@ RAMP = Drift(5 * MS, 500 * MS, 5, 6)
 
 
 def test_an_arm_on_a_ramp_has_no_factor_in_the_sentence_nor_beside_its_verdict():
-    found = workload({"calm": 2 * MS, "slow": 4 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
-    assert headline(found).answer == (
+    answer = workload({"calm": 2 * MS, "slow": 4 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
+    assert headline(answer).answer == (
         "Take calm: it is the fastest; slow takes 2.00× as long; ramp is slower and not "
         "stationary: the latency rises within the window (5.00 ms to 500 ms)."
     )
-    (ramp,) = (arm for arm in found.arms if arm.arm == "ramp")
+    (ramp,) = (arm for arm in answer.arms if arm.arm == "ramp")
     assert facts.by_what(ramp) == facts.by_what_whole(ramp) == "not stationary"
 
 
 def test_where_every_arm_is_on_a_ramp_none_is_advised():
-    found = workload({"a": 100 * MS, "b": 300 * MS}, {"a": RAMP, "b": RAMP})
-    (fact,) = facts.of_workload(found)
+    answer = workload({"a": 100 * MS, "b": 300 * MS}, {"a": RAMP, "b": RAMP})
+    (fact,) = facts.of_workload(answer)
     assert fact.all_arms and fact.arms == ("a", "b")
-    assert headline(found).answer.startswith("No arm carries this: ")
-    assert headline(found).tone == "open"
+    assert headline(answer).answer.startswith("No arm carries this: ")
+    assert headline(answer).tone == "open"
 
 
 def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
-    found = workload({"calm": 2 * MS, "slow": 4 * MS, "large": 30 * MS}, {})
+    answer = workload({"calm": 2 * MS, "slow": 4 * MS, "large": 30 * MS}, {})
     wish = Ungranted(
         side="receive", asked_bytes=16_000_000, granted_bytes=4_000_000, setting="net.core.rmem_max"
     )
-    calm, slow, large = found.arms
-    shown = replace(found, arms=(calm, slow, replace(large, ungranted=(wish,))))
+    calm, slow, large = answer.arms
+    shown = replace(answer, arms=(calm, slow, replace(large, ungranted=(wish,))))
     assert headline(shown).answer == (
         "Take calm: it is the fastest; slow takes 2.00× as long; large (4.00 MB granted) asks the "
         "kernel for more than it grants (net.core.rmem_max), so this is not yet its configuration "
@@ -130,8 +130,8 @@ def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
 
 
 def test_what_a_longer_window_found_is_told():
-    found = workload({"calm": 2 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
-    calm, ramp = found.arms
+    answer = workload({"calm": 2 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
+    calm, ramp = answer.arms
     for settling, told in (
         (Settling(window_s=2.8, rises=True, response_p50_ns=None), "growing on in one of 2.80 s"),
         (
@@ -139,5 +139,5 @@ def test_what_a_longer_window_found_is_told():
             "settled at about 530 ms in one of 2.80 s",
         ),
     ):
-        shown = replace(found, arms=(calm, replace(ramp, settling=settling)))
+        shown = replace(answer, arms=(calm, replace(ramp, settling=settling)))
         assert told in headline(shown).answer

@@ -29,8 +29,8 @@ def test_a_bare_number_cannot_be_formatted(metric):
 
 
 def test_infinity_is_written_as_a_word():
-    found = document(Measured("ns", math.inf, 5.0, math.inf, 30, 6, "range"))
-    assert (found["value"], found["low"], found["high"]) == ("inf", 5, "inf")
+    written = document(Measured("ns", math.inf, 5.0, math.inf, 30, 6, "range"))
+    assert (written["value"], written["low"], written["high"]) == ("inf", 5, "inf")
 
 
 @given(st.lists(st.floats(allow_nan=False)))

@@ -82,8 +82,8 @@ def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
 )
 def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(metric):
     done = {0: (0, 90), 1: (3, 100)}
-    found = with_lost(GLOSSARY[metric], done, {1, 2}, primary=False)
-    assert found == {**done, 2: (90, 90)}
+    blocks = with_lost(GLOSSARY[metric], done, {1, 2}, primary=False)
+    assert blocks == {**done, 2: (90, 90)}
 
 
 @pytest.mark.parametrize(

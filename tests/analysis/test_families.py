@@ -19,8 +19,8 @@ def arm(name: str, level: float, family: Family, **changed) -> JudgedArm:
     noise = [1 + 0.02 * ((7 * block + len(name)) % 5 - 2) for block in range(BLOCKS)]
     blocks = range(BLOCKS)
     sent = {b: (0, 1000) for b in blocks}
-    found = JudgedArm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
-    return replace(found, **changed)
+    judged = JudgedArm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
+    return replace(judged, **changed)
 
 
 COPYING = [arm("a", 100.0, Family.COPY), arm("bb", 300.0, Family.COPY)]
@@ -28,26 +28,26 @@ LOANED = [arm("ccc", 10.0, Family.LOAN), arm("dddd", 30.0, Family.LOAN)]
 
 
 def test_each_family_has_its_best_and_nobody_is_worse_than_an_arm_of_the_other():
-    found = best.judge({"w": COPYING + LOANED}, Rules())["w"]
-    assert [v.verdict for v in found.values()] == ["best", "worse", "best", "worse"]
-    assert found["bb"].against == "a" and found["dddd"].against == "ccc"
+    verdicts = best.judge({"w": COPYING + LOANED}, Rules())["w"]
+    assert [v.verdict for v in verdicts.values()] == ["best", "worse", "best", "worse"]
+    assert verdicts["bb"].against == "a" and verdicts["dddd"].against == "ccc"
 
 
 def test_a_lone_arm_of_a_family_is_alone_however_slow_it_is():
-    found = best.judge({"w": [*LOANED, COPYING[1]]}, Rules())["w"]
-    assert found["bb"].verdict == "alone"
+    verdicts = best.judge({"w": [*LOANED, COPYING[1]]}, Rules())["w"]
+    assert verdicts["bb"].verdict == "alone"
 
 
 def test_looks_keep_the_decisions_of_each_family():
-    found = sequential.judge({"w": COPYING + LOANED}, Rules(), (5, 8))["w"]
-    assert found["bb"].verdict == found["dddd"].verdict == "worse"
-    assert found["a"].verdict == found["ccc"].verdict == "best"
+    verdicts = sequential.judge({"w": COPYING + LOANED}, Rules(), (5, 8))["w"]
+    assert verdicts["bb"].verdict == verdicts["dddd"].verdict == "worse"
+    assert verdicts["a"].verdict == verdicts["ccc"].verdict == "best"
 
 
 def test_an_arm_that_never_works_is_so_beside_whatever_works():
     dead = JudgedArm("dead", {}, failed=frozenset(range(BLOCKS)), family=Family.LOAN)
-    found = best.judge({"w": [*COPYING, dead]}, Rules())["w"]
-    assert found["dead"].verdict == "worse" and found["dead"].by == "failure"
+    verdicts = best.judge({"w": [*COPYING, dead]}, Rules())["w"]
+    assert verdicts["dead"].verdict == "worse" and verdicts["dead"].by == "failure"
 
 
 def test_over_topics_the_best_of_a_family_is_best_in_it():

@@ -42,9 +42,9 @@ def test_a_clear_effect_is_found_and_below_the_margin_it_is_the_same():
 
 
 def test_a_real_difference_within_the_margin_is_not_an_effect():
-    found = judge([pair(np.random.default_rng(2), 1.03, 40, 0.005)], Rules())[0]
-    assert found.low > 1
-    assert found.answer == "equivalent"
+    gain = judge([pair(np.random.default_rng(2), 1.03, 40, 0.005)], Rules())[0]
+    assert gain.low > 1
+    assert gain.answer == "equivalent"
 
 
 def test_the_look_decides_how_much_may_be_claimed():
@@ -74,17 +74,17 @@ def test_no_number_of_blocks_averages_out_what_two_clocks_leave_open(a, bound, a
         for centre in (a, 20.0)
     ]
     bounds = tuple(dict.fromkeys(range(6), bound) for _ in sides)
-    found = judge([planned(LATENCY, *sides, bounds)], Rules())[0]
-    assert found.answer == answer
+    gain = judge([planned(LATENCY, *sides, bounds)], Rules())[0]
+    assert gain.answer == answer
     truths = (a - bound) / (20 + bound), (a + bound) / max(20 - bound, 1e-9)
-    assert found.low <= max(truths[0], 0) * 1.01 and truths[1] / 1.01 <= found.high
+    assert gain.low <= max(truths[0], 0) * 1.01 and truths[1] / 1.01 <= gain.high
 
 
 def test_failed_blocks_leave_no_ratio_and_no_claim():
     asked = pair(np.random.default_rng(4), 0.5, 6, 0.05)
-    found = judge([planned(LATENCY, {**asked.left, 2: math.inf}, asked.right)], Rules())[0]
-    assert found.answer == "undecided"
-    assert found.value is None and found.no_data
+    gain = judge([planned(LATENCY, {**asked.left, 2: math.inf}, asked.right)], Rules())[0]
+    assert gain.answer == "undecided"
+    assert gain.value is None and gain.no_data
     assert judge([planned(LATENCY, {0: 1.0}, {0: 1.0})], Rules())[0].answer == "undecided"
 
 
@@ -93,6 +93,6 @@ def test_equal_ratios_of_coarse_values_are_not_certainty():
     ticks = planned(
         GLOSSARY["cpu_per_message"], dict.fromkeys(range(5), 0.03), dict.fromkeys(range(5), 0.02)
     )
-    found = judge([ticks], Rules())[0]
-    assert found.answer == "undecided"
-    assert found.low < 1 < found.high
+    gain = judge([ticks], Rules())[0]
+    assert gain.answer == "undecided"
+    assert gain.low < 1 < gain.high

@@ -19,10 +19,10 @@ def values(exponent, blocks=6, noise=0.05, seed=1):
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
 def test_the_interval_holds_the_truth_in_19_of_20_campaigns(exponent):
-    found = [growth(values(exponent, seed=seed)) for seed in range(200)]
-    held = np.mean([one.low <= exponent <= one.high for one in found])
+    fits = [growth(values(exponent, seed=seed)) for seed in range(200)]
+    held = np.mean([one.low <= exponent <= one.high for one in fits])
     assert 0.9 <= held <= 0.99
-    assert abs(np.mean([one.exponent for one in found]) - exponent) < 0.02
+    assert abs(np.mean([one.exponent for one in fits]) - exponent) < 0.02
 
 
 def test_two_sizes_or_a_block_without_all_sizes_give_none():
@@ -65,8 +65,10 @@ def test_sizes_in_different_numbers_of_processes_have_no_line():
     """What pairs of processes cost, 1, 6 and 6, would be a growth of 0.61 with nodes."""
     mixed = {"a": (2, 2), "b": (10, 4), "c": (40, 4)}
     assert sizes_of(list(mixed), mixed) == {"b": 10, "c": 40}
-    found = {nodes: dict.fromkeys(range(6), 6.0) for nodes in sizes_of(list(mixed), mixed).values()}
-    assert growth(found) is None
+    by_nodes = {
+        nodes: dict.fromkeys(range(6), 6.0) for nodes in sizes_of(list(mixed), mixed).values()
+    }
+    assert growth(by_nodes) is None
     shared = {"a": (4, 4), "b": (10, 4), "c": (40, 4)}
     assert sizes_of(list(shared), shared) == {"a": 4, "b": 10, "c": 40}
     alone = {"a": (2, 2), "b": (4, 4), "c": (8, 8)}

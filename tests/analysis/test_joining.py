@@ -77,8 +77,8 @@ def test_the_history_is_counted_apart_and_is_not_a_latency():
     known = lives(rows("transient_local", depth=3, joins_ns=400), JOINED, WINDOW)
     past = [{"endpoint": 3, "seq": s, "taken_ns": 1500 + s} for s in (2, 3, 4)]
     records = Records(SENT, got(2, range(10)) + past + got(3, range(5, 10)))
-    found = history(records, ENDPOINTS, known)
-    assert found == {"history_wanted": 3, "history_delivered": 3, "history_time": 84}
+    given = history(records, ENDPOINTS, known)
+    assert given == {"history_wanted": 3, "history_delivered": 3, "history_time": 84}
     assert measure(records, ENDPOINTS, WINDOW, known).samples["response_latency"].values.max() == 50
     missing = history(Records(SENT, past[1:]), ENDPOINTS, known)
     assert (missing["history_delivered"], missing["history_time"]) == (2, np.inf)
@@ -88,8 +88,8 @@ def test_a_history_is_no_longer_than_its_writer_keeps_and_goes_with_it():
     known = lives(rows("transient_local", depth=10, joins_ns=400), JOINED, WINDOW)
     newest = [{"endpoint": 3, "seq": 4, "taken_ns": 1500}]
     keeps_one = [EndpointRow(1, "publisher", "t", depth=1), *ENDPOINTS[1:]]
-    found = history(Records(SENT, newest), keeps_one, known)
-    assert found == {"history_wanted": 1, "history_delivered": 1, "history_time": 80}
+    given = history(Records(SENT, newest), keeps_one, known)
+    assert given == {"history_wanted": 1, "history_delivered": 1, "history_time": 80}
     gone = known | {1: ReaderLife(end_ns=1300)}
     assert history(Records(SENT[:3], []), ENDPOINTS, gone)["history_wanted"] == 0
 
@@ -99,8 +99,8 @@ def test_what_is_sent_until_a_late_reader_is_matched_pushes_the_oldest_out_of_it
     slow = [event("created", 3, 1550), event("matched", 3, 1760)]
     known = lives(rows("transient_local", depth=5, joins_ns=500), slow, WINDOW)
     past = [{"endpoint": 3, "seq": s, "taken_ns": 1762 + s} for s in range(3, 8)]
-    found = history(Records(SENT, past + got(3, (8, 9))), ENDPOINTS, known)
-    assert found == {"history_wanted": 5, "history_delivered": 5, "history_time": 219}
+    given = history(Records(SENT, past + got(3, (8, 9))), ENDPOINTS, known)
+    assert given == {"history_wanted": 5, "history_delivered": 5, "history_time": 219}
 
 
 def test_of_a_history_that_came_twice_the_first_copy_counts_and_what_was_refused_is_none():
@@ -109,12 +109,12 @@ def test_of_a_history_that_came_twice_the_first_copy_counts_and_what_was_refused
     known = lives(rows("transient_local", depth=5, joins_ns=500), slow, WINDOW)
     past = [{"endpoint": 3, "seq": s, "taken_ns": 1762 + s} for s in range(3, 8)]
     again = [{"endpoint": 3, "seq": 5, "taken_ns": 1990}]
-    found = history(Records(SENT, past + again), ENDPOINTS, known)
-    assert (found["history_time"], found["history_delivered"]) == (219, 5)
+    given = history(Records(SENT, past + again), ENDPOINTS, known)
+    assert (given["history_time"], given["history_delivered"]) == (219, 5)
     refused = [one | ({"flags": 1} if one["seq"] == 7 else {}) for one in SENT]
     kept = [one for one in past if one["seq"] != 7] + [{"endpoint": 3, "seq": 2, "taken_ns": 1764}]
-    found = history(Records(refused, kept), ENDPOINTS, known)
-    assert (found["history_wanted"], found["history_delivered"]) == (5, 5)
+    given = history(Records(refused, kept), ENDPOINTS, known)
+    assert (given["history_wanted"], given["history_delivered"]) == (5, 5)
 
 
 def test_of_its_history_a_filtering_reader_expects_what_passes():
@@ -127,8 +127,8 @@ def test_of_its_history_a_filtering_reader_expects_what_passes():
     passed = np.flatnonzero(passes(np.arange(10), 50)[5:]) + 5
     assert 0 < len(passed) < 5
     past = [{"endpoint": 3, "seq": int(s), "taken_ns": 1960} for s in passed]
-    found = history(Records(SENT, past), ENDPOINTS, known)
-    assert found["history_wanted"] == found["history_delivered"] == len(passed)
+    given = history(Records(SENT, past), ENDPOINTS, known)
+    assert given["history_wanted"] == given["history_delivered"] == len(passed)
 
 
 def test_keep_all_may_expect_everything_and_volatile_nothing():

@@ -107,8 +107,12 @@ def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
 def test_same_as_a_dictionary(case):
     writer, arrivals = case
     expected, first = naive(writer, arrivals)
-    found = arranged(writer, arrivals)
-    ledger, got, rows = reconcile(writer, found), found.first, found.rows
+    in_order_of_arrival = arranged(writer, arrivals)
+    ledger, got, rows = (
+        reconcile(writer, in_order_of_arrival),
+        in_order_of_arrival.first,
+        in_order_of_arrival.rows,
+    )
     assert ledger == Ledger(**expected)
     assert got.tolist() == first
     sound = [
@@ -143,9 +147,9 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
 ):
     writer, arrivals = case
     writer = replace(writer, depth=kept)
-    found = arranged(writer, arrivals)
-    waiting = int(np.count_nonzero(late(writer, found, pace)))
-    ledger = reconcile(writer, found)
+    known = arranged(writer, arrivals)
+    waiting = int(np.count_nonzero(late(writer, known, pace)))
+    ledger = reconcile(writer, known)
     most = ledger.after_drain + (0 if pace is Pace.ENDED else ledger.vanished_end)
     assert ledger.after_drain <= waiting <= most
     if pace is Pace.MOVING or kept is None:
@@ -165,10 +169,10 @@ def test_the_longest_run_is_that_of_a_split_text(text):
 def test_total_loss_counts_at_the_start_and_is_not_zero():
     yes = np.ones(5, bool)
     writer = Writer(0, yes, yes, ~yes)
-    found = arranged(
+    known = arranged(
         writer, Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
     )
-    ledger, first = reconcile(writer, found), found.first
+    ledger, first = reconcile(writer, known), known.first
     assert (ledger.vanished_start, ledger.delivered, ledger.undelivered) == (5, 0, 5)
     assert (first == -1).all()
 
@@ -181,8 +185,8 @@ def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
         np.array([CORRUPT, 0, CORRUPT], np.uint32),
     )
     writer = Writer(0, yes, yes, ~yes)
-    found = arranged(writer, arrivals)
-    ledger, first = reconcile(writer, found), found.first
+    known = arranged(writer, arrivals)
+    ledger, first = reconcile(writer, known), known.first
     assert first.tolist() == [1, -1]
     assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (
         1,

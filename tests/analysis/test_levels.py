@@ -21,12 +21,12 @@ def test_each_level_is_compared_with_the_one_before_and_with_the_first():
 def test_a_factor_has_its_levels_in_their_order_at_each_level_of_the_others():
     cells = [(10, "loss"), (1000, "loss"), (100, "loss"), (10, "none"), (100, "none")]
     rungs = [rung(n, {"rate_hz": rate, "network": of}) for n, (rate, of) in enumerate(cells)]
-    found = {(one.factor, tuple(one.others.values())): one for one in ladders(rungs)}
-    assert found["rate_hz", ("loss",)].levels == (10, 100, 1000)
-    assert found["rate_hz", ("loss",)].cells == (0, 2, 1)
-    assert found["rate_hz", ("none",)].levels == (10, 100)
-    assert found["network", (100,)].levels == ("loss", "none")
-    assert ("network", (1000,)) not in found
+    ladder = {(one.factor, tuple(one.others.values())): one for one in ladders(rungs)}
+    assert ladder["rate_hz", ("loss",)].levels == (10, 100, 1000)
+    assert ladder["rate_hz", ("loss",)].cells == (0, 2, 1)
+    assert ladder["rate_hz", ("none",)].levels == (10, 100)
+    assert ladder["network", (100,)].levels == ("loss", "none")
+    assert ("network", (1000,)) not in ladder
 
 
 QUICK = [endpoint("talker", kind="publisher"), endpoint("control"), endpoint("logger")]
@@ -36,18 +36,18 @@ SLOW = [*QUICK[:2], endpoint("logger", hold_ns=50)]
 def of_workloads(one, other, **definition):
     rungs = [rung(1, workload="one", endpoints=one), rung(2, workload="other", endpoints=other)]
     rungs[1].definition.update(definition)
-    return [found for found in ladders(rungs) if found.factor == BETWEEN_WORKLOADS]
+    return [ladder for ladder in ladders(rungs) if ladder.factor == BETWEEN_WORKLOADS]
 
 
 def test_two_workloads_that_differ_in_one_node_are_levels():
-    (found,) = of_workloads(QUICK, SLOW)
-    assert (found.levels, found.cells, found.changed) == (("one", "other"), (1, 2), "logger")
+    (ladder,) = of_workloads(QUICK, SLOW)
+    assert (ladder.levels, ladder.cells, ladder.changed) == (("one", "other"), (1, 2), "logger")
 
 
 def test_two_workloads_that_differ_in_one_key_of_all_are_levels():
     deep = [one | {"qos": {"depth": 1}} for one in QUICK]
-    (found,) = of_workloads(QUICK, deep)
-    assert found.changed is None
+    (ladder,) = of_workloads(QUICK, deep)
+    assert ladder.changed is None
 
 
 @pytest.mark.parametrize(

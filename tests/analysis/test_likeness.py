@@ -27,18 +27,18 @@ def test_a_workload_whose_blocks_are_independent_is_not_inflated_by_the_drift_of
 
 def test_what_all_workloads_share_is_used_in_each():
     rng = np.random.default_rng(5)
-    found = [drifting(rng, 7, 10) for _ in range(3)]
-    assert likenesses(found, likeness(found)) == [likeness(found)] * 3
+    workloads = [drifting(rng, 7, 10) for _ in range(3)]
+    assert likenesses(workloads, likeness(workloads)) == [likeness(workloads)] * 3
 
 
 def test_an_arm_that_left_early_takes_no_block_from_those_that_stayed():
     """Only the five blocks of the first look told how alike blocks are, and these were too few to
     use: two arms that drift were judged at 20 blocks as if all were independent."""
     rng = np.random.default_rng(6)
-    found = drifting(rng, 4, 20)
-    found[3, 5:] = np.nan
-    assert likeness([found]) == likeness([found[:3]])
-    assert likeness([found]).inflates and likeness([found]).blocks == 20
+    arms = drifting(rng, 4, 20)
+    arms[3, 5:] = np.nan
+    assert likeness([arms]) == likeness([arms[:3]])
+    assert likeness([arms]).inflates and likeness([arms]).blocks == 20
     lossy = drifting(rng, 3, 12)
     lossy[1, ::2] = np.inf  # its messages did not arrive
     assert likeness([lossy]) == likeness([lossy[[0, 2]]])

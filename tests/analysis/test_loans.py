@@ -45,15 +45,19 @@ HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
 )
 def test_a_refused_loan_is_a_failed_call_and_not_a_message_that_was_never_sent(refused_call_ns):
     call_ns = np.array([0] * 5 + [refused_call_ns] * 5)
-    found = measured(call_ns, HALF_REFUSED, np.where(HALF_REFUSED & FAILED, ABSENT, 2 * MS))
-    assert (found.ledger.failed, found.ledger.not_attempted, found.ledger.delivered) == (5, 0, 5)
+    messages = measured(call_ns, HALF_REFUSED, np.where(HALF_REFUSED & FAILED, ABSENT, 2 * MS))
+    assert (messages.ledger.failed, messages.ledger.not_attempted, messages.ledger.delivered) == (
+        5,
+        0,
+        5,
+    )
 
 
 def test_waiting_for_a_loan_is_publish_time_and_writing_into_it_is_not():
     """Of 7 ms from asking to the return, 2 ms are ours."""
-    found = measured(np.zeros(10, np.int64), np.full(10, LOANED), np.full(10, 2 * MS))
-    assert found.samples["publish_call"].values.tolist() == [5 * MS] * 10
-    assert found.samples["service_latency"].values.tolist() == [5.5 * MS] * 10
+    messages = measured(np.zeros(10, np.int64), np.full(10, LOANED), np.full(10, 2 * MS))
+    assert messages.samples["publish_call"].values.tolist() == [5 * MS] * 10
+    assert messages.samples["service_latency"].values.tolist() == [5.5 * MS] * 10
 
 
 US = 1000
@@ -85,18 +89,18 @@ def stream(writing_ns, loaned):
 def test_our_writing_is_in_the_response_latency_alone_whether_a_message_is_loaned_or_copied(loaned):
     columns, window = stream(np.full(10, 2 * MS), loaned)
     samples = measure(columns, ENDS, window).samples
-    found = {name: np.unique(samples[name].values).tolist() for name in samples}
-    assert found["response_latency"] == [2 * MS + 21 * US]
-    assert (found["service_latency"], found["publish_call"]) == ([20 * US], [10 * US])
+    took_ns = {name: np.unique(samples[name].values).tolist() for name in samples}
+    assert took_ns["response_latency"] == [2 * MS + 21 * US]
+    assert (took_ns["service_latency"], took_ns["publish_call"]) == ([20 * US], [10 * US])
     late = US
-    assert found["writing"] == [2 * MS] == [2 * MS + 21 * US - 20 * US - late]
+    assert took_ns["writing"] == [2 * MS] == [2 * MS + 21 * US - 20 * US - late]
 
 
 def test_how_long_we_wrote_is_not_known_of_a_loan_that_a_worker_did_not_stamp():
     """Unknown is not a time of 0, by which a zero-copy middleware's own part would be told."""
     sometimes = np.where(np.arange(10) < 4, 2 * MS, ABSENT)
-    found = measured(np.zeros(10, np.int64), np.full(10, LOANED), sometimes)
-    assert found.samples["writing"].values.tolist() == [2 * MS] * 4
+    messages = measured(np.zeros(10, np.int64), np.full(10, LOANED), sometimes)
+    assert messages.samples["writing"].values.tolist() == [2 * MS] * 4
     never = measured(np.zeros(10, np.int64), np.full(10, LOANED), np.full(10, ABSENT))
     assert never.samples["writing"].count == 0
 
@@ -123,9 +127,9 @@ def test_a_message_that_took_us_long_to_write_is_slow_for_that(loaned):
 )
 def test_how_messages_were_taken_is_what_their_records_say(granted, lent, shown):
     """Whether an API can lend one depends on where it comes from: not over a network, for one."""
-    found = measured(np.zeros(10, np.int64), np.zeros(10, np.int64), np.zeros(10), lent)
-    assert (found.lent, found.taken) == (lent, 10)
-    assert taken_as(granted, found.lent, found.taken) == shown
+    messages = measured(np.zeros(10, np.int64), np.zeros(10, np.int64), np.zeros(10), lent)
+    assert (messages.lent, messages.taken) == (lent, 10)
+    assert taken_as(granted, messages.lent, messages.taken) == shown
 
 
 def test_where_nothing_was_taken_what_was_granted_is_shown():

@@ -27,8 +27,8 @@ def cut(directory, trials):
     """The same campaign as it stood after so many trials."""
     journal = directory / "journal.jsonl"
     lines = journal.read_text().splitlines(keepends=True)
-    found = [n for n, line in enumerate(lines) if json.loads(line)["type"] == "trial"]
-    journal.write_text("".join(lines[: found[trials - 1] + 1]))
+    trial_lines = [n for n, line in enumerate(lines) if json.loads(line)["type"] == "trial"]
+    journal.write_text("".join(lines[: trial_lines[trials - 1] + 1]))
     return "".join(lines)
 
 
@@ -50,8 +50,8 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
     verdicts = best.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
     for workload in document["workloads"]:
         for arm in workload["arms"]:
-            found = written(verdicts[workload["workload"]][arm["arm"]])
-            assert found | {"topic": None} == arm["verdict"]
+            written_verdict = written(verdicts[workload["workload"]][arm["arm"]])
+            assert written_verdict | {"topic": None} == arm["verdict"]
 
 
 def test_the_machines_noise_is_known_and_leaves_the_margin():
@@ -97,8 +97,8 @@ def busy(monkeypatch):
     bound: set[int] = set()
     add = InterimCell.add
 
-    def with_events(self, trial, primary, endpoints, focus=(), found=False):
-        add(self, trial, primary, endpoints, focus, found or trial.trial in bound)
+    def with_events(self, trial, primary, endpoints, focus=(), bound_itself=False):
+        add(self, trial, primary, endpoints, focus, bound_itself or trial.trial in bound)
 
     monkeypatch.setattr(InterimCell, "add", with_events)
     return bound
@@ -120,10 +120,10 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
     assert set(by_name["fastdds"].primary) == set(range(6))
     assert all(3 not in a.primary and 3 not in a.undelivered for a in arms["lossy"])
     document = show_document(Bundle(directory))
-    found, lossy = document["workloads"]
-    verdict = next(a["verdict"] for a in found["arms"] if a["arm"] == "zenoh")
+    ranged, lossy = document["workloads"]
+    verdict = next(a["verdict"] for a in ranged["arms"] if a["arm"] == "zenoh")
     assert verdict["verdict"] == "no data" and "do not judge a network" in verdict["reason"]
-    assert (found["machine_bound_blocks"], lossy["machine_bound_blocks"]) == ([], [3])
+    assert (ranged["machine_bound_blocks"], lossy["machine_bound_blocks"]) == ([], [3])
     assert any(
         line["workload"] == "lossy" and line["text"].startswith("1 block in no verdict here")
         for line in document["conclusions"]
@@ -166,7 +166,7 @@ def test_what_a_look_decided_stays_though_an_arm_that_was_barred_is_judged_later
     report, look_again = judged(12), judged(5)
     cut(directory, 30)
     look = judged(5)
-    words = {name: found.verdict for name, found in look.items()}
+    words = {name: verdict.verdict for name, verdict in look.items()}
     assert words == {"cyclonedds": "worse", "fastdds": "no data", "zenoh": "best"}
     assert look_again == look
     assert report["cyclonedds"] == look["cyclonedds"]

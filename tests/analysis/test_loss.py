@@ -20,49 +20,49 @@ def ledger(wanted=100, **counts) -> Ledger:
 
 
 def test_nothing_missing_has_no_place_even_where_something_was_dropped_and_repeated():
-    found = located(ledger(), replace(QUIET, sockets={"listener": 40}), reliable=True)
-    assert (found.missing, found.not_located) == (0, 0)
-    assert [(p.place, p.count, p.messages) for p in found.places] == [
+    losses = located(ledger(), replace(QUIET, sockets={"listener": 40}), reliable=True)
+    assert (losses.missing, losses.not_located) == (0, 0)
+    assert [(p.place, p.count, p.messages) for p in losses.places] == [
         ("socket buffer of listener", 40, 0)
     ]
 
 
 def test_what_no_counter_explains_stays_not_located():
-    found = located(ledger(vanished_middle=7), QUIET)
-    assert (found.missing, found.places, found.not_located) == (7, (), 7)
+    losses = located(ledger(vanished_middle=7), QUIET)
+    assert (losses.missing, losses.places, losses.not_located) == (7, (), 7)
 
 
 @pytest.mark.parametrize(("dropped", "explained", "rest"), [(3, 3, 4), (7, 7, 0), (900, 7, 0)])
 def test_a_socket_explains_at_most_what_it_dropped_and_at_most_what_is_missing(
     dropped, explained, rest
 ):
-    found = located(
+    losses = located(
         ledger(vanished_middle=7), replace(QUIET, sockets={"listener": dropped, "talker": 0})
     )
-    (place,) = found.places
-    assert (place.messages, place.label, found.not_located) == (explained, "at most", rest)
+    (place,) = losses.places
+    assert (place.messages, place.label, losses.not_located) == (explained, "at most", rest)
     assert "rmem_max" in place.text
 
 
 def test_the_readers_queue_counts_messages_and_is_believed_first():
-    found = located(
+    losses = located(
         ledger(vanished_start=2, vanished_end=8), replace(QUIET, reader_queue=6, reassembly=50)
     )
-    assert [(p.place, p.messages, p.label) for p in found.places] == [
+    assert [(p.place, p.messages, p.label) for p in losses.places] == [
         ("IP reassembly", 4, "at most"),
         ("reader's queue", 6, "at most"),
     ]
-    assert found.not_located == 0
+    assert losses.not_located == 0
 
 
 def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was_reliable_and_keep_last():
     noticed = replace(QUIET, noticed=5)
-    found = located(ledger(vanished_middle=7), noticed, reliable=True)
-    assert [(p.place, p.label, p.messages) for p in found.places] == [
+    losses = located(ledger(vanished_middle=7), noticed, reliable=True)
+    assert [(p.place, p.label, p.messages) for p in losses.places] == [
         ("writer's history", "inferred", 5),
         ("reader's history", "inferred", 2),
     ]
-    assert found.not_located == 0
+    assert losses.not_located == 0
     unknown = located(ledger(vanished_middle=7), QUIET, reliable=True)
     assert (unknown.places, unknown.not_located) == ((), 7)
     silent = located(ledger(wanted=23, vanished_start=23), replace(QUIET, noticed=0), reliable=True)
@@ -76,17 +76,17 @@ def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was
 
 
 def test_every_end_of_the_ledger_has_its_place_along_the_way():
-    found = located(
+    losses = located(
         ledger(not_attempted=1, failed=2, vanished_middle=3, corrupt=4, after_drain=5), QUIET
     )
-    assert [p.place for p in found.places] == ["schedule", "publish call", "content", "too late"]
-    assert found.missing == 15 and found.not_located == 3
-    assert sum(p.messages for p in found.places) + found.not_located == found.missing
+    assert [p.place for p in losses.places] == ["schedule", "publish call", "content", "too late"]
+    assert losses.missing == 15 and losses.not_located == 3
+    assert sum(p.messages for p in losses.places) + losses.not_located == losses.missing
 
 
 def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
-    found = located(ledger(vanished_middle=1), Drops(reader_queue=0))
-    assert found.uncounted == ("socket buffers", "IP reassembly", "interfaces")
+    losses = located(ledger(vanished_middle=1), Drops(reader_queue=0))
+    assert losses.uncounted == ("socket buffers", "IP reassembly", "interfaces")
     assert Drops(reassembly=1) + Drops() == Drops()
     total = replace(QUIET, sockets={"a": 1}) + replace(QUIET, sockets={"a": 2, "b": 5})
     assert total.sockets == {"a": 3, "b": 5}
@@ -115,9 +115,9 @@ def test_counters_of_a_trial_become_drops_of_its_window():
         *counter("reader_drops", None, 9),
         *counter("own.sample_lost", None, 7),
     ]
-    found = drops(rows)
-    assert found.sockets == {"listener": 4, "talker": 0}
-    assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (
+    dropped = drops(rows)
+    assert dropped.sockets == {"listener": 4, "talker": 0}
+    assert (dropped.reassembly, dropped.interfaces, dropped.reader_queue, dropped.noticed) == (
         5,
         {"lo": 3, "eth0": 33},
         2,
@@ -148,8 +148,8 @@ def test_what_links_lost_is_a_place_and_no_history_is_blamed():
         sockets={}, interfaces={}, reassembly=0, noticed=0, links={"base down: random loss": 5}
     )
     assert both.links == links
-    found = locate(ledger, both, reliable=True, keep_last=True)
-    told = [(p.place, p.count, p.unit, p.messages, p.label) for p in found.places]
+    losses = locate(ledger, both, reliable=True, keep_last=True)
+    told = [(p.place, p.count, p.unit, p.messages, p.label) for p in losses.places]
     assert told == [
         ("link robot up: random loss", 7, "frames", 7, "at most"),
         ("link base down: random loss", 5, "frames", 5, "at most"),

@@ -26,22 +26,22 @@ def messages(n: int = 100, *, notified: int = 800, **more: np.ndarray) -> PairMe
 
 
 def test_phases_add_up_to_the_response_and_reading_comes_behind_it():
-    found = typical_message([messages()])
-    assert found.phases_ns == {
+    typical = typical_message([messages()])
+    assert typical.phases_ns == {
         Phase.BEFORE: 10,
         Phase.PUBLISH: 100,
         Phase.WAY: 690,
         Phase.TAKE: 50,
         Phase.READ: 7,
     }
-    assert found.response_ns == 850
+    assert typical.response_ns == 850
 
 
 def test_a_reader_that_is_woken_within_the_call_ends_it():
-    found = typical_message([messages(notified=60)])
-    assert found.phases_ns[Phase.PUBLISH] == 50 and found.phases_ns[Phase.WAY] == 0
-    parts = (v for phase, v in found.phases_ns.items() if phase is not Phase.READ)
-    assert isclose(sum(parts), found.response_ns)
+    typical = typical_message([messages(notified=60)])
+    assert typical.phases_ns[Phase.PUBLISH] == 50 and typical.phases_ns[Phase.WAY] == 0
+    parts = (v for phase, v in typical.phases_ns.items() if phase is not Phase.READ)
+    assert isclose(sum(parts), typical.response_ns)
 
 
 def test_a_tail_and_what_never_arrived_are_not_typical():
@@ -49,8 +49,8 @@ def test_a_tail_and_what_never_arrived_are_not_typical():
     slow, lost = pair.taken_ns.copy(), slice(60, 70)
     slow[:10] += 10**9
     slow[lost] = ABSENT
-    found = typical_message([messages(taken_ns=slow, consumed_ns=np.full(100, ABSENT))])
-    assert found.response_ns == 850 and Phase.READ not in found.phases_ns
+    typical = typical_message([messages(taken_ns=slow, consumed_ns=np.full(100, ABSENT))])
+    assert typical.response_ns == 850 and Phase.READ not in typical.phases_ns
 
 
 def test_without_a_whole_message_there_is_none():

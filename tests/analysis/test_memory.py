@@ -26,15 +26,15 @@ def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memo
     return out
 
 
-def measured(found, **changes):
+def measured(samples, **changes):
     return memory.growth(
-        found, COUNTERS, WINDOW, **({"published": 1000, "heard": 500, "delivered": 500} | changes)
+        samples, COUNTERS, WINDOW, **({"published": 1000, "heard": 500, "delivered": 500} | changes)
     )
 
 
 def test_a_leak_is_told_per_message_of_its_side():
-    found = readings("talker", lambda s: 1e6) + readings("listener", lambda s: 2e6 + 6400 * s)
-    got = measured(found)
+    samples = readings("talker", lambda s: 1e6) + readings("listener", lambda s: 2e6 + 6400 * s)
+    got = measured(samples)
     # 64 000 bytes in the 10 s of the window, in which 500 messages were delivered
     assert got["pss_growth_per_message_subscription"] == pytest.approx(128)
     assert got["pss_growth_per_message_publisher"] == 0
@@ -49,12 +49,12 @@ def test_what_is_no_part_of_a_middleware_is_not_in_its_memory():
         {"process": "recorder", "role": "recorder"},
         {"process": "background", "role": "background"},
     ]
-    found = [
+    samples = [
         reading
         for name in ("talker", "recorder", "background", "sampler")
         for reading in readings(name, lambda s: 1e6)
     ]
-    got = memory.growth(found, counters, WINDOW, published=1000, heard=500, delivered=500)
+    got = memory.growth(samples, counters, WINDOW, published=1000, heard=500, delivered=500)
     assert got["pss_at_begin"] == 1e6
 
 

@@ -74,12 +74,12 @@ class Evidence:
 
 def clock_map(error_ns=0):
     """Readings before, in and after the window, each off by as much as its bound allows at most."""
-    found = [{"host": "robot", "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}]
+    readings = [{"host": "robot", "t_ns": BEGIN_NS, "offset_ns": 0, "bound_ns": 0}]
     for at_s in (-1, -0.1, 1, 2, 3, 5):
         t = BEGIN_NS + int(at_s * 10**9)
         offset = int(base_ns(t)) - t + error_ns
-        found.append({"host": "base", "t_ns": t, "offset_ns": offset, "bound_ns": BOUND_NS})
-    return found
+        readings.append({"host": "base", "t_ns": t, "offset_ns": offset, "bound_ns": BOUND_NS})
+    return readings
 
 
 def a_trial(latency_ns=LATENCY_NS, rows=None, reader_host="base", told_early_ns=0) -> Evidence:
@@ -176,11 +176,11 @@ def test_one_way_latency_over_two_clocks_is_the_true_one_within_the_bound_it_car
         legs = latencies(trial, "request_leg")
         assert np.abs(legs - LATENCY_NS).max() <= bound
         assert trial.messages.ledger.delivered == trial.messages.ledger.wanted == 2_000
-        found = aggregate(GLOSSARY["request_leg_p50"], [trial])
+        median = aggregate(GLOSSARY["request_leg_p50"], [trial])
         assert (
-            isinstance(found, Measured)
-            and found.low <= LATENCY_NS <= found.high
-            and "clocks of two hosts" in found.interval
+            isinstance(median, Measured)
+            and median.low <= LATENCY_NS <= median.high
+            and "clocks of two hosts" in median.interval
         )
 
 
@@ -222,10 +222,10 @@ def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message()
     few, many = (aggregate(rate, [trial] * n) for n in (5, 20))
     assert isinstance(few, Measured) and isinstance(many, Measured)
     message_hz = 1e9 / trial.window_ns
-    for found, n in ((few, 5), (many, 20)):
+    for rated, n in ((few, 5), (many, 20)):
         share = 1 - 0.05 ** (1 / n)
-        assert found.high - found.value == pytest.approx(share * message_hz)
-        assert found.value - found.low == pytest.approx(share * message_hz)
+        assert rated.high - rated.value == pytest.approx(share * message_hz)
+        assert rated.value - rated.low == pytest.approx(share * message_hz)
     assert "the same in all 5 trials: up to 45 % of trials may differ" in few.interval
     throughput = aggregate(carried, [trial] * 5)
     room = (few.high - few.value) * trial.messages.longest_bytes
@@ -234,9 +234,9 @@ def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message()
 
 def test_equal_values_without_a_resolution_say_how_many_trials_may_differ():
     entry = GLOSSARY["shared_memory"]
-    found = over_trials(entry.unit, entry.kind, np.full(5, 8e6), 5, "values")
-    assert (found.value, found.low, found.high) == (8e6, 8e6, 8e6)
-    assert found.interval == "the same in all 5 trials: up to 45 % of trials may differ"
+    shown = over_trials(entry.unit, entry.kind, np.full(5, 8e6), 5, "values")
+    assert (shown.value, shown.low, shown.high) == (8e6, 8e6, 8e6)
+    assert shown.interval == "the same in all 5 trials: up to 45 % of trials may differ"
 
 
 def test_what_one_host_stamped_at_both_ends_is_exact():
@@ -279,8 +279,8 @@ def test_times_to_match_are_of_one_clock():
 
 
 def test_a_latency_below_the_bound_is_refused():
-    found = aggregate(GLOSSARY["request_leg_p50"], [measure_trial(a_trial(latency_ns=5_000))])
-    assert isinstance(found, NoData) and "clocks are known to ±9" in found.no_data
+    shown = aggregate(GLOSSARY["request_leg_p50"], [measure_trial(a_trial(latency_ns=5_000))])
+    assert isinstance(shown, NoData) and "clocks are known to ±9" in shown.no_data
 
 
 def arms(fast_ns, slow_ns, bound_ns):

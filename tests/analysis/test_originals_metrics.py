@@ -24,8 +24,8 @@ def trial(latencies, *, calls=3, scheduled=4):
 
 
 def test_the_mean_is_of_the_messages_that_arrived():
-    found = trial([10.0, 30.0, np.inf])
-    assert found.values["service_latency_mean"] == 20.0
+    measured = trial([10.0, 30.0, np.inf])
+    assert measured.values["service_latency_mean"] == 20.0
     none = aggregate(GLOSSARY["service_latency_mean"], [trial([np.inf])])
     assert isinstance(none, NoData) and none.no_data == "no message arrived"
 
@@ -39,8 +39,8 @@ def test_the_mean_of_many_messages_is_that_of_their_bins():
 
 
 def test_what_was_sent_is_not_what_the_schedule_wanted():
-    found = trial([1.0, 2.0], calls=3, scheduled=4)
-    assert (found.values["sent_rate"], found.values["offered_rate"]) == (1.5, 2.0)
+    measured = trial([1.0, 2.0], calls=3, scheduled=4)
+    assert (measured.values["sent_rate"], measured.values["offered_rate"]) == (1.5, 2.0)
 
 
 def test_calls_after_the_window_are_in_no_rate_of_it():
@@ -58,9 +58,9 @@ def test_calls_after_the_window_are_in_no_rate_of_it():
     }  # fmt: skip
     none = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
     ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    found = measure(
+    messages = measure(
         Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))),
         ends,
         SteadyWindow(begin_ns, begin_ns + 10**9),
     )
-    assert MeasuredTrial(1, 0, found, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)
+    assert MeasuredTrial(1, 0, messages, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)

@@ -55,8 +55,8 @@ def event(time_ns, name, process="robot", text=None):
     return {"time_ns": time_ns, "event": name, "process": process, "text": text, "endpoint": None}
 
 
-def told(pairs, found, frames=None):
-    return around(pairs, found, recoveries(pairs, found), frames, WINDOW)
+def told(pairs, outages_of, frames=None):
+    return around(pairs, outages_of, recoveries(pairs, outages_of), frames, WINDOW)
 
 
 def test_changes_of_a_link_are_put_together():
@@ -84,8 +84,8 @@ def test_a_restart_is_an_outage_of_its_node():
         row | {"joins_ns": 500},
         row | {"node": "late", "joins_ns": 100},
     ]
-    (found,) = outages([], rows, WINDOW)
-    assert found == Outage("restart", "talker", "restart", 200, 500)
+    (outage,) = outages([], rows, WINDOW)
+    assert outage == Outage("restart", "talker", "restart", 200, 500)
 
 
 def test_a_killed_process_is_an_outage_of_its_nodes_whether_they_come_back_or_not():
@@ -131,10 +131,10 @@ def test_a_killed_service_is_an_outage_of_its_clients():
         pair([5, 105, 205, None, None, None, 709, 805, 905], reader=("talker", "robot")),
         servers=("adder",),
     )
-    found = [Outage("restart", "adder", "killed", 300, 500)]
-    got = told([call], found)
+    outages_of = [Outage("restart", "adder", "killed", 300, 500)]
+    got = told([call], outages_of)
     assert got["recovery_time"] == 209 and got["lost_in_outage"] == 2
-    assert recoveries([replace(call, servers=())], found) == []
+    assert recoveries([replace(call, servers=())], outages_of) == []
 
 
 def test_roaming_is_an_outage_between_two_media():
@@ -181,8 +181,8 @@ def test_who_gets_nothing_new_never_recovers_and_its_bytes_are_no_data():
 def test_the_slowest_of_several_readers_counts_and_the_others_are_told():
     fast = pair([5, 105, 205, None, None, None, 606, 705, 805, 905])
     slow = pair([5, 105, 205, None, None, None, None, None, 809, 905], reader=("tablet", "tablet"))
-    found = recoveries([fast, slow], [OUTAGE])
-    assert [(one.reader, one.time_ns) for one in found] == [("listener", 6), ("tablet", 209)]
+    recovered = recoveries([fast, slow], [OUTAGE])
+    assert [(one.reader, one.time_ns) for one in recovered] == [("listener", 6), ("tablet", 209)]
     assert told([fast, slow], [OUTAGE])["recovery_time"] == 209
 
 
@@ -253,10 +253,10 @@ def test_two_outages_at_once_count_a_message_once():
 def test_a_daemon_that_was_to_come_back_and_never_served_is_not_the_fastest_to_recover():
     """A discovery server that does not start again: no stream waits for it for half a period."""
     events = [event(300, "killed", "server", "daemons_end_s")]
-    (found,) = outages(events, [], WINDOW, daemons_return=True)
-    assert (found.down_ns, found.up_ns) == (300, np.inf)
+    (outage,) = outages(events, [], WINDOW, daemons_return=True)
+    assert (outage.down_ns, outage.up_ns) == (300, np.inf)
     taken = [5, 105, 205, None, 405, 505, 605, 705, 805, 905]
-    got = told([pair(taken)], [found], log())
+    got = told([pair(taken)], [outage], log())
     assert got["recovery_time"] == np.inf
     assert (got["lost_in_outage"], got["lost_before_recovery"]) == (1, 0)
     assert "did not recover" in got["recovery_bytes"]
@@ -299,13 +299,13 @@ def test_bytes_to_recover_are_all_but_new_data_and_only_until_then():
     st.lists(st.tuples(st.integers(0, 900), st.integers(1, 300)), min_size=1, max_size=2),
 )
 def test_what_is_lost_and_what_arrives_add_up(delays, times):
-    found = [
+    outages_of = [
         Outage("network", host, "blackhole", down, down + length)
         for host, (down, length) in zip(("robot", "base"), times, strict=False)
     ]
-    down = min(outage.down_ns for outage in found)
+    down = min(outage.down_ns for outage in outages_of)
     one = pair([None if d is None else i * 100 + d for i, d in enumerate(delays)])
-    got = told([one], sorted(found, key=lambda outage: outage.down_ns))
+    got = told([one], sorted(outages_of, key=lambda outage: outage.down_ns))
     assert got.keys() >= set(names_of(MetricScope.OUTAGES))
     values = {name: one for name, one in got.items() if not isinstance(one, str)}
     lost = sum(d is None and i * 100 >= down for i, d in enumerate(delays))
@@ -334,8 +334,8 @@ def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
     sent = [message(i, i * 100) for i in range(10)]
     received = [{"seq": s, "taken_ns": s * 100 + 20} for s in (4, 5, 5)]
     ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    (found,) = pairs_of(Records(sent, received), rows, ends, WINDOW)
-    assert found.due_ns.tolist() == list(range(300, 1000, 100))
-    assert found.hosts == ("robot", "base")
-    assert found.arrived.tolist() == [False, True, True, False, False, False, False]
-    assert found.again_ns.tolist() == [520]
+    (stream,) = pairs_of(Records(sent, received), rows, ends, WINDOW)
+    assert stream.due_ns.tolist() == list(range(300, 1000, 100))
+    assert stream.hosts == ("robot", "base")
+    assert stream.arrived.tolist() == [False, True, True, False, False, False, False]
+    assert stream.again_ns.tolist() == [520]

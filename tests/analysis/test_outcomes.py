@@ -120,8 +120,8 @@ SILENT = [failed("no match")]
     ],
 )
 def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
-    found = of_arm(ACCEPTED, NOTHING, one, 5)
-    assert (found.outcome, {INITIALS[name] for name in found.may}) == (outcome, set(may))
+    judgement = of_arm(ACCEPTED, NOTHING, one, 5)
+    assert (judgement.outcome, {INITIALS[name] for name in judgement.may}) == (outcome, set(may))
 
 
 @pytest.mark.parametrize(("count", "outcome"), [(400, OPEN), (2, MEETS)])
@@ -177,13 +177,13 @@ def judged(may):
     ],
 )
 def test_a_condition_over_its_arms(arms, outcome, only):
-    found = of_condition({f"arm {n}": judged(may) for n, may in enumerate(arms)})
-    assert (found.outcome, found.only) == (outcome, only)
+    condition = of_condition({f"arm {n}": judged(may) for n, may in enumerate(arms)})
+    assert (condition.outcome, condition.only) == (outcome, only)
 
 
 def test_an_undecided_condition_says_what_it_may_be():
-    found = of_condition({"x": judged("n"), "y": judged("dn")})
-    assert found.may == ("only y", "none")
+    condition = of_condition({"x": judged("n"), "y": judged("dn")})
+    assert condition.may == ("only y", "none")
     assert of_condition({"x": judged("a"), "y": judged("ad")}).may == ("meets", "misses")
 
 
@@ -206,14 +206,16 @@ def test_it_is_decided_exactly_where_every_possibility_leads_to_the_same():
                 settled(dict(zip(names, chosen, strict=True)))
                 for chosen in itertools.product(*mays)
             }
-            found = of_condition({name: judged(may) for name, may in zip(names, mays, strict=True)})
+            condition = of_condition(
+                {name: judged(may) for name, may in zip(names, mays, strict=True)}
+            )
             told = (
-                {f"only {found.only}" if found.only else found.outcome}
-                if not found.may
-                else set(found.may)
+                {f"only {condition.only}" if condition.only else condition.outcome}
+                if not condition.may
+                else set(condition.may)
             )
             assert told == possible, mays
-            assert (found.outcome == "open") == (len(possible) > 1)
+            assert (condition.outcome == "open") == (len(possible) > 1)
 
 
 def test_an_arm_over_its_topics():
@@ -224,15 +226,15 @@ def test_an_arm_over_its_topics():
     either = ArmJudgement(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, "undelivered")
     absent = ArmJudgement(UNKNOWN, frozenset((MEETS, MISSES, NONE)), Why.NO_DATA)
 
-    def found(**topics):
+    def over(**topics):
         judged, topic = of_topics(topics)
         return judged.outcome, topic
 
-    assert found(imu=meets, front=meets) == (MEETS, None)
-    assert found(imu=meets, front=misses) == (MISSES, "front")
-    assert found(imu=meets, front=none) == (MISSES, "front")
-    assert found(imu=none, front=none) == (NONE, "imu")
-    assert found(imu=meets, front=either) == (OPEN, "front")
-    assert found(imu=misses, front=either) == (MISSES, "imu")
-    assert found(imu=meets, front=absent) == (OPEN, "front")
-    assert found(imu=absent, front=absent) == (UNKNOWN, None)
+    assert over(imu=meets, front=meets) == (MEETS, None)
+    assert over(imu=meets, front=misses) == (MISSES, "front")
+    assert over(imu=meets, front=none) == (MISSES, "front")
+    assert over(imu=none, front=none) == (NONE, "imu")
+    assert over(imu=meets, front=either) == (OPEN, "front")
+    assert over(imu=misses, front=either) == (MISSES, "imu")
+    assert over(imu=meets, front=absent) == (OPEN, "front")
+    assert over(imu=absent, front=absent) == (UNKNOWN, None)

@@ -30,9 +30,9 @@ def at(*times_ms):
 
 def table(names, rows):
     """Columns of these names, and of the others what does not matter."""
-    found = {name: np.array([row[n] for row in rows], np.int64) for n, name in enumerate(names)}
+    columns = {name: np.array([row[n] for row in rows], np.int64) for n, name in enumerate(names)}
     none = np.zeros(len(rows), np.int64)
-    return found | {"seq": found["seq"].astype(np.uint64), "flags": none, "bytes": none + 100}
+    return columns | {"seq": columns["seq"].astype(np.uint64), "flags": none, "bytes": none + 100}
 
 
 def trial(calls, arrivals=None, *, ends=ENDS, lives=None, flags=None):
@@ -51,8 +51,8 @@ def trial(calls, arrivals=None, *, ends=ENDS, lives=None, flags=None):
     taken["consumed_ns"] = taken["taken_ns"]
     if flags is not None:
         taken["flags"] = np.array(flags, np.int64)
-    found = measure(Columns(called, taken), ends, SECOND, lives or {})
-    return MeasuredTrial(1, 0, found, SECOND.length_ns)
+    messages = measure(Columns(called, taken), ends, SECOND, lives or {})
+    return MeasuredTrial(1, 0, messages, SECOND.length_ns)
 
 
 def every(period_ms, begin_ms=0.0, end_ms=1000.0):
@@ -61,28 +61,28 @@ def every(period_ms, begin_ms=0.0, end_ms=1000.0):
 
 def test_a_slow_publisher_is_not_hidden_by_a_fast_one():
     """100 and 50 Hz are together as many as 75 Hz twice, which is a period of 13.3 ms."""
-    found = trial({1: every(10), 2: every(20)})
-    assert found.values["publisher_period_longest"] == 20 * MS
-    assert found.values["sent_rate"] == 150
-    sample = found.messages.samples["publisher_period"]
+    measured = trial({1: every(10), 2: every(20)})
+    assert measured.values["publisher_period_longest"] == 20 * MS
+    assert measured.values["sent_rate"] == 150
+    sample = measured.messages.samples["publisher_period"]
     assert (sample.count, sample.exact[0.5]) == (99 + 49, 10 * MS)
 
 
 def test_a_publisher_that_was_held_back_and_catches_up_keeps_its_mean_and_not_its_99th_percentile():
     held = every(10)
     held[50:55] = [540, 540.1, 540.2, 540.3, 540.4]
-    found = trial({1: held, 2: every(10)})
-    assert found.values["publisher_period_longest"] == pytest.approx(10 * MS)
-    ones = found.messages.samples["publisher_period"].values
+    measured = trial({1: held, 2: every(10)})
+    assert measured.values["publisher_period_longest"] == pytest.approx(10 * MS)
+    ones = measured.messages.samples["publisher_period"].values
     assert ones[-1] == 50 * MS and ones[0] == pytest.approx(0.1 * MS)
-    single = aggregate(GLOSSARY["publisher_period_p50"], [found])
+    single = aggregate(GLOSSARY["publisher_period_p50"], [measured])
     assert single.value == 10 * MS
 
 
 def test_one_that_stops_halfway_has_no_short_period():
-    found = trial({1: every(10, end_ms=500), 2: every(10)})
-    assert found.messages.samples["publisher_period"].values[-1] == 510 * MS
-    assert found.values["publisher_period_longest"] == (490 + 510) / 50 * MS
+    measured = trial({1: every(10, end_ms=500), 2: every(10)})
+    assert measured.messages.samples["publisher_period"].values[-1] == 510 * MS
+    assert measured.values["publisher_period_longest"] == (490 + 510) / 50 * MS
 
 
 def test_one_that_never_hears_its_writer_again_after_a_restart_has_no_short_period():
@@ -93,13 +93,13 @@ def test_one_that_never_hears_its_writer_again_after_a_restart_has_no_short_peri
     before = every(10, end_ms=200)
     calls = {1: before, 2: every(10), 3: every(10, begin_ms=300)}
     got = {(11, 1): before, (12, 2): every(10)}
-    found = trial(calls, got, ends=[*ENDS, again], lives=lives)
-    assert found.values["subscription_period_longest"] == pytest.approx((190 + 700) / 20 * MS)
+    measured = trial(calls, got, ends=[*ENDS, again], lives=lives)
+    assert measured.values["subscription_period_longest"] == pytest.approx((190 + 700) / 20 * MS)
 
 
 def test_what_the_edge_cuts_off_an_ordinary_period_is_none():
-    found = trial({1: every(10, begin_ms=7, end_ms=999)})
-    assert set(found.messages.samples["publisher_period"].values) == {10 * MS}
+    measured = trial({1: every(10, begin_ms=7, end_ms=999)})
+    assert set(measured.messages.samples["publisher_period"].values) == {10 * MS}
 
 
 def test_who_does_nothing_is_the_slowest_also_where_nobody_does_more():
@@ -123,9 +123,9 @@ def test_a_subscription_has_a_longer_period_where_messages_are_lost():
     """The second hears every other message; what came late is no arrival."""
     sent = every(10)
     lost = [t + 1 if n % 2 == 0 else None for n, t in enumerate(sent)]
-    found = trial({1: sent, 2: sent}, {(11, 1): [t + 1 for t in sent], (12, 2): lost})
-    assert found.values["subscription_period_longest"] == 20 * MS
-    assert found.values["publisher_period_longest"] == 10 * MS
+    measured = trial({1: sent, 2: sent}, {(11, 1): [t + 1 for t in sent], (12, 2): lost})
+    assert measured.values["subscription_period_longest"] == 20 * MS
+    assert measured.values["publisher_period_longest"] == 10 * MS
     flags = [LATE if n % 2 else 0 for n in range(len(sent))]
     late = trial({1: sent}, {(11, 1): [t + 1 for t in sent]}, ends=[ENDS[0], ENDS[2]], flags=flags)
     assert late.values["subscription_period_longest"] == 20 * MS
@@ -134,17 +134,17 @@ def test_a_subscription_has_a_longer_period_where_messages_are_lost():
 def test_a_subscription_hears_all_its_writers_together():
     ends = [EndpointRow(1, "publisher", "a"), EndpointRow(2, "publisher", "a"), ENDS[2]]
     sent = {1: every(10), 2: every(10, begin_ms=5)}
-    found = trial(sent, {(11, 1): sent[1], (11, 2): sent[2]}, ends=ends)
-    assert found.values["subscription_period_longest"] == 5 * MS
-    assert found.values["publisher_period_longest"] == 10 * MS
+    measured = trial(sent, {(11, 1): sent[1], (11, 2): sent[2]}, ends=ends)
+    assert measured.values["subscription_period_longest"] == 5 * MS
+    assert measured.values["publisher_period_longest"] == 10 * MS
 
 
 def test_nobody_waits_for_one_that_has_left():
     sent = every(10, end_ms=500)
     lives = {1: ReaderLife(end_ns=SECOND.begin_ns + 500 * MS)}
-    found = trial({1: sent}, {(11, 1): sent}, ends=[ENDS[0], ENDS[2]], lives=lives)
-    assert found.values["publisher_period_longest"] == 10 * MS
-    assert found.values["subscription_period_longest"] == 10 * MS
+    measured = trial({1: sent}, {(11, 1): sent}, ends=[ENDS[0], ENDS[2]], lives=lives)
+    assert measured.values["publisher_period_longest"] == 10 * MS
+    assert measured.values["subscription_period_longest"] == 10 * MS
 
 
 def test_no_period_spans_the_time_between_a_writer_that_left_and_the_next():
@@ -154,9 +154,11 @@ def test_no_period_spans_the_time_between_a_writer_that_left_and_the_next():
         1: ReaderLife(end_ns=SECOND.begin_ns + 300 * MS),
         2: ReaderLife(begin_ns=SECOND.begin_ns + 600 * MS),
     }
-    found = trial({1: first, 2: second}, {(11, 1): first, (11, 2): second}, ends=ends, lives=lives)
-    assert found.messages.samples["subscription_period"].values[-1] == 10 * MS
-    assert found.values["subscription_period_longest"] == 10 * MS
+    measured = trial(
+        {1: first, 2: second}, {(11, 1): first, (11, 2): second}, ends=ends, lives=lives
+    )
+    assert measured.messages.samples["subscription_period"].values[-1] == 10 * MS
+    assert measured.values["subscription_period_longest"] == 10 * MS
 
 
 def test_percentiles_of_periods_say_how_many_periods_there_are():

@@ -31,8 +31,8 @@ def test_a_symmetrical_fan_out_has_one_number():
 
 def test_readers_are_apart_by_their_links_and_places():
     far = [CAMERA, reader(2, "planner", host="base"), reader(3, "viewer", host="tablet")]
-    found = parts(*far, network={"links": {"base": FAST, "tablet": THIN}})
-    assert [(one.name, one.endpoints, one.readers.differ) for one in found] == [
+    groups = parts(*far, network={"links": {"base": FAST, "tablet": THIN}})
+    assert [(one.name, one.endpoints, one.readers.differ) for one in groups] == [
         ("planner", {1, 2}, ("link",)),
         ("viewer", {1, 3}, ("link",)),
     ]
@@ -47,23 +47,23 @@ def test_readers_are_apart_by_their_links_and_places():
 def test_readers_are_apart_by_what_was_asked_of_them():
     rows = [CAMERA, reader(2, "control"), reader(3, "logger")]
     held = [{"endpoint": 2}, {"endpoint": 3, "hold_ns": 50_000_000}]
-    found = parts(*rows, endpoints=held)
-    assert [(one.name, one.readers.asked.hold_ns) for one in found] == [
+    groups = parts(*rows, endpoints=held)
+    assert [(one.name, one.readers.asked.hold_ns) for one in groups] == [
         ("control", 0),
         ("logger", 50_000_000),
     ]
-    assert found[0].readers.differ == ("hold_ns",)
+    assert groups[0].readers.differ == ("hold_ns",)
     late = reader(3, "late", joins_ns=1_000_000_000)
     assert names(CAMERA, reader(2, "viewer"), late) == ["viewer", "late"]
     lossy = reader(3, "lossy", reliability="best_effort")
-    found = parts(CAMERA, reader(2, "sure"), lossy)
-    assert [(one.name, one.reliable) for one in found] == [("sure", True), ("lossy", False)]
+    groups = parts(CAMERA, reader(2, "sure"), lossy)
+    assert [(one.name, one.reliable) for one in groups] == [("sure", True), ("lossy", False)]
 
 
 def test_who_comes_again_is_one_reader():
     again = [reader(3, "planner"), reader(4, "planner", joins_ns=2_000_000_000)]
-    found = parts(CAMERA, reader(2, "logger"), *again)
-    assert [(one.name, one.endpoints) for one in found] == [
+    groups = parts(CAMERA, reader(2, "logger"), *again)
+    assert [(one.name, one.endpoints) for one in groups] == [
         ("logger", {1, 2}),
         ("planner", {1, 3, 4}),
     ]

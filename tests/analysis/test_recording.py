@@ -22,8 +22,8 @@ def rows(**columns):
 def sent(*parts, called=None):
     """(endpoint, seq, flags) each."""
     endpoint, seq, flags = zip(*parts, strict=True)
-    found = rows(endpoint=endpoint, seq=seq, flags=flags)
-    return found | {"called": np.ones(len(parts), bool) if called is None else np.array(called)}
+    columns = rows(endpoint=endpoint, seq=seq, flags=flags)
+    return columns | {"called": np.ones(len(parts), bool) if called is None else np.array(called)}
 
 
 def counter(name, value, endpoint=None, at="end", role="recorder"):
@@ -31,12 +31,12 @@ def counter(name, value, endpoint=None, at="end", role="recorder"):
 
 
 def account(endpoint, handed, in_bag, cache):
-    found = {
+    counts = {
         "rosbag2.handed_to_storage": handed,
         "bag.messages": in_bag,
         "rosbag2.lost_in_cache": cache,
     }
-    return [counter(name, value, endpoint) for name, value in found.items()]
+    return [counter(name, value, endpoint) for name, value in counts.items()]
 
 
 HUNDRED = sent(*((1, seq, WARMUP if seq < 10 else 0) for seq in range(100)))
@@ -58,39 +58,39 @@ def test_every_place_gets_what_was_counted_there_and_the_rest_came_to_nobody():
     # Sent 0 to 99; the first 5 were not heard; of the rest 12 are not in the bag: 4 cache, 3 disk,
     # 5 before rosbag2.
     in_bag = [seq for seq in range(5, 100) if not 20 <= seq < 32]
-    found = of_one(in_bag, account(1, handed=len(in_bag) + 3, in_bag=len(in_bag), cache=4))
-    assert (found.sent, found.kept, found.unheard, found.lost) == (100, 83, 5, 12)
-    assert (found.before, found.cache, found.disk, found.unplaced) == (5, 4, 3, 0)
-    assert found.sent == found.kept + sum(getattr(found, name) for name in PLACES)
+    topic = of_one(in_bag, account(1, handed=len(in_bag) + 3, in_bag=len(in_bag), cache=4))
+    assert (topic.sent, topic.kept, topic.unheard, topic.lost) == (100, 83, 5, 12)
+    assert (topic.before, topic.cache, topic.disk, topic.unplaced) == (5, 4, 3, 0)
+    assert topic.sent == topic.kept + sum(getattr(topic, name) for name in PLACES)
 
 
 def test_a_recorder_that_gave_no_account_leaves_its_losses_without_a_place():
-    found = of_one([3, 5], [])
-    assert (found.before, found.cache, found.disk) == (None, None, None)
-    assert (found.unheard, found.unplaced, found.kept) == (3, 95, 2)
+    topic = of_one([3, 5], [])
+    assert (topic.before, topic.cache, topic.disk) == (None, None, None)
+    assert (topic.unheard, topic.unplaced, topic.kept) == (3, 95, 2)
 
 
 def test_an_account_that_does_not_add_up_places_nothing():
     in_bag = list(range(95))
-    found = of_one(in_bag, account(1, handed=95, in_bag=95, cache=9))
-    assert found.before is found.cache is found.disk is None
-    assert found.unplaced == 5
-    assert "image_1: 5 lost, but 9 in the cache" in found.contradiction
+    topic = of_one(in_bag, account(1, handed=95, in_bag=95, cache=9))
+    assert topic.before is topic.cache is topic.disk is None
+    assert topic.unplaced == 5
+    assert "image_1: 5 lost, but 9 in the cache" in topic.contradiction
 
 
 def test_what_was_never_sent_or_failed_cannot_be_lost():
     published = sent(
         (1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0), called=[True, True, True, False]
     )
-    found = of_one([0], account(1, 1, 1, 0), NOBODY, published)
-    assert (found.sent, found.kept, found.before) == (2, 1, 1)
+    topic = of_one([0], account(1, 1, 1, 0), NOBODY, published)
+    assert (topic.sent, topic.kept, topic.before) == (2, 1, 1)
 
 
 def test_a_reader_of_ours_beside_it_tells_who_got_what():
     received = rows(writer=[1, 1, 1, 1], seq=[0, 1, 2, 3], flags=[0, 0, FOREIGN, 0])
     published = sent(*((1, seq, 0) for seq in range(5)))
-    found = of_one([0, 2, 4], account(1, 3, 3, 0), received, published)
-    assert (found.beside, found.only_beside, found.only_kept) == (3, 2, 2)
+    topic = of_one([0, 2, 4], account(1, 3, 3, 0), received, published)
+    assert (topic.beside, topic.only_beside, topic.only_kept) == (3, 2, 2)
 
 
 def test_topics_stand_apart_and_add_up():
@@ -102,11 +102,11 @@ def test_topics_stand_apart_and_add_up():
         *account(2, 7, 7, 3),
         counter("rosbag2.lost_in_transport", 0),
     ]
-    found = recorded(ENDPOINTS, TOPICS, sent(*published), NOBODY, in_bag, counters)
-    first, second = found.topics
+    fates = recorded(ENDPOINTS, TOPICS, sent(*published), NOBODY, in_bag, counters)
+    first, second = fates.topics
     assert (first.topic, first.kept, first.lost) == ("image_1", 10, 0)
     assert (second.topic, second.kept, second.cache, second.before) == ("image_2", 7, 3, 0)
-    assert (found.all.sent, found.all.cache, found.transport) == (20, 3, 0)
+    assert (fates.all.sent, fates.all.cache, fates.transport) == (20, 3, 0)
 
 
 def test_a_place_that_one_part_does_not_know_is_not_known_of_the_whole():
@@ -120,5 +120,5 @@ def test_a_place_that_one_part_does_not_know_is_not_known_of_the_whole():
 def test_costs_are_the_recorders_own(role):
     edges = [counter("cpu", 2e9, at="steady_begin"), counter("cpu", 5e9, at="steady_end")]
     other = [counter("cpu", 9e9, at="steady_end", role=role), counter("peak_rss", 1e9, role=role)]
-    found = of_topic_1([], [SIZE, *edges, *other])
-    assert (found.cpu_ns, found.peak_rss_bytes) == (3e9, None)
+    cost = of_topic_1([], [SIZE, *edges, *other])
+    assert (cost.cpu_ns, cost.peak_rss_bytes) == (3e9, None)

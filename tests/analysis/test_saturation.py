@@ -56,10 +56,10 @@ def test_of_several_publishers_the_first_that_ended_is_told():
 
 def test_a_trial_without_a_rate_says_why():
     endpoints = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    found = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
-    topic, reader = (MeasuredTrial(0, 0, found, 5_000_000_000) for _ in range(2))
+    messages = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
+    topic, reader = (MeasuredTrial(0, 0, messages, 5_000_000_000) for _ in range(2))
     parts = {"topics": {"t": topic}, "readers": {"logger": reader}}
-    trial = MeasuredTrial(0, 0, found, 5_000_000_000, **parts)
+    trial = MeasuredTrial(0, 0, messages, 5_000_000_000, **parts)
     assert trial.values["offered_rate"] == 0.2
     trial.values |= {"sent_rate_variation": 1.05, "sent_rate_early": 2.0}
     without_rates(trial, "why")

@@ -83,7 +83,7 @@ def log(*rows):
 
 
 def test_a_frame_to_everybody_counts_once_and_the_networks_own_do_not():
-    found = log(
+    frames = log(
         (1, "discovery", True),
         (1, "discovery", True),  # its second destination
         (2, "discovery", False),
@@ -91,7 +91,7 @@ def test_a_frame_to_everybody_counts_once_and_the_networks_own_do_not():
         (4, "resolution", True),  # ARP
         (5, "other", True),  # IGMP
     )
-    got = sending(Records(), PUBLISHER, [], found, WINDOW)
+    got = sending(Records(), PUBLISHER, [], frames, WINDOW)
     assert got[MULTICAST] == 2.0
     assert sending(Records(), PUBLISHER, [], log((1, "data", False)), WINDOW)[MULTICAST] == 0.0
     assert "no whole log" in sending(Records(), PUBLISHER, [], None, WINDOW)[MULTICAST]

@@ -169,10 +169,10 @@ def test_more_is_needed_only_for_what_matters():
 
 @pytest.mark.parametrize("endings", [(3,), (5,), (7,), (7, 9), (5, 6, 11, 19), (20,)])
 def test_a_resumed_campaign_gets_no_alpha_twice(endings):
-    found = sequential.shares(LOOKS, endings)
-    assert sum(found.values()) == pytest.approx(0.05)
-    assert all(share > 0 for share in found.values())
-    assert list(found) == sorted({*LOOKS, *endings})
+    shares = sequential.shares(LOOKS, endings)
+    assert sum(shares.values()) == pytest.approx(0.05)
+    assert all(share > 0 for share in shares.values())
+    assert list(shares) == sorted({*LOOKS, *endings})
 
 
 def test_a_resumed_campaign_keeps_the_decisions_of_its_end():

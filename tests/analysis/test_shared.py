@@ -28,14 +28,14 @@ def scattered(variances, freedom, rng=RNG):
 def test_prior_finds_the_variance_and_the_freedom_that_made_it():
     rng = np.random.default_rng(1)
     true = 0.04 * 3 / rng.chisquare(3, 5000)  # scaled inverse chi square: s0² = 0.04, d0 = 3
-    found = prior_of(scattered(true, 4, rng), np.full(5000, 4))
-    assert found.variance == pytest.approx(0.04, rel=0.1)
-    assert found.freedom == pytest.approx(TRUST * 3, rel=0.15)
+    prior = prior_of(scattered(true, 4, rng), np.full(5000, 4))
+    assert prior.variance == pytest.approx(0.04, rel=0.1)
+    assert prior.freedom == pytest.approx(TRUST * 3, rel=0.15)
 
 
 def test_prior_of_equal_variances_is_worth_no_more_than_its_bound():
-    found = prior_of(scattered(np.full(300, 0.04), 4), np.full(300, 4))
-    assert found.freedom == MOST * 4
+    prior = prior_of(scattered(np.full(300, 0.04), 4), np.full(300, 4))
+    assert prior.freedom == MOST * 4
 
 
 def test_moderated_variance_lies_between_and_has_the_freedom_of_both():
@@ -51,10 +51,10 @@ def test_two_arms_alone_share_nothing():
 def test_many_small_workloads_share_one_level_and_large_ones_have_their_own():
     small = [Variances(scattered([0.04], 4), np.array([4]), 2) for _ in range(12)]
     large = [Variances(scattered(np.full(21, v), 4), np.full(21, 4), 7) for v in (0.01, 1.0)]
-    found = priors([*small, *large])
-    assert len({p.variance for p in found[:12]}) == 1
-    assert found[12].variance == pytest.approx(0.01, rel=0.6)
-    assert found[13].variance == pytest.approx(1.0, rel=0.6)
+    shared = priors([*small, *large])
+    assert len({p.variance for p in shared[:12]}) == 1
+    assert shared[12].variance == pytest.approx(0.01, rel=0.6)
+    assert shared[13].variance == pytest.approx(1.0, rel=0.6)
 
 
 def test_equal_values_and_missing_pairs_give_no_prior_and_no_error():
@@ -74,21 +74,21 @@ def correlated(rho, shape, rng):
 @pytest.mark.parametrize("rho", [0.0, 0.4, 0.7])
 def test_likeness_finds_the_correlation(blocks, rho):
     rng = np.random.default_rng(blocks)
-    found = likeness(
+    alike = likeness(
         [correlated(rho, (30, blocks), rng) + 3 * rng.standard_normal(blocks) for _ in range(20)]
     )
-    assert found.correlation == pytest.approx(rho, abs=0.15)
+    assert alike.correlation == pytest.approx(rho, abs=0.15)
 
 
 def test_inflated_variance_is_that_of_the_mean():
     """The factor makes E[s²]/n the variance of the mean of an autoregression."""
     rng = np.random.default_rng(3)
-    found = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
+    alike = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
     x = correlated(0.5, (20_000, 10), rng)
     true = x.mean(1).var() / (x.var(1, ddof=1).mean() / 10)
-    assert found.inflates
-    assert found.variance_factor(10) == pytest.approx(true, rel=0.15)
-    assert 0.5 < found.freedom_factor() < 0.75
+    assert alike.inflates
+    assert alike.variance_factor(10) == pytest.approx(true, rel=0.15)
+    assert 0.5 < alike.freedom_factor() < 0.75
 
 
 def test_independent_blocks_are_seldom_inflated():
@@ -103,21 +103,21 @@ def test_what_two_arms_look_alike_by_chance_leaves_their_interval_of_some_use():
     """How much wider a t interval of eight blocks becomes: the worst of two thousand campaigns
     without any likeness."""
     rng = np.random.default_rng(6)
-    found = [likeness([rng.standard_normal((2, 8))]) for _ in range(2000)]
+    alike = [likeness([rng.standard_normal((2, 8))]) for _ in range(2000)]
     usual = stats.t.ppf(0.975, 7)
     wider = [
         math.sqrt(one.variance_factor(8))
         * stats.t.ppf(0.975, max(7 * one.freedom_factor(), 1.0))
         / usual
-        for one in found
+        for one in alike
     ]
     assert sum(w > 1 for w in wider) > 50 and max(wider) < 10
 
 
 def test_what_many_arms_tell_is_hardly_shrunk():
     rng = np.random.default_rng(7)
-    found = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
-    assert found.used == pytest.approx(found.correlation, rel=0.01)
+    alike = likeness([correlated(0.5, (40, 10), rng) for _ in range(20)])
+    assert alike.used == pytest.approx(alike.correlation, rel=0.01)
 
 
 def test_too_few_blocks_tell_no_likeness():

@@ -41,8 +41,8 @@ def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> PairMessages:
     )
 
 
-def cause(found: PairMessages, witnesses: Witnesses = Witnesses()) -> str:
-    tail = explain(found, witnesses)
+def cause(stream: PairMessages, witnesses: Witnesses = Witnesses()) -> str:
+    tail = explain(stream, witnesses)
     assert [slow.place for slow in tail.messages] == [AT]
     return tail.messages[0].cause
 
@@ -104,18 +104,18 @@ def test_a_stream_that_repeats_nothing_has_no_retransmission():
 
 
 def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_what_queues_behind_inherits():
-    found = pair(**{"return": 3 * PERIOD})
+    stream = pair(**{"return": 3 * PERIOD})
     for behind in (1, 2):  # in order: each is sent when the call before has returned
         place, free = AT + behind, AT * PERIOD + 9_000 + 3 * PERIOD
         for column in (
-            found.begun_ns,
-            found.call_ns,
-            found.return_ns,
-            found.notified_ns,
-            found.taken_ns,
+            stream.begun_ns,
+            stream.call_ns,
+            stream.return_ns,
+            stream.notified_ns,
+            stream.taken_ns,
         ):
             column[place] = free + behind * 15_000
-    causes = {slow.place: slow.cause for slow in explain(found).messages}
+    causes = {slow.place: slow.cause for slow in explain(stream).messages}
     assert causes == {AT: "publish blocked", AT + 1: "publish blocked", AT + 2: "publish blocked"}
     queued = pair(taken=5 * PERIOD // 2)
     for behind in (1, 2):
@@ -145,28 +145,28 @@ def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_block
 
 
 def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
-    found = pair(begun=5 * PERIOD // 2)
+    stream = pair(begun=5 * PERIOD // 2)
     for behind in (1, 2):
         for column in (
-            found.begun_ns,
-            found.call_ns,
-            found.return_ns,
-            found.notified_ns,
-            found.taken_ns,
+            stream.begun_ns,
+            stream.call_ns,
+            stream.return_ns,
+            stream.notified_ns,
+            stream.taken_ns,
         ):
             column[AT + behind] = column[AT] + behind * 10_000
-    assert {slow.cause for slow in explain(found).messages} == {"publisher late"}
+    assert {slow.cause for slow in explain(stream).messages} == {"publisher late"}
 
 
 def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
-    found = pair(notified=SLOW)
-    found.taken_ns[AT] = ABSENT
-    tail = explain(found)
+    stream = pair(notified=SLOW)
+    stream.taken_ns[AT] = ABSENT
+    tail = explain(stream)
     assert (tail.messages, tail.of) == ([], N - 1)
     assert (
         explain(
             made(
-                found.intended_ns[:N],
+                stream.intended_ns[:N],
                 {n: np.full(N, ABSENT) for n in ("begun", "call", "return", "notified", "taken")},
             )
         )

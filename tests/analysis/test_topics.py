@@ -91,23 +91,23 @@ def test_a_stream_is_reliable_where_both_of_its_ends_are():
     whole = [endpoint(3, "map"), endpoint(4, "map", "subscription")]
     assert is_reliable(whole) and not is_reliable([])
     assert not any(map(is_reliable, (pair, mixed, whole + pair)))
-    found = {one.name: one.reliable for one in judged_topics(whole + mixed)}
-    assert found == {"map": True, "scan": False}
+    reliable = {one.name: one.reliable for one in judged_topics(whole + mixed)}
+    assert reliable == {"map": True, "scan": False}
 
 
 def verdict(name, ratio=None, by=None, minutes=None):
-    found = (
+    shown = (
         NoRatio(no_data="few")
         if ratio == "none"
         else None
         if ratio is None
         else BlockRatio(ratio, ratio / 2, ratio * 2, 6)
     )
-    return Verdict(name, "a", found, "why", minutes, by)
+    return Verdict(name, "a", shown, "why", minutes, by)
 
 
 def test_a_robot_needs_all_of_its_topics():
-    found = over_topics(
+    overall = over_topics(
         {
             "imu": {
                 "a": verdict("best"),
@@ -121,12 +121,12 @@ def test_a_robot_needs_all_of_its_topics():
             },
         }
     )
-    assert {arm: (one.verdict.verdict, one.topic) for arm, one in found.items()} == {
+    assert {arm: (one.verdict.verdict, one.topic) for arm, one in overall.items()} == {
         "a": ("worse", "front"),
         "b": ("worse", "imu"),
         "c": ("worse", "front"),
     }
-    assert found["c"].verdict.by == "loss"
+    assert overall["c"].verdict.by == "loss"
 
 
 def test_who_is_worse_nowhere_is_best_only_where_all_others_are_worse_somewhere():
@@ -148,8 +148,8 @@ def test_who_is_worse_nowhere_is_best_only_where_all_others_are_worse_somewhere(
 def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():
     one = {"a": verdict("equivalent"), "b": verdict("undecided", 1.1, minutes=5.0)}
     two = {"a": verdict("equivalent"), "b": verdict("undecided", 1.5, minutes=9.0)}
-    found = over_topics({"x": one, "y": two})["b"]
-    assert (found.verdict.verdict, found.topic, found.verdict.minutes_to_decide) == (
+    overall = over_topics({"x": one, "y": two})["b"]
+    assert (overall.verdict.verdict, overall.topic, overall.verdict.minutes_to_decide) == (
         "undecided",
         "y",
         9.0,
@@ -160,8 +160,8 @@ def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():
 
 def test_the_worst_topic_of_an_open_arm_is_the_one_that_loses_most():
     few = {"a": verdict("undecided", "none"), "b": verdict("undecided", "none")}
-    found = over_topics({"imu": few, "rear": few}, {"imu": {"a": 0.0}, "rear": {"a": 1.0}})
-    assert found["a"].topic == "rear"
+    overall = over_topics({"imu": few, "rear": few}, {"imu": {"a": 0.0}, "rear": {"a": 1.0}})
+    assert overall["a"].topic == "rear"
 
 
 def test_no_data_in_one_topic_is_open_and_in_all_no_data():
@@ -191,12 +191,12 @@ def test_an_arm_that_fails_in_every_trial_carries_no_topic():
     lost = undelivered_shares([*lossy, JudgedArm("c", {}, failed=frozenset(blocks))])
     assert lost == {"a": 0.5, "b": 0.5, "c": 1.0}
     fails = verdict("worse", by="failure")
-    found = {
+    verdicts = {
         "imu": {"a": verdict("best"), "b": verdict("worse", 2.0, "latency"), "c": fails},
         "camera": {"a": verdict("undecided"), "b": verdict("undecided"), "c": fails},
     }
     of_topics = {"imu": dict.fromkeys("ab", 0.0) | {"c": 1.0}, "camera": lost}
-    overall = over_topics(decisive(found, of_topics, "response_latency_p50"), of_topics)
+    overall = over_topics(decisive(verdicts, of_topics, "response_latency_p50"), of_topics)
     assert {arm: one.verdict.verdict for arm, one in overall.items()} == {
         "a": "best",
         "b": "worse",

@@ -56,8 +56,8 @@ def recorded(
 
 def trial(latency_ms, drain_s, **more) -> tuple[Ledger, dict]:
     """Its ledger and its samples."""
-    found = measure(*recorded(latency_ms, drain_s, **more))
-    return found.ledger, found.samples
+    messages = measure(*recorded(latency_ms, drain_s, **more))
+    return messages.ledger, messages.samples
 
 
 def test_a_reliable_stream_that_is_only_slow_loses_nothing():

@@ -13,20 +13,20 @@ TYPED = ArmFacts(
 
 def test_an_arm_that_takes_in_another_way_than_most_is_flagged():
     arms = [TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="raw")]
-    found = flags(arms)
-    assert found["a"] == found["b"] == []
-    assert found["c"] == [
+    flagged = flags(arms)
+    assert flagged["a"] == flagged["b"] == []
+    assert flagged["c"] == [
         "messages taken in the receive buffer, serialised, those of most others into the reader's "
         "own memory"
     ]
 
 
 def test_where_nothing_has_a_majority_every_arm_says_its_own():
-    found = flags([TYPED, replace(TYPED, arm="b", take="lent")])
-    assert found["a"] == [
+    flagged = flags([TYPED, replace(TYPED, arm="b", take="lent")])
+    assert flagged["a"] == [
         "messages taken into the reader's own memory, those of others in lent memory"
     ]
-    assert found["b"] == [
+    assert flagged["b"] == [
         "messages taken in lent memory, those of others into the reader's own memory"
     ]
 
@@ -41,8 +41,8 @@ def test_who_writes_into_lent_memory_is_unlike_nobody_of_its_own_family():
     loans = replace(copies, arm="c", written="loan", take="lent")
     other = replace(loans, arm="d", path="shm", take="typed")
     assert flags([copies, replace(copies, arm="b"), loans]) == {"a": [], "b": [], "c": []}
-    found = flags([copies, replace(copies, arm="b"), loans, other])
-    assert found["a"] == found["b"] == [] and len(found["c"]) == len(found["d"]) == 1
+    flagged = flags([copies, replace(copies, arm="b"), loans, other])
+    assert flagged["a"] == flagged["b"] == [] and len(flagged["c"]) == len(flagged["d"]) == 1
     assert between(copies, replace(loans, take="typed")) == [
         "publishers write: into memory of its own, which is copied in A, into memory that its "
         "middleware lends in B"
@@ -50,8 +50,8 @@ def test_who_writes_into_lent_memory_is_unlike_nobody_of_its_own_family():
 
 
 def test_taken_in_both_ways_is_told_as_both():
-    found = flags([TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="lent / typed")])
-    assert found["c"] == [
+    flagged = flags([TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="lent / typed")])
+    assert flagged["c"] == [
         "messages taken in lent memory and into the reader's own memory, those of most others into "
         "the reader's own memory"
     ]
@@ -74,16 +74,16 @@ def test_versions_of_one_middleware_beside_each_other_are_told():
     old = ArmFacts("dds-2.9", library="dds", version="2.9.1", release_date="2023-01-19")
     new = ArmFacts("dds", library="dds", version="3.3.0", release_date="2025-07-10")
     other = ArmFacts("other", library="other", version="1.0", release_date="2025-08-01")
-    found = flags([old, new, other])
-    assert found["dds"] == ["version 3.3.0, others of it here 2.9.1"]
-    assert found["dds-2.9"] == [
+    flagged = flags([old, new, other])
+    assert flagged["dds"] == ["version 3.3.0, others of it here 2.9.1"]
+    assert flagged["dds-2.9"] == [
         "version 2.9.1, others of it here 3.3.0",
         "released 2023-01-19, 31 months before the newest here (other, 2025-08-01)",
     ]
     assert flags([old, other])["dds-2.9"] == [
         "version 2.9.1, released 2023-01-19, 31 months before the newest here (other, 2025-08-01)"
     ]
-    assert found["other"] == []
+    assert flagged["other"] == []
     assert outdated([old, new, other]) == {"dds-2.9"}
     assert outdated([old, replace(new, floor=True)]) == set()
     assert outdated([ArmFacts("unknown"), new]) == set()

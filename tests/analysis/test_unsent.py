@@ -124,9 +124,9 @@ def test_fates_say_what_most_of_it_was():
 
 def test_what_came_too_late_to_a_best_effort_reader_is_undelivered():
     """As verdicts count it: it was left out, and an arm was advised that they call undelivered."""
-    found = (FateCounts.of(LEDGER) + FateCounts.of(LEDGER)).fates(trials=2)
-    assert found.undelivered == pytest.approx(LEDGER.undelivered / LEDGER.wanted)
-    assert found.late == pytest.approx(60 / 720)
+    fates = (FateCounts.of(LEDGER) + FateCounts.of(LEDGER)).fates(trials=2)
+    assert fates.undelivered == pytest.approx(LEDGER.undelivered / LEDGER.wanted)
+    assert fates.late == pytest.approx(60 / 720)
     late = FateCounts.of(Ledger(wanted=100, delivered=80, after_drain=20)).fates(trials=1)
     assert late.undelivered == pytest.approx(0.2) and late.main is Fate.LATE
     slow = FateCounts.of(Ledger(wanted=100, delivered=80, under_way=20)).fates(trials=1)
@@ -231,5 +231,5 @@ def test_who_has_a_thread_of_its_own_waits_for_no_sibling(granted, process):
         "asked": json.dumps({"arrival": {"kind": "periodic"}}),
         "granted": json.dumps(granted),
     }
-    (found,) = endpoints_of(SimpleNamespace(endpoints=[row]))
-    assert found.process == process
+    (end,) = endpoints_of(SimpleNamespace(endpoints=[row]))
+    assert end.process == process

@@ -332,8 +332,8 @@ def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
         ("base", "up"): 9,
     }
     changes = [{"host": "robot", "change": "blackhole"}, {"host": "base", "up": {}}]
-    found = rates_of({"network": {"links": links, "changes": changes}})
-    assert found == {("robot", "up"): 5, ("robot", "down"): 7}
+    rates = rates_of({"network": {"links": links, "changes": changes}})
+    assert rates == {("robot", "up"): 5, ("robot", "down"): 7}
     assert rates_of({}) == {}
 
 

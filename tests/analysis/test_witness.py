@@ -30,9 +30,9 @@ def switch(time_ns: int, event: str, process: str = "listener", thread: int = 4)
 
 
 def test_nothing_watched_is_nothing_known():
-    found = of()
-    assert (found.canary_late, found.receiver_waits, found.bins) == (None, None, None)
-    assert len(found.unwatched) == 3
+    seen = of()
+    assert (seen.canary_late, seen.receiver_waits, seen.bins) == (None, None, None)
+    assert len(seen.unwatched) == 3
 
 
 def test_a_canary_that_was_never_late_is_a_witness_too():
@@ -55,9 +55,9 @@ def test_a_wait_lasts_from_wanting_the_processor_to_getting_it():
         switch(13, "in", thread=5),
         switch(11, "in", process="talker"),
     ]
-    found = of(schedule=events)
-    assert found.receiver_waits.tolist() == [[10, 14], [12, 13], [20, 26]]
-    assert found.publisher_waits.shape == (0, 2)
+    seen = of(schedule=events)
+    assert seen.receiver_waits.tolist() == [[10, 14], [12, 13], [20, 26]]
+    assert seen.publisher_waits.shape == (0, 2)
 
 
 def test_bins_hold_what_grew_and_steal_is_a_fraction_of_all_time():
@@ -65,10 +65,10 @@ def test_bins_hold_what_grew_and_steal_is_a_fraction_of_all_time():
     rows += sample(10, processor__idle=115, processor__steal=5, udp__rcvbuf_errors=7)
     rows += sample(20, processor__idle=135, processor__steal=5, udp__rcvbuf_errors=9)
     rows += [{"time_ns": 5, "process": "talker", "counter": "cpu", "unit": "ns", "value": 3.0}]
-    found = of(samples=rows)
-    bins = found.bins
+    seen = of(samples=rows)
+    bins = seen.bins
     assert bins.edges_ns.tolist() == [0, 10, 20]
-    np.testing.assert_allclose(found.machine.steal, [0.25, 0.0])
+    np.testing.assert_allclose(seen.machine.steal, [0.25, 0.0])
     assert {cause: counts.tolist() for cause, counts in bins.counts.items()} == {
         "socket buffer full": [0, 2]
     }
@@ -86,11 +86,11 @@ def test_of_several_hosts_the_readers_drops_the_writers_repeats_and_the_machines
                 udp__rcvbuf_errors=overflows * grown,
                 tcp__retransmitted_segments=repeats * grown,
             )
-    found = of(samples=rows, hosts=("robot", "desk"))
-    assert found.bins.edges_ns.tolist() == [2, 12]
-    assert found.bins.counts["socket buffer full"].tolist() == [20]
-    assert found.sender.counts["TCP retransmission"].tolist() == [7]
-    assert found.machine.steal.tolist() == [0.25]
+    seen = of(samples=rows, hosts=("robot", "desk"))
+    assert seen.bins.edges_ns.tolist() == [2, 12]
+    assert seen.bins.counts["socket buffer full"].tolist() == [20]
+    assert seen.sender.counts["TCP retransmission"].tolist() == [7]
+    assert seen.machine.steal.tolist() == [0.25]
 
 
 def test_a_counter_with_holes_is_left_out():
