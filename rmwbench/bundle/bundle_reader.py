@@ -6,7 +6,6 @@ import re
 import stat
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,10 @@ from rmwbench.bundle.journal import (
     Line,
     LookTaken,
     TrialEnded,
+    TrialReason,
 )
 from rmwbench.bundle.schema import ADDED, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
-from rmwbench.codes import Code, FailedBy
+from rmwbench.codes import Code
 from rmwbench.errors import UserError, nearest
 from rmwbench.input_file import parse_json, read_input
 
@@ -38,24 +38,11 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 """What pyarrow raises for a file that is not what it says."""
 
 
-@dataclass(frozen=True)
-class TrialLine:
-    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`, `settling`), reason, names of
-    its tables; the number of the void trial that it `repeats`, and the `cause` (`machine`, `no
-    match`, `no delivery`); who is at fault for a failure, and the codes of the reasons
-    (rmwbench/codes.py), in their order; and after how many blocks the campaign had been judged
-    before it ran, 0 where it had not."""
+class TrialLine(TrialEnded):
+    """A finished trial as it counts: its last line in the journal, void where its block is.
+    `judged_before`: after how many blocks the campaign had been judged before it ran, 0 where it
+    had not."""
 
-    trial: int
-    cell: int
-    block: int
-    status: str
-    reason: str | None
-    tables: tuple[str, ...]
-    repeats: int | None = None
-    cause: str | None = None
-    failed_by: FailedBy | None = None
-    codes: tuple[str, ...] = ()
     judged_before: int = 0
 
 
@@ -82,7 +69,7 @@ class Bundle:
         }
         judged = _judged_before(self.journal.lines)
         lines = [
-            replace(_with_its_block(_trial_line(line), spoilt.get(n)), judged_before=judged[n])
+            _trial_line(line, spoilt.get(n), judged[n])
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
@@ -428,21 +415,6 @@ def _refuse_other_json(table: pa.Table) -> None:
             raise pa.ArrowInvalid(f"column {name} has a value that is not a JSON {kind}")
 
 
-def _trial_line(line: TrialEnded) -> TrialLine:
-    return TrialLine(
-        line.trial,
-        line.cell,
-        line.block,
-        line.status,
-        line.reason,
-        line.tables,
-        line.repeats,
-        line.cause,
-        line.failed_by,
-        line.codes,
-    )
-
-
 def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
     """Trial -> after how many blocks its campaign had been judged before it ran: by looks, or at
     its end where it has none."""
@@ -460,27 +432,27 @@ def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
     return judged_blocks
 
 
-def _with_its_block(trial: TrialLine, by: TrialEnded | CampaignResumed | None) -> TrialLine:
-    """The trial as it counts where `by`, the journal's line of another trial of its block or of a
-    resume, voided it."""
-    if by is None:
-        return trial
-    had = (
-        f"; by itself it had been {trial.status}: {trial.reason}" if trial.status != "done" else ""
-    )
-    why = (
-        "is void, since the campaign was stopped within it"
-        if isinstance(by, CampaignResumed)
-        else f"is void with trial {by.trial} ({by.reason})"
-    )
-    return replace(
-        trial,
-        status="void",
-        reason=f"its block {why}{had}",
-        cause="machine",
-        failed_by=None,
-        codes=(str(Code.BLOCK),),
-    )
+def _trial_line(
+    line: TrialEnded, by: TrialEnded | CampaignResumed | None, judged_before: int
+) -> TrialLine:
+    """The trial as it counts: void where `by`, the journal's line of another trial of its block or
+    of a resume, voided it."""
+    fields = dict(line) | {"judged_before": judged_before}
+    if by is not None:
+        had = f"; by itself it had been {line.status}: {line.reason}"
+        why = (
+            "is void, since the campaign was stopped within it"
+            if isinstance(by, CampaignResumed)
+            else f"is void with trial {by.trial} ({by.reason})"
+        )
+        fields |= {
+            "status": "void",
+            "reason": f"its block {why}{had if line.status != 'done' else ''}",
+            "cause": "machine",
+            "failed_by": None,
+            "reasons": (TrialReason(code=Code.BLOCK.value),),
+        }
+    return TrialLine.model_construct(**fields)
 
 
 class Lots:

@@ -23,7 +23,7 @@ def arm(name, median_ns, blocks, failed=(), sd=0.05):
 
 
 def line(status, failed_by=None):
-    return TrialLine(0, 0, 0, status, None, (), failed_by=failed_by)
+    return TrialLine(trial=0, cell=0, block=0, status=status, failed_by=failed_by)
 
 
 def test_an_arm_that_fails_in_four_of_ten_blocks_is_not_best_however_fast():

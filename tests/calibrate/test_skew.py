@@ -4,12 +4,16 @@ wrong."""
 import pytest
 
 from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.journal import TrialReason
 from rmwbench.campaign.calibrate import skew
 from rmwbench.codes import Code
 
 
 def line(trial, status="void", cause=None, codes=(Code.WORKER_CLOCK,), reason="clock: process b"):
-    return TrialLine(trial, 1, trial, status, reason, (), cause=cause, codes=tuple(map(str, codes)))
+    reasons = tuple(TrialReason(code=str(code)) for code in codes)
+    return TrialLine(
+        trial=trial, cell=1, block=trial, status=status, reason=reason, cause=cause, reasons=reasons
+    )
 
 
 SLEWED = "machine: clock: the clock was slewed by 0.2 %"

@@ -48,7 +48,7 @@ def test_a_failed_worker_is_at_fault_as_the_table_says(kind):
     expected = {FailedBy.WORKER: "middleware", FailedBy.HOST: "host", FailedBy.MACHINE: "machine"}
     assert whose.startswith(expected[failure.by])
     assert ("void" if failure.by is FailedBy.MACHINE else "failed") in is_
-    line = TrialLine(1, 1, 0, "failed", None, (), failed_by=failure.by)
+    line = TrialLine(trial=1, cell=1, block=0, status="failed", failed_by=failure.by)
     assert data.startswith("lost block") == (lost_by_its_arm(line)), failure
 
 

@@ -55,7 +55,8 @@ def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reas
 
 
 def test_without_a_trial_it_is_said_why_there_is_none():
-    line = TrialLine(4, 1, 0, "failed", "recorder: it ended with exit code 1\nits log", ())
+    reason = "recorder: it ended with exit code 1\nits log"
+    line = TrialLine(trial=4, cell=1, block=0, status="failed", reason=reason)
     reason = judged([], [line, line]).reason
     assert reason == (
         "no trial with a bag is done: 2 failed; the first: recorder: it ended with exit code 1"

@@ -36,7 +36,8 @@ def seen(*heard, wanted=50, lent=0, missed=(), at_all=None):
     )
 
 
-FAILED = TrialLine(4, 1, 0, "failed", "worker talker died of signal 11\nits log", ())
+DIED = "worker talker died of signal 11\nits log"
+FAILED = TrialLine(trial=4, cell=1, block=0, status="failed", reason=DIED)
 GOOD, SILENT, NEVER = seen(50, 50, 50), seen(0, 0, 0), seen(missed=(FAILED, FAILED))
 ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
 

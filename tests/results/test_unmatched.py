@@ -8,7 +8,7 @@ from rmwbench.results.workload.workload_arm import ArmReport
 
 def told(*lines):
     trials = [
-        TrialLine(n, 1, n, status, None, (), cause=cause)
+        TrialLine(trial=n, cell=1, block=n, status=status, cause=cause)
         for n, (status, cause) in enumerate(lines, start=1)
     ]
     return list(ArmReport._unmatched(SimpleNamespace(lines=trials)))
