@@ -133,11 +133,12 @@ class Bundle:
         trials' own in order."""
         self._schema(name)
         if name in WHOLE_CAMPAIGN:
-            return [self._path(name, 0)] if name in self.journal.whole_campaign else []
-        merged = merge.covered(self.journal, self.directory, name)
-        merged_trials = set().union(*(trials for _, trials in merged))
+            whole = name in self.journal.whole_campaign
+            return [merge.trial_path(self.directory, name, 0)] if whole else []
+        merged = merge.covered(self, name)
+        merged_trials = {trial for _, trials in merged for trial in trials}
         return [path for path, _ in merged] + [
-            self._path(name, n)
+            merge.trial_path(self.directory, name, n)
             for n, line in sorted(self.journal.trials.items())
             if name in line.tables and n not in merged_trials
         ]
@@ -221,10 +222,7 @@ class Bundle:
 
     def lots(self, name: str) -> "list[Lots]":
         """The merged files of a table, for reading trial after trial."""
-        return [
-            Lots(self._open(path), path, trials)
-            for path, trials in merge.covered(self.journal, self.directory, name)
-        ]
+        return [Lots(self._open(path), path, trials) for path, trials in merge.covered(self, name)]
 
     def file(self, sha256: str) -> bytes:
         """A stored file's content, checked against its name."""
@@ -293,7 +291,7 @@ class Bundle:
     def _own(self, name: str) -> list[Path]:
         """The trials' own files of a table, merged or not."""
         return [
-            self._path(name, n)
+            merge.trial_path(self.directory, name, n)
             for n, line in sorted(self.journal.trials.items())
             if name not in WHOLE_CAMPAIGN and name in line.tables and not self._packed(name, n)
         ]
@@ -310,7 +308,7 @@ class Bundle:
         return TABLES[name]
 
     def _packed(self, name: str, trial: int | None) -> Path | None:
-        return None if trial is None else merge.packed(self.journal, self.directory, name, trial)
+        return None if trial is None else merge.packed(self, name, trial)
 
     def _rows_of(self, path: Path, trial: int | None, columns: Sequence[str] | None) -> pa.Table:
         """One trial's rows of a file of many trials."""
@@ -322,10 +320,9 @@ class Bundle:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
             return self.paths(name)
         line = self.journal.trials.get(trial)
-        return [self._path(name, trial)] if line and name in line.tables else []
-
-    def _path(self, name: str, trial: int) -> Path:
-        return self.directory / "tables" / name / f"{trial:06d}.parquet"
+        if line is None or name not in line.tables:
+            return []
+        return [merge.trial_path(self.directory, name, trial)]
 
     def _open(self, path: Path) -> pq.ParquetFile:
         if path not in self._files:
@@ -368,17 +365,16 @@ class Bundle:
         return self._files[path]
 
     def _read(self, path: Path, columns: Sequence[str] | None) -> pa.Table:
-        names = TABLES[path.parent.name].names if columns is None else list(columns)
+        schema = TABLES[path.parent.name]
+        fields = [schema.field(name) for name in (schema.names if columns is None else columns)]
         try:
             file = self._open(path)
             stored = file.schema_arrow.names  # made anew at each call
-            table = file.read(columns=[name for name in names if name in stored])
-            for name in (name for name in names if name not in stored):
-                field = TABLES[path.parent.name].field(name)
-                table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+            table = file.read(columns=[f.name for f in fields if f.name in stored])
+            table = _with_added(table, fields)
             _refuse_infinite(table)
             _refuse_other_json(table)
-            return table.select(names)
+            return table
         except UNREADABLE as error:
             raise _corrupt(path, error) from None
 
@@ -487,12 +483,7 @@ class Lots:
             part = self._file.read_row_group(group, columns=stored)
         except UNREADABLE as error:
             raise _corrupt(self._path, error) from None
-        self._columns = {}
-        for f in self._fields:
-            out = np.empty(part.num_rows, f.type.to_pandas_dtype())
-            nulls = pa.chunked_array([pa.nulls(part.num_rows, f.type)])
-            column = part.column(f.name) if f.name in stored else nulls
-            self._columns[f.name] = _fill(out, 0, column)
+        self._columns = _arrays(self._fields, _with_added(part, self._fields))
         numbers, begins = np.unique(self._columns["trial"], return_index=True)
         ends = [*begins[1:].tolist(), part.num_rows]
         self._rows = {
@@ -551,6 +542,14 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
         if len(extremes) > 1:
             return None
     return np.dtype(field.type.to_pandas_dtype()).type(extremes.pop())
+
+
+def _with_added(table: pa.Table, fields: Sequence[pa.Field]) -> pa.Table:
+    """The table with these columns, null where the bundle is older than a column."""
+    for field in fields:
+        if field.name not in table.column_names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select([field.name for field in fields])
 
 
 def _arrays(fields: Sequence[pa.Field], table: pa.Table) -> dict[str, np.ndarray]:

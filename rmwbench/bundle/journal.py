@@ -25,8 +25,6 @@ MOST_IN_A_RANGE = 10_000_000
 
 
 class Line(Stored):
-    """One line; `document()` is what stands in the file."""
-
     type: str
     ALWAYS: ClassVar[tuple[str, ...]] = ("type",)
 
@@ -299,10 +297,14 @@ def load(directory: Path) -> Journal:
     return journal
 
 
+def line_text(line: Line) -> str:
+    """The line as it stands in the file."""
+    return json.dumps(line.document(), ensure_ascii=False) + "\n"
+
+
 def append(directory: Path, line: Line) -> None:
     """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed
     first."""
-    text = json.dumps(line.document(), ensure_ascii=False, separators=(", ", ": ")) + "\n"
     with open(directory / NAME, "a+b") as file:
         size = file.seek(0, os.SEEK_END)
         if size:
@@ -312,6 +314,6 @@ def append(directory: Path, line: Line) -> None:
                 keep = file.read().rpartition(b"\n")
                 file.truncate(len(keep[0]) + len(keep[1]))
                 file.seek(0, os.SEEK_END)
-        file.write(text.encode())
+        file.write(line_text(line).encode())
         file.flush()
         os.fsync(file.fileno())

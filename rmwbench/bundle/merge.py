@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rmwbench.bundle.journal import Journal
 from rmwbench.bundle.schema import TABLES, WHOLE_CAMPAIGN
 
 if TYPE_CHECKING:
@@ -31,7 +30,12 @@ Ranges = list[tuple[int, int]]
 """Trial numbers as ranges, both ends included."""
 
 
-def path_of(directory: Path, table: str, merge: int) -> Path:
+def trial_path(directory: Path, table: str, trial: int) -> Path:
+    """A trial's own file of a table; number 0 is that of a table of the whole campaign."""
+    return directory / "tables" / table / f"{trial:06d}.parquet"
+
+
+def merged_path(directory: Path, table: str, merge: int) -> Path:
     return directory / "tables" / table / f"merged-{merge:06d}.parquet"
 
 
@@ -39,11 +43,11 @@ def is_merged(path: Path) -> bool:
     return path.name.startswith("merged-")
 
 
-def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, set[int]]]:
+def covered(bundle: "Bundle", table: str) -> list[tuple[Path, set[int]]]:
     """The merged files of a table that exist, each with the trials whose rows it holds."""
     files = []
-    for line in journal.merged:
-        path = path_of(directory, table, line.merge)
+    for line in bundle.journal.merged:
+        path = merged_path(bundle.directory, table, line.merge)
         if table in line.tables and (line.only or path.exists()):
             files.append(
                 (path, {n for low, high in line.tables[table] for n in range(low, high + 1)})
@@ -51,12 +55,12 @@ def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, s
     return files
 
 
-def packed(journal: Journal, directory: Path, table: str, trial: int) -> Path | None:
+def packed(bundle: "Bundle", table: str, trial: int) -> Path | None:
     """The file that holds this trial's rows and of which no copy exists (`only`): an imported
     bundle has no others."""
-    for line in journal.merged:
+    for line in bundle.journal.merged:
         if line.only and line.holds(table, trial):
-            return path_of(directory, table, line.merge)
+            return merged_path(bundle.directory, table, line.merge)
     return None
 
 
@@ -64,22 +68,17 @@ def candidates(bundle: "Bundle") -> dict[str, list[int]]:
     """Table -> the trials, ascending, whose files are small and not merged yet; only tables with
     enough of them."""
     out = {}
+    lines = bundle.trials()
     for table in TABLES:
         if table in WHOLE_CAMPAIGN:
             continue
-        merged_before = set().union(
-            *(
-                merged_trials
-                for _, merged_trials in covered(bundle.journal, bundle.directory, table)
-            )
-        )
+        merged_before = {trial for _, trials in covered(bundle, table) for trial in trials}
         trials = [
             line.trial
-            for line in bundle.trials()
+            for line in lines
             if table in line.tables
             and line.trial not in merged_before
-            and (bundle.directory / "tables" / table / f"{line.trial:06d}.parquet").stat().st_size
-            <= MOST_BYTES
+            and trial_path(bundle.directory, table, line.trial).stat().st_size <= MOST_BYTES
             and bundle.count(table, line.trial) <= MOST_ROWS
         ]
         if len(trials) >= FEWEST_TRIALS:

@@ -8,7 +8,6 @@ nothing behind.
 """
 
 import fcntl
-import json
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +26,10 @@ from rmwbench.bundle.journal import (
     TablesWritten,
     TrialEnded,
 )
-from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_rows
-from rmwbench.bundle.write import encoding
+from rmwbench.bundle.schema import TABLES, WHOLE_CAMPAIGN, table_from_rows
+from rmwbench.bundle.write import campaign_text, encoding
 from rmwbench.errors import UserError
 from rmwbench.whole_file import flush
-
-ROWS_PER_LOT = 262_144
-"""As in merged files: what reading one trial decodes, and what the writer holds in memory per
-table."""
 
 
 class PackedWriter:
@@ -153,7 +148,7 @@ class PackedWriter:
         pending = self._pending.setdefault(name, [])
         pending.append(table)
         self._merged_trials.setdefault(name, []).extend(trials)
-        if sum(part.num_rows for part in pending) >= ROWS_PER_LOT:
+        if sum(part.num_rows for part in pending) >= merge.ROWS_PER_GROUP:
             self._write(name)
 
     def finish(
@@ -163,7 +158,8 @@ class PackedWriter:
         name."""
         for name, rows in campaign_tables.items():
             assert name in WHOLE_CAMPAIGN, name
-            self._writer(name, "000000").write_table(table_from_rows(name, rows))
+            path = merge.trial_path(self._partial, name, 0)
+            self._writer(name, path).write_table(table_from_rows(name, rows))
         for name in list(self._pending):
             self._write(name)
         for writer in self._writers.values():
@@ -175,13 +171,9 @@ class PackedWriter:
             }
             lines.append(TablesMerged(merge=0, only=True, tables=ranges_of_table))
         lines.append(CampaignFinished())
-        (self._partial / journal.NAME).write_bytes(
-            _text("".join(json.dumps(x.document(), ensure_ascii=False) + "\n" for x in lines))
-        )
-        document = {"schema": SCHEMA, "version": VERSION, **campaign}
-        (self._partial / "campaign.json").write_bytes(
-            _text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
-        )
+        journal_text = "".join(map(journal.line_text, lines))
+        (self._partial / journal.NAME).write_bytes(_text(journal_text))
+        (self._partial / "campaign.json").write_bytes(_text(campaign_text(campaign)))
         flush(self._partial.rglob("*"))
         _refuse_occupied(self.directory)
         if self.directory.exists():
@@ -194,11 +186,11 @@ class PackedWriter:
         parts = self._pending.pop(name)
         table = pa.concat_tables(parts)
         if table.num_rows:
-            self._writer(name, "merged-000000").write_table(table, row_group_size=table.num_rows)
+            path = merge.merged_path(self._partial, name, 0)
+            self._writer(name, path).write_table(table, row_group_size=table.num_rows)
 
-    def _writer(self, name: str, stem: str) -> pq.ParquetWriter:
+    def _writer(self, name: str, path: Path) -> pq.ParquetWriter:
         if name not in self._writers:
-            path = self._partial / "tables" / name / f"{stem}.parquet"
             path.parent.mkdir()
             self._writers[name] = pq.ParquetWriter(path, TABLES[name], **encoding(TABLES[name]))
         return self._writers[name]

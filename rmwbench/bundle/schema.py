@@ -277,15 +277,10 @@ def table_from_columns(name: str, columns: Mapping[str, Any], rows: int | None =
 
 def table_from_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     """A table from a list of dictionaries, for small tables."""
+    names = dict.fromkeys(key for row in rows for key in row)
     return table_from_columns(
-        name,
-        {key: [row.get(key) for row in rows] for row in rows[:1] for key in _keys(rows)},
-        len(rows),
+        name, {key: [row.get(key) for row in rows] for key in names}, len(rows)
     )
-
-
-def _keys(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(key for row in rows for key in row))
 
 
 def _is_column(value: Any) -> bool:

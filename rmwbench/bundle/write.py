@@ -121,10 +121,8 @@ class BundleWriter:
     def write_campaign(self, campaign: Mapping[str, Any]) -> None:
         """Replaces campaign.json atomically (its closing state may be added when the campaign
         ends)."""
-        document = {"schema": SCHEMA, "version": VERSION, **campaign}
-        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
         with durable_file(self.directory / "campaign.json") as partial:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_text(campaign_text(campaign), encoding="utf-8")
 
     def write_tables(
         self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]
@@ -148,7 +146,7 @@ class BundleWriter:
                     table = table_from_columns(name, table)
                 if table.schema != TABLES[name]:
                     table = table.select(TABLES[name].names).cast(TABLES[name])
-                path = self.directory / "tables" / name / f"{trial or 0:06d}.parquet"
+                path = merge.trial_path(self.directory, name, trial or 0)
                 path.parent.mkdir(exist_ok=True)
                 pq.write_table(
                     table, durable(path), row_group_size=ROWS_PER_GROUP, **encoding(table.schema)
@@ -167,7 +165,7 @@ class BundleWriter:
         number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)
         ranges_of_table = {}
         for name, trials in merge.candidates(bundle).items():
-            path = merge.path_of(self.directory, name, number)
+            path = merge.merged_path(self.directory, name, number)
             with durable_file(path) as partial:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
                 ranges = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
@@ -229,6 +227,12 @@ _DELTA_COLUMNS = {
     "consumed_ns",
     "time_ns",
 }
+
+
+def campaign_text(campaign: Mapping[str, Any]) -> str:
+    """What stands in campaign.json; schema and version are added."""
+    document = {"schema": SCHEMA, "version": VERSION, **campaign}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def encoding(schema: pa.Schema) -> dict[str, Any]:
