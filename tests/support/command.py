@@ -118,6 +118,13 @@ def exit_code(*words: object) -> int:
     raise AssertionError("the command did not end the process")
 
 
+def captured(capsys: Any, *words: object) -> tuple[int, str, str]:
+    """Runs `rmwbench WORDS` in the test's own process: exit code, output and errors."""
+    code = exit_code(*words)
+    written = capsys.readouterr()
+    return code, written.out, written.err
+
+
 def _read_all(end: int, found: dict[int, bytes]) -> None:
     with open(end, "rb") as file:
         found[end] = file.read()

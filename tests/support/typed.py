@@ -15,6 +15,11 @@ _EMPTY = {str: "", int: 0, float: 0.0, bool: False}
 _adapter, _hints = cache(TypeAdapter), cache(get_type_hints)
 
 
+def exact(value: object, unit: str = "fraction", **more: object) -> dict[str, Any]:
+    """The document of a value whose interval is the value itself."""
+    return {"unit": unit, "value": value, "low": value, "high": value, **more}
+
+
 def typed(kind: type[T], found: Mapping[str, Any] | None = None) -> T:
     """`kind` from its document (docs/formats); what that leaves out is empty: None, no members,
     zero, of several words `no data` or the

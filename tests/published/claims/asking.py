@@ -20,9 +20,9 @@ def one_claim(about, test):
     return Claims.model_validate({**about, "items": [claim]})
 
 
-def today(claims, claim, campaign, **share):
-    """The answers of one campaign."""
-    return answers(claims, claim, [campaign], **share)
+def today(claims, *campaigns, claim=None, **share):
+    """The answers of these campaigns to the claim, by default the file's first."""
+    return answers(claims, claim or claims.items[0], campaigns, **share)
 
 
 def page(ledger, **about):

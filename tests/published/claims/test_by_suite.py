@@ -15,8 +15,8 @@ def rows(file, *campaigns):
 
 
 def test_the_originals_conditions_are_told_from_those_that_were_added():
-    found = {row.suite: (row.original, row.conditions) for row in rows(FILES["galactic-2020"])}
-    assert found == {
+    conditions = {row.suite: (row.original, row.conditions) for row in rows(FILES["galactic-2020"])}
+    assert conditions == {
         "galactic-2020/spin": (1, 1),
         "galactic-2020/pubsub": (22, 44),
         "galactic-2020/mininet": (30, 30),

@@ -22,7 +22,7 @@ def failure(block, status="failed", failed_by=None):
 
 
 @pytest.mark.parametrize(
-    ("found", "lost"),
+    ("failures", "lost"),
     [
         ([failure(7), failure(6, failed_by="worker"), failure(6)], (6, 7)),
         ([failure(6), failure(0)], (6,)),  # the other was done when it was tried again
@@ -30,11 +30,11 @@ def failure(block, status="failed", failed_by=None):
         ([failure(6, status="void")], ()),
     ],
 )
-def test_a_block_is_lost_by_an_arms_own_fault_alone(found, lost):
+def test_a_block_is_lost_by_an_arms_own_fault_alone(failures, lost):
     shown = example()
     workload = shown.workloads[0]
     first, *others = workload.arms
-    first = replace(first, trials=replace(first.trials, failures=tuple(found)))
+    first = replace(first, trials=replace(first.trials, failures=tuple(failures)))
     workload = replace(workload, arms=(first, *others))
     campaign = of_shown(replace(shown, workloads=(workload,)))
     assert campaign.workloads[0].arms[0].lost_blocks == lost
@@ -43,8 +43,10 @@ def test_a_block_is_lost_by_an_arms_own_fault_alone(found, lost):
 def test_the_blocks_that_a_busy_machine_spoilt_are_those_that_no_verdict_uses():
     shown = example()
     workload = replace(shown.workloads[0], machine_bound_blocks=(1, 4))
-    (found,) = of_shown(replace(shown, workloads=(workload,))).workloads
-    assert all(arm.left_out == {1, 4} and set(arm.blocks) > {1, 4} for arm in found.arms)
+    (workload_of_claims,) = of_shown(replace(shown, workloads=(workload,))).workloads
+    assert all(
+        arm.left_out == {1, 4} and set(arm.blocks) > {1, 4} for arm in workload_of_claims.arms
+    )
 
 
 def test_values_are_told_by_block_and_topics_stand_with_their_arm():

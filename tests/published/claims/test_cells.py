@@ -60,27 +60,27 @@ def need(layers=NATIVE, barred=lambda _: None, **test):
     return needed(claims, claims.items[0], tree(), layers, barred)
 
 
-def places(found):
-    return {(p.workload, *dict(p.levels).values(), p.arm) for p in found.places}
+def places(of_claim):
+    return {(p.workload, *dict(p.levels).values(), p.arm) for p in of_claim.places}
 
 
 def test_both_sides_at_the_levels_that_are_fixed():
-    found = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
-    assert (found.layer, places(found)) == (
+    both = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
+    assert (both.layer, places(both)) == (
         "native",
         {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")},
     )
 
 
 def test_a_scaling_claim_needs_two_cells_of_one_arm():
-    found = need(
+    of_claim = need(
         right="a",
         workload="w",
         at={"reliability": "reliable"},
         left_at={"subscribers": 2},
         right_at={"subscribers": 1},
     )
-    assert places(found) == {("w", 2, "reliable", "a"), ("w", 1, "reliable", "a")}
+    assert places(of_claim) == {("w", 2, "reliable", "a"), ("w", 1, "reliable", "a")}
 
 
 def test_the_claims_own_layer_where_both_sides_are_ready_there():
@@ -100,27 +100,27 @@ def test_what_cannot_run_says_why():
 
 
 def test_a_percentile_gets_the_messages_that_it_needs():
-    found = need(
+    of_claim = need(
         right="b",
         workload="v",
         at={"subscribers": 1, "reliability": "reliable"},
         metric="service_latency_p90",
     )
-    made = cells(parse(derived(tree(), found.places, "s"), where="derived"))
+    made = cells(parse(derived(tree(), of_claim.places, "s"), where="derived"))
 
     def longer_of(**test):
         (claim,) = asked(**test).items
-        return longer(made, dict.fromkeys(found.places, claim.tests), error=0.005)
+        return longer(made, dict.fromkeys(of_claim.places, claim.tests), error=0.005)
 
     assert longer_of(metric="service_latency_p50", right="b") == {}
     assert longer_of(metric="loss", right="b", by="difference", level=0.05) == {}
     more = longer_of(metric="service_latency_p99", right="b")
-    again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
+    again = cells(parse(derived(tree(), of_claim.places, "s", more), where="derived"))
     assert all(LEAST_BLOCKS * cell.steady_messages >= 1000 for cell in again)
     each = longer_of(metric="service_latency_p99", right="b", base_at={"subscribers": 1})
     assert each["v"] > 4 * more["v"], "each block has a value of its own"
     none_lost = longer_of(metric="loss", level=0.01)
-    again = cells(parse(derived(tree(), found.places, "s", none_lost), where="derived"))
+    again = cells(parse(derived(tree(), of_claim.places, "s", none_lost), where="derived"))
     assert all(MOST_BLOCKS * cell.steady_messages >= 4600 for cell in again)
     assert longer_of(metric="loss", level=1e-5) == {}, "no trial of an hour"
 
@@ -133,7 +133,7 @@ def shipped(suite):
 @functools.cache
 def needs(name):
     """Claim's id -> (suite, what it needs) where everything is ready."""
-    found = {}
+    by_claim = {}
     for claim in FILES[name].items:
         if claim.test is not None:
             tree = shipped(claim.test.suite)
@@ -141,28 +141,28 @@ def needs(name):
                 arm["name"]: "rclcpp" if "rclcpp" in arm["middleware"] else "native"
                 for arm in tree["arms"]
             }
-            found[claim.id] = (
+            by_claim[claim.id] = (
                 claim.test.suite,
                 needed(FILES[name], claim, tree, layers, lambda _: None),
             )
-    return found
+    return by_claim
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_shipped_claim_can_be_asked_where_everything_is_ready(name):
-    for claim, (_, found) in needs(name).items():
-        assert isinstance(found, Need), (claim, found)
+    for claim, (_, of_claim) in needs(name).items():
+        assert isinstance(of_claim, Need), (claim, of_claim)
         of = next(one for one in FILES[name].items if one.id == claim)
         sides = ((4 if test.base_at else 2, test.cells) for test in of.tests)
         whole = sum(each * (several.of if several else 2) for each, several in sides)
-        assert len(found.places) <= whole, f"{claim} needs more cells than its tests are of"
+        assert len(of_claim.places) <= whole, f"{claim} needs more cells than its tests are of"
 
 
 def test_derived_shipped_suites_are_valid_and_exact():
     by_suite: dict[str, set] = {}
     for name in FILES:
-        for suite, found in needs(name).values():
-            by_suite.setdefault(suite, set()).update(found.places)
+        for suite, of_claim in needs(name).values():
+            by_suite.setdefault(suite, set()).update(of_claim.places)
     for suite, wanted in by_suite.items():
         made = cells(
             parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent)

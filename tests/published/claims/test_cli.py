@@ -4,44 +4,44 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claims_ledger import document, ledger
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
-from tests.support.command import exit_code
+from tests.support.command import captured
 
 ROOT = Path(__file__).parents[3]
 
 
-def run(capsys, *arguments):
-    code = exit_code("published", "claims", *arguments)
-    out = capsys.readouterr()
-    return code, out.out, out.err
+def run(capsys, *words):
+    return captured(capsys, "published", "claims", *words)
 
 
-def test_the_page_has_every_statement():
+@pytest.fixture(scope="module")
+def whole():
+    """The ledger of all sources with what is shipped of each, and that."""
     files = list(FILES.values())
     there = shipped_of(files)
-    found = ledger(files, shipped=there)
-    made = page(found, suites=by_suite(files, found, there))
-    assert [claim.id for file in files for claim in file.items if claim.id not in made] == []
+    return ledger(files, shipped=there), there
 
 
-def test_the_page_of_the_evaluations_has_the_ledgers_counts():
-    files = list(FILES.values())
-    summary = ledger(files, shipped=shipped_of(files)).summary
+def test_the_page_has_every_statement(whole):
+    files, (made, there) = list(FILES.values()), whole
+    written = page(made, suites=by_suite(files, made, there))
+    assert [claim.id for file in files for claim in file.items if claim.id not in written] == []
+
+
+def test_the_page_of_the_evaluations_has_the_ledgers_counts(whole):
+    summary = whole[0].summary
     written = (ROOT / "docs/evaluations.md").read_text(encoding="utf-8")
     heads = ["statements", *summary.states]
     counts = [summary.claims, *summary.states.values()]
-    made = "\n".join(
-        (
-            f"| {' | '.join(heads)} |",
-            "|---" * len(heads) + "|",
-            f"| {' | '.join(map(str, counts))} |",
-        )
-    )
+    rows = (" | ".join(heads), "|".join(["---"] * len(heads)), " | ".join(map(str, counts)))
+    made = f"| {rows[0]} |\n|{rows[1]}|\n| {rows[2]} |"
     assert made in written, f"docs/evaluations.md is to have\n{made}"
 
 
@@ -70,18 +70,18 @@ def test_a_campaign_gives_todays_answer():
         "rclcpp copied": SLOW,
         "rclcpp inter as of 2019 unique": [v * 900 for v in SLOW],
     }
-    arms = [renamed(arm(name, found), "service_latency_p50") for name, found in values.items()]
+    arms = [renamed(arm(name, times), "service_latency_p50") for name, times in values.items()]
     made = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
     doc = document(made)
-    found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
-    (today,) = found["pa-one-lat-unique"]
+    answers = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
+    (today,) = answers["pa-one-lat-unique"]
     assert (today["answer"], today["verdict"]) == ("holds", "proxy"), (
         "another version than that of 2019"
     )
     assert "holds with rclcpp unique 1.0" in today["text"]
-    (absent,) = found["pa-one-pub-intra"]
+    (absent,) = answers["pa-one-pub-intra"]
     assert absent["verdict"] == "no data", "this campaign has no such metric"
-    assert found["pa-similar"] == []
+    assert answers["pa-similar"] == []
     assert doc["summary"]["today"]["proxy"] >= 2
     json.dumps(doc, allow_nan=False)
 
@@ -90,24 +90,17 @@ def test_names_are_those_of_show_and_the_other_verbs_are_listed(capsys):
     code, out, _ = run(capsys, "--help")
     listed = re.findall(r"^  (\w+)  ", out.partition("Commands:")[2], re.MULTILINE)
     assert code == 0 and listed == ["show", "plan", "run"]
-    code, out, _ = run(capsys, "fd-w1-address", "--no-shipped")
-    assert (code, out) == (
-        *run(capsys, "show", "fd-w1-address", "--no-shipped")[:2],
-    ) and "fd-w1-address" in out
+    shown, named = (run(capsys, *verb, "fd-w1-address", "--no-shipped") for verb in ((), ("show",)))
+    assert shown == named and "fd-w1-address" in shown[1]
     code, _, err = run(capsys, "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err
 
 
-def test_a_heading_that_is_not_there(capsys):
-    code, _, err = run(capsys, "--heading", "nowhere at all")
-    assert code == 2
-    assert "no heading has that text" in err
-
-
 def test_a_heading_that_is_not_there_is_no_ledger_without_claims(capsys):
     """Beside `--verdict` it printed an empty ledger and exited 0."""
-    code, out, err = run(capsys, "--heading", "nowhere at all", "--verdict", "holds", "--json")
-    assert (code, out) == (2, "")
-    assert "no heading has that text" in err
+    for more in ((), ("--verdict", "holds", "--json")):
+        code, out, err = run(capsys, "--heading", "nowhere at all", *more)
+        assert (code, out) == (2, "")
+        assert "no heading has that text" in err
     code, out, _ = run(capsys, "gscam-2025", "--no-shipped", "--verdict", "holds", "--json")
     assert code == 0 and json.loads(out)["sources"] == []

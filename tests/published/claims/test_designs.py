@@ -9,25 +9,29 @@ from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import Counted, Length
 from rmwbench.published.claims.sentences import results
-from rmwbench.results.model import Estimate
+from rmwbench.published.claims.summary import shipped_of
+from tests.published.claims.asking import today
 from tests.published.claims.shipped import FILES
-from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
-
-
-def claims_of(made):
-    return made.claims
+from tests.published.claims.test_predicates import (
+    FAST,
+    SLOW,
+    arm,
+    asked,
+    campaign,
+    metric,
+    renamed,
+)
 
 
 def judged(file, *campaigns):
-    (claim,) = claims_of(ledger([file], campaigns))
+    (claim,) = ledger([file], campaigns).claims
     return claim
 
 
-def of_length(steady_s, *workloads):
-    made = campaign(*workloads)
+def of_length(steady_s, *workloads, **about):
+    made = campaign(*workloads, **about)
     return replace(made, workloads=tuple(replace(w, steady_s=steady_s) for w in made.workloads))
 
 
@@ -44,10 +48,10 @@ SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
 def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     file = lasting(asked(right="b"), 27.0)
     claim = judged(file, of_length(measured_s, ("w", *SIDES)))
-    (found,) = claim.today
-    assert found.proxy_codes == codes
-    assert found.length == Length(measured_s, 27.0)
-    assert found.verdict == ("proxy" if codes else "supported")
+    (answer,) = claim.today
+    assert answer.proxy_codes == codes
+    assert answer.length == Length(measured_s, 27.0)
+    assert answer.verdict == ("proxy" if codes else "supported")
     told = f"holds (proxy: length {measured_s or 'unknown'} of 27 s)"
     assert (told in results(claim)) == bool(codes)
 
@@ -65,56 +69,40 @@ def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
     file = asked(right="b").model_copy(
         update={"conditions": Conditions(touch="none"), "original": {"f/s": {}}}
     )
-    read = campaign(
-        ("w", arm("rclcpp/a", SLOW * 3, touch="all"), arm("rclcpp/b", FAST * 3, touch="all")),
-        machine="m",
-    )
-    left = campaign(
-        ("w", arm("rclcpp/a", FAST, touch="none"), arm("rclcpp/b", SLOW, touch="none")),
-        machine="m",
-    )
-    first, second = answers(file, file.items[0], [read, left])
+    campaigns = [
+        campaign(
+            ("w", arm("rclcpp/a", a, touch=touch), arm("rclcpp/b", b, touch=touch)), machine="m"
+        )
+        for a, b, touch in ((SLOW * 3, FAST * 3, "all"), (FAST, SLOW, "none"))
+    ]
+    first, second = today(file, *campaigns)
     assert (first.answer, first.blocks) == ("holds", 6) and "touch" not in first.proxy_codes
     assert (second.answer, second.blocks) == ("does not hold", 18)
     assert "touch" in second.proxy_codes
-
-
-def lossless(name, blocks=5, count=500):
-    made = arm(name, [0.0] * blocks)
-    fraction = {
-        "unit": "fraction",
-        "value": 0,
-        "low": 0,
-        "high": 0.1,
-        "count": count,
-        "trials": blocks,
-    }
-    return replace(
-        made, metrics={"loss": Estimate.of(fraction)}, per_trial={"loss": made.per_trial["m"]}
-    )
 
 
 @pytest.mark.parametrize(("level", "undecidable"), [(0.0005, True), (0.005, False)])
 def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     """500 messages in five trials of 2 s: 50 per second, 36 000 in twelve trials of a minute."""
     file = asked(level=level, workload="w", metric="loss")
-    claim = judged(file, of_length(2.0, ("w", lossless("rclcpp/a"))))
-    (found,) = claim.today
-    assert found.answer == "undecided"
+    none = metric(0, 0, 0.1, unit="fraction", count=500, trials=5)
+    lossless = renamed(arm("rclcpp/a", [0.0] * 5, metric=none), "loss")
+    claim = judged(file, of_length(2.0, ("w", lossless)))
+    (answer,) = claim.today
+    assert answer.answer == "undecided"
     assert (claim.state == "undecidable") == undecidable
-    cell = found.cells[0].takes
-    assert cell.blocks == MOST_BLOCKS
-    assert cell.messages == pytest.approx(50 * MOST_BLOCKS * cell.steady_s, rel=0.01)
-    assert (cell.steady_s > LONGEST_S) == undecidable
+    takes = answer.cells[0].takes
+    assert takes.blocks == MOST_BLOCKS
+    assert takes.messages == pytest.approx(50 * MOST_BLOCKS * takes.steady_s, rel=0.01)
+    assert (takes.steady_s > LONGEST_S) == undecidable
     assert ("undecidable" in results(claim)) == undecidable
 
 
 def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
     source = FILES["gscam-2025"]
-    from rmwbench.published.claims.summary import shipped_of
-
-    made = ledger([source], shipped=shipped_of([source]))
-    states = {claim.claim.id: claim for claim in claims_of(made)}
+    states = {
+        claim.claim.id: claim for claim in ledger([source], shipped=shipped_of([source])).claims
+    }
     for name in ("gs-paradox", "gs-pool-60-512-1400", "gs-zenoh-no-loss"):
         assert states[name].state == "undecidable"
         takes = states[name].today[0].takes.text()
@@ -126,9 +114,6 @@ def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
 def test_short_trials_are_not_conditions_of_the_original():
     chain = FILES["hop-chain-2026"].model_copy(update={"lasts_s": {"hop-chain-2026/chain": 60.0}})
     for seconds, as_long in ((1.1, 0), (60.0, 1)):
-        made = campaign(("imu", arm("rclcpp/cyclonedds", FAST)), suite="chain")
-        ran = replace(
-            made, workloads=tuple(replace(one, steady_s=seconds) for one in made.workloads)
-        )
+        ran = of_length(seconds, ("imu", arm("rclcpp/cyclonedds", FAST)), suite="chain")
         (row,) = by_suite([chain], ledger([chain]), {chain.claims: [ran]})
         assert (row.measured_original, row.as_long) == (1, as_long)

@@ -11,7 +11,7 @@ from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.judging.values import difference
 from rmwbench.published.claims.sentences import result_and_experiment
-from tests.published.claims.test_predicates import arm, asked, campaign, one, renamed
+from tests.published.claims.test_predicates import arm, asked, campaign, metric, one, renamed
 
 NONE = (0.0, 0.0, 0.03)
 
@@ -38,8 +38,8 @@ def test_three_blocks_by_students_t():
 
 def test_only_common_blocks_are_compared():
     def lossy(name, trials, value):
-        metric = {"value": value, "low": 0, "high": 1, "count": 100, "trials": len(trials)}
-        return renamed(arm(name, trials, metric={"unit": "fraction", **metric}), "loss")
+        lost = metric(value, 0, 1, unit="fraction", count=100, trials=len(trials))
+        return renamed(arm(name, trials, metric=lost), "loss")
 
     sides = lossy("rclcpp/a", [0.1, 0.2, 0.9], 0.4), lossy("rclcpp/b", [0.1, 0.1], 0.1)
     (cell,) = one(five_points(), campaign(("w", *sides))).cells
@@ -90,15 +90,8 @@ def test_a_difference_of_fractions_stays_between_minus_one_and_one():
 def lossless(name, frames, trials=12, **more):
     """Trials without any loss, `frames` in all, in bursts of ten at most."""
     high = clopper_pearson(0, frames / 10)[1]
-    metric = {
-        "unit": "fraction",
-        "value": 0,
-        "low": 0,
-        "high": high,
-        "count": frames,
-        "trials": trials,
-    }
-    return renamed(arm(name, [0.0] * trials, metric=metric, **more), "loss")
+    none = metric(0, 0, high, unit="fraction", count=frames, trials=trials)
+    return renamed(arm(name, [0.0] * trials, metric=none, **more), "loss")
 
 
 def five_points(relation="greater", level=0.05, **more):

@@ -160,8 +160,8 @@ def _refused(tmp_path, text, old, new, line, said):
 
 def test_a_topic_of_a_suite_that_is_not_here_is_taken_as_it_stands(tmp_path):
     for suite in ("robot", "nowhere"):
-        found = of(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
-        assert found.items[0].test.topics == ("front", "front")
+        claims = of(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
+        assert claims.items[0].test.topics == ("front", "front")
 
 
 def test_an_unknown_source_is_guessed():

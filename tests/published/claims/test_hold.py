@@ -1,8 +1,6 @@
 """Between blocks: what is decided is dropped, what no further block decides is given up, and time
 ends the rest. And which claims fit into a budget."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -16,7 +14,16 @@ from rmwbench.published.claims.needed_cells import CellPlace, Need
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
 from tests.published.claims.asking import today
-from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import (
+    FAST,
+    NOISY,
+    SLOW,
+    arm,
+    asked,
+    campaign,
+    metric,
+    renamed,
+)
 
 EACH_S = {1: 2.0, 2: 2.0, 3: 2.0}
 
@@ -63,8 +70,8 @@ def test_what_the_whole_of_the_error_decides_is_not_dropped_for_that():
     )
     held = hold((CLEAR, {1, 2}), doc=doc)
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {}
-    (under_way,) = today(CLEAR, CLEAR.items[0], doc, earlier=0)
-    (over,) = today(CLEAR, CLEAR.items[0], doc)
+    (under_way,) = today(CLEAR, doc, earlier=0)
+    (over,) = today(CLEAR, doc)
     assert (under_way.answer, over.answer) == ("undecided", "holds"), (
         "a campaign that ended for time has what is left"
     )
@@ -83,12 +90,11 @@ def test_a_level_on_the_bar_is_decided_by_no_more_campaigns_than_the_error_allow
     claims = asked(level=10.0, workload="w")
     for _ in range(campaigns):
         values = list(10 * np.exp(rng.normal(0, 0.1, LOOKS[-1])))
-        found = [
-            today(claims, claims.items[0], campaign(("w", arm("rclcpp/a", values[:n]))), earlier=0)
-            for n in LOOKS
+        judged = [
+            today(claims, campaign(("w", arm("rclcpp/a", values[:n]))), earlier=0) for n in LOOKS
         ]
-        found.append(today(claims, claims.items[0], campaign(("w", arm("rclcpp/a", values)))))
-        wrong += any(one[0].answer in ("holds", "does not hold") for one in found)
+        judged.append(today(claims, campaign(("w", arm("rclcpp/a", values)))))
+        wrong += any(one[0].answer in ("holds", "does not hold") for one in judged)
     assert wrong <= 0.06 * campaigns
 
 
@@ -100,26 +106,14 @@ def test_time_ends_what_the_next_block_would_exceed():
     assert held(6, 8.1, {3: 2.0}).cells == {3: "time"}
 
 
-def fraction(value, high):
-    metric = {
-        "unit": "fraction",
-        "value": value,
-        "low": 0.0,
-        "high": high,
-        "count": 500,
-        "trials": 5,
-    }
-    found = arm("rclcpp/a", metric=metric)
-    return campaign(("w", dataclasses.replace(found, metrics={"loss": found.metrics["m"]})))
-
-
 @pytest.mark.parametrize(
     ("value", "high", "given_up"),
     [(0.0, 0.1, True), (0.0, 0.001 * MOST_BLOCKS / 6, False), (0.001, 0.1, False)],
 )
 def test_no_loss_at_all_needs_more_messages_than_there_will_be(value, high, given_up):
     claims = asked(level=0.001, workload="w", metric="loss")
-    held = hold((claims, {1}), doc=fraction(value, high))
+    lost = metric(value, 0.0, high, unit="fraction", count=500, trials=5)
+    held = hold((claims, {1}), doc=campaign(("w", renamed(arm("rclcpp/a", metric=lost), "loss"))))
     dropped = held(5, 1.0, {1: 1.0})
     assert ("c" in held.given_up, dropped.cells) == (given_up, {1: "decided"} if given_up else {})
 
@@ -134,10 +128,9 @@ def offer(suite, needs, cost_s=1.0):
     places = {
         name: frozenset(CellPlace("w", (), cell) for cell in cells) for name, cells in needs.items()
     }
-    found = {name: Need("native", cells) for name, cells in places.items()}
-    return Offer(
-        suite, None, {}, found, {p: cost_s for cells in places.values() for p in cells}, {}
-    )
+    needed = {name: Need("native", cells) for name, cells in places.items()}
+    costs_s = {place: cost_s for cells in places.values() for place in cells}
+    return Offer(suite, None, {}, needed, costs_s, {})
 
 
 def test_the_cheapest_claims_come_first_and_shared_cells_cost_once():
@@ -190,9 +183,7 @@ def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
 
     first, text = campaign(stop_after=8)
     cell = {trial.trial: trial.cell for trial in made.trials}
-    assert [cell[t] for t in first.ran[6:]].count(1) + [cell[t] for t in first.ran[6:]].count(
-        2
-    ) == 0
+    assert not {1, 2} & {cell[t] for t in first.ran[6:]}
     assert held.asked[1][0] == 1 and held.asked[1][1] == [1, 2, 3, 4, 5, 6]
     assert "seen 1" in text
     second, _ = campaign()
@@ -206,7 +197,7 @@ def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
 
 
 def test_a_ratio_of_nothing_to_nothing_is_not_waited_for():
-    none = {"unit": "fraction", "value": 0, "low": 0, "high": 0, "count": 500, "trials": 5}
+    none = metric(0, 0, 0, unit="fraction", count=500, trials=5)
     sides = (arm(name, metric=none) for name in ("rclcpp/a", "rclcpp/b"))
     held = hold((asked(right="b"), {1, 2}), doc=campaign(("w", *sides)))
     assert held(5, 1.0, {1: 1.0, 2: 1.0}).cells == {1: "decided", 2: "decided"}

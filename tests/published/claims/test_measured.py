@@ -18,6 +18,7 @@ from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campa
 MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
 FACTS = (Fact(name="load average", value="0.10", note=None),)
 MOST_BYTES = 2_000_000
+SIDES = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
 
 
 def begun(*workloads, **about):
@@ -53,15 +54,15 @@ def test_a_campaign_that_ran_for_other_claims_counts_too():
     """What was measured of a claim's own cells is not left out because it was measured for another
     one."""
     claims = asked(right="b")
-    for_another = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), asked=("d",))
-    (found,) = today(claims, claims.items[0], for_another)
-    assert found.answer == "holds"
+    for_another = begun(SIDES, asked=("d",))
+    (answer,) = today(claims, for_another)
+    assert answer.answer == "holds"
     assert measured(claims, [for_another]) is not None
 
 
 def test_what_another_method_measured_is_refused(tmp_path):
     claims = asked(right="b")
-    summary = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    summary = measured(claims, [begun(SIDES)])
     path = tmp_path / "s" / FOLDER / "one.json"
     path.parent.mkdir(parents=True)
     path.write_text(text(summary), encoding="utf-8")
@@ -74,9 +75,7 @@ def test_what_another_method_measured_is_refused(tmp_path):
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():
-    summary = measured(
-        asked(right="b"), [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]
-    )
+    summary = measured(asked(right="b"), [begun(SIDES)])
     assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
     assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
 
@@ -111,18 +110,13 @@ def test_what_says_why_a_percentile_is_missing_is_kept_with_it():
 
 
 def test_two_machines_are_not_mixed():
-    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     with pytest.raises(UserError, match="two machines"):
-        measured(
-            asked(right="b"),
-            [begun(cells), begun(cells, machine="another")],
-        )
+        measured(asked(right="b"), [begun(SIDES), begun(SIDES, machine="another")])
 
 
 def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     claims = asked(right="b")
-    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
-    there = expanded(measured(claims, [begun(cells, name="shipped")]))
+    there = expanded(measured(claims, [begun(SIDES, name="shipped")]))
     mine = begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
     empty = {"unit": "ns", "no_data": "nothing"}
     none = begun(
@@ -131,7 +125,7 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
         machine="none",
     )
     made = ledger([claims], [none, mine], shipped={"s": there})
-    (claim,) = made.sources[0].claims
+    (claim,) = made.claims
     assert [(one.campaign, one.answer) for one in claim.today] == [
         ("mine", "does not hold"),
         ("shipped", "holds"),
@@ -152,7 +146,7 @@ def test_machines_that_decide_the_contrary_are_said_to_differ():
         [claims],
         shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]},
     )
-    (claim,) = made.sources[0].claims
+    (claim,) = made.claims
     assert claim.state == "machines differ" and made.summary.states["machines differ"] == 1
     assert "machines differ: " in page(made)
 
@@ -163,18 +157,13 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
         there(claims, FAST[:3], SLOW[:3], "one", name="first"),
         there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
     ]
-    for shipped_ in (days, days[::-1]):
-        (found,) = (
-            ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]}).sources[0].claims[0].today
-        )
-        assert (found.answer, found.blocks) == ("holds", 6)
-        assert (found.campaigns, found.campaign, found.date) == (
-            ("first", "second"),
-            "second",
-            "2026-01-03",
-        )
-        assert [block for block, _ in found.cells[0].left_trials] == list(range(6))
-    alone = ledger([claims], shipped={"s": days[0]}).sources[0].claims[0].today[0]
+    for one, other in (days, days[::-1]):
+        (claim,) = ledger([claims], shipped={"s": [*one, *other]}).claims
+        (pooled,) = claim.today
+        assert (pooled.answer, pooled.blocks, pooled.date) == ("holds", 6, "2026-01-03")
+        assert (pooled.campaigns, pooled.campaign) == (("first", "second"), "second")
+        assert [block for block, _ in pooled.cells[0].left_trials] == list(range(6))
+    (alone,) = ledger([claims], shipped={"s": days[0]}).claims[0].today
     assert (alone.answer, alone.leans, alone.blocks) == ("undecided", "holds", 3)
 
 
@@ -201,7 +190,7 @@ def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
             answered = [
                 claim.id
                 for claim in file.items
-                if any(today(file, claim, one) for one in campaigns)
+                if any(today(file, one, claim=claim) for one in campaigns)
             ]
             spoken_of = answered or all(file.has(one.suite) for one in campaigns)
             assert spoken_of, f"{name}: a summary that speaks of no claim and of no suite of it"

@@ -10,7 +10,6 @@ from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.judging.decision_rules import ErrorLevel
-from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.values import Sides, _combined, left_values
 from rmwbench.results.model import Estimate, document
 from tests.published.claims.asking import one_claim, today
@@ -31,18 +30,17 @@ def asked(**test):
     return one_claim(BASE, {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test})
 
 
+def metric(value, low, high, *, unit="ns", count=9, trials=6):
+    """The document of a metric, of so many messages in so many trials."""
+    known = {"unit": unit, "value": value, "low": low, "high": high}
+    return {**known, "count": count, "trials": trials}
+
+
 def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):
     """With the metric `m`, by its values in the blocks 0, 1, …; `metric` is its document where it
     is not their mean."""
     if metric is None:
-        metric = {
-            "unit": "ns",
-            "value": sum(values) / len(values),
-            "low": min(values),
-            "high": max(values),
-            "count": 9,
-            "trials": len(values),
-        }
+        metric = mean_of(values)
     return CampaignArm(
         arm=name,
         middleware=name.removeprefix("rclcpp/"),
@@ -55,18 +53,29 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
     )
 
 
+def mean_of(values):
+    return metric(sum(values) / len(values), min(values), max(values), trials=len(values))
+
+
+def renamed(made, *names):
+    """The arm with its metric under each of these names."""
+    values = dict.fromkeys(names, made.per_trial["m"]) if made.per_trial else {}
+    metrics = dict.fromkeys(names, made.metrics["m"])
+    return dataclasses.replace(made, metrics=metrics, per_trial=values)
+
+
 def campaign(*workloads, suite="f-s", **about):
     """Each of the workloads as (name, arm, …)."""
-    found = tuple(
+    made = tuple(
         CampaignWorkload(workload=name, name=name.partition(" [")[0], arms=tuple(arms))
         for name, *arms in workloads
     )
-    return MeasuredCampaign(**{"name": "x", "suite": suite, "workloads": found, **about})
+    return MeasuredCampaign(**{"name": "x", "suite": suite, "workloads": made, **about})
 
 
 def one(claims, doc):
-    (found,) = today(claims, claims.items[0], doc)
-    return found
+    (answer,) = today(claims, doc)
+    return answer
 
 
 FAST, SLOW = [10.0, 11.0, 10.5, 10.2, 10.7, 10.4], [20.0, 21.0, 20.5, 20.2, 20.9, 20.6]
@@ -93,9 +102,9 @@ NOISY = [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
     ],
 )
 def test_answers(left, test, answer):
-    found = one(asked(**test), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
-    assert found.answer == answer
-    assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+    judged = one(asked(**test), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
+    assert judged.answer == answer
+    assert judged.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
 
 
 @pytest.mark.parametrize(
@@ -105,15 +114,15 @@ def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
     """This holds for every kind: a rate that a busy machine allowed does not tell about the
     middleware."""
     bound = renamed(arm("rclcpp/a", FAST, machine_bound=3), metric)
-    found = one(
+    judged = one(
         asked(right="b", metric=metric),
         campaign(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))),
     )
-    assert (found.answer, found.cells[0].code) == (
+    assert (judged.answer, judged.cells[0].code) == (
         answer,
         "machine_bound" if answer == "no data" else None,
     )
-    assert answer == "holds" or "machine-bound in 3 trials" in found.cells[0].reason
+    assert answer == "holds" or "machine-bound in 3 trials" in judged.cells[0].reason
 
 
 @pytest.mark.parametrize(
@@ -127,15 +136,10 @@ def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
 )
 def test_a_block_that_a_busy_machine_spoilt_is_in_no_answer_but_of_memory(test, blocks, answer):
     """Three of nine: those that no verdict of the workload uses, whichever arm was busy in them."""
-    names = dict.fromkeys(("service_latency_p50", "rss"))
 
     def side(name, values):
         made = arm(name, values, left_out=frozenset({6, 7, 8}), lost_blocks=(8,))
-        return dataclasses.replace(
-            made,
-            metrics={key: made.metrics["m"] for key in names},
-            per_trial={key: made.per_trial["m"] for key in names},
-        )
+        return renamed(made, "service_latency_p50", "rss")
 
     sides = side("rclcpp/a", [*FAST, 90.0, 80.0, 85.0]), side("rclcpp/b", [*SLOW, 9.0, 8.0, 8.5])
     (cell,) = one(asked(**test), campaign(("w", *sides))).cells
@@ -143,69 +147,46 @@ def test_a_block_that_a_busy_machine_spoilt_is_in_no_answer_but_of_memory(test, 
 
 
 def test_what_all_trials_give_together_says_nothing_where_a_busy_machine_spoilt_some():
-    value = {"unit": "ns", "value": 10.0, "low": 9.0, "high": 11.0, "count": 9000, "trials": 9}
+    value = metric(10.0, 9.0, 11.0, count=9000, trials=9)
     spoilt = arm("rclcpp/a", metric=value, left_out=frozenset({2}))
     for test in ({"right": "b"}, {"level": 15.0}):
         (cell,) = one(asked(**test), campaign(("w", spoilt, arm("rclcpp/b", SLOW)))).cells
         assert (cell.answer, cell.code) == ("undecided", "machine_bound")
 
 
-def renamed(made, name):
-    """An arm whose metric has this name."""
-    return dataclasses.replace(
-        made, metrics={name: made.metrics["m"]}, per_trial={name: made.per_trial["m"]}
-    )
-
-
 def test_another_layer_is_a_proxy_and_refutes_nothing():
     doc = campaign(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
-    found = one(asked(right="b", relation="greater"), doc)
-    assert (found.answer, found.verdict, found.layer) == ("does not hold", "proxy", "native")
-    assert "rclcpp" in found.text()
+    answer = one(asked(right="b", relation="greater"), doc)
+    assert (answer.answer, answer.verdict, answer.layer) == ("does not hold", "proxy", "native")
+    assert "rclcpp" in answer.text()
 
 
 def test_layers_are_answered_apart_and_never_mixed():
     arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
-    claims = asked(right="b")
-    found = today(claims, claims.items[0], campaign(("w", *arms)))
-    assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], (
+    answers = today(asked(right="b"), campaign(("w", *arms)))
+    assert [(x.layer, x.answer) for x in answers] == [("native", "does not hold")], (
         "rclcpp has one side only"
     )
 
 
 def test_what_a_layer_adds_is_asked_across_layers():
     doc = campaign(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
-    claims = asked(right="b", factor=3.0)
-    assert today(claims, claims.items[0], doc) == []
-    found = one(asked(right="b", factor=3.0, across_layers=True), doc)
-    assert (found.layer, found.answer, found.verdict) == ("rclcpp", "holds", "supported")
+    assert today(asked(right="b", factor=3.0), doc) == []
+    answer = one(asked(right="b", factor=3.0, across_layers=True), doc)
+    assert (answer.layer, answer.answer, answer.verdict) == ("rclcpp", "holds", "supported")
 
 
 def test_one_cell_against_it_is_enough_and_all_must_hold():
-    good = (
-        "w [n=1]",
-        arm("rclcpp/a", FAST, factors={"n": 1}),
-        arm("rclcpp/b", SLOW, factors={"n": 1}),
-    )
-    bad = (
-        "w [n=2]",
-        arm("rclcpp/a", SLOW, factors={"n": 2}),
-        arm("rclcpp/b", FAST, factors={"n": 2}),
-    )
-    open_ = (
-        "w [n=3]",
-        arm("rclcpp/a", NOISY, factors={"n": 3}),
-        arm("rclcpp/b", SLOW, factors={"n": 3}),
+    good, bad, open_ = (
+        (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", b, factors={"n": n}))
+        for n, (a, b) in enumerate(((FAST, SLOW), (SLOW, FAST), (NOISY, SLOW)), 1)
     )
     claims = asked(right="b")
     assert one(claims, campaign(good, bad, open_)).answer == "does not hold"
     assert one(claims, campaign(good, open_)).answer == "undecided"
     assert [cell.workload for cell in one(claims, campaign(good)).cells] == ["w [n=1]"]
     assert one(asked(right="b", at={"n": 1}), campaign(good, bad)).answer == "holds"
-    assert (
-        today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], campaign(good))
-        == []
-    )
+    assert today(asked(right="b", at={"n": 9}), campaign(good)) == []
 
 
 def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
@@ -215,24 +196,24 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
         for k in ("x", "y")
     ]
     claims = asked(right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1})
-    found = one(claims, campaign(*cells))
-    assert found.answer == "holds"
-    assert [cell.workload for cell in found.cells] == [
+    answer = one(claims, campaign(*cells))
+    assert answer.answer == "holds"
+    assert [cell.workload for cell in answer.cells] == [
         "w [n=10, k=x] against w [n=1, k=x]",
         "w [n=10, k=y] against w [n=1, k=y]",
     ]
-    assert all(math.isclose(cell.value, 10) for cell in found.cells)
+    assert all(math.isclose(cell.value, 10) for cell in answer.cells)
 
 
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
     """`aggregate.widened` makes no data of it; a claim has no other source of values."""
     refused = document(widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0))
-    found = one(
+    answer = one(
         asked(right="b"),
         campaign(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
     )
-    assert (found.answer, found.verdict) == ("no data", "no data")
-    assert "clocks" in found.cells[0].reason
+    assert (answer.answer, answer.verdict) == ("no data", "no data")
+    assert "clocks" in answer.cells[0].reason
 
 
 def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
@@ -252,30 +233,24 @@ def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
 def test_what_is_absent_decides_nothing():
     claims = asked(right="b")
     unsupported = arm("rclcpp/a", FAST, not_supported="it has no shared memory")
-    found = one(claims, campaign(("w", unsupported, arm("rclcpp/b", SLOW))))
-    assert found.answer == "no data"
-    assert "no shared memory" in found.cells[0].reason
-    assert (
-        today(
-            claims,
-            claims.items[0],
-            campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"),
-        )
-        == []
-    )
+    answer = one(claims, campaign(("w", unsupported, arm("rclcpp/b", SLOW))))
+    assert answer.answer == "no data"
+    assert "no shared memory" in answer.cells[0].reason
+    other = campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other")
+    assert today(claims, other) == []
 
 
 @pytest.mark.parametrize(("trials", "enough"), [(6, False), (7, True)])
 def test_infinite_and_zero_values_are_compared_by_interval(trials, enough):
     """Of all trials together, too, as far as their number says: six cover a median with 96.9 %."""
-    lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": trials}
+    lost = metric("inf", 50.0, "inf", trials=trials)
     slow = arm("rclcpp/b", [*SLOW, 20.3])
     doc = campaign(("w", arm("rclcpp/a", metric=lost), slow))
     assert one(asked(right="b", relation="greater"), doc).answer == (
         "holds" if enough else "undecided"
     )
     assert one(asked(right="b"), doc).answer == ("does not hold" if enough else "undecided")
-    none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": trials}
+    none = metric(0.0, 0.0, 0.0, unit="1", trials=trials)
     doc = campaign(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
     assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
     (cell,) = one(asked(level=0.001), doc).cells
@@ -304,17 +279,17 @@ def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval
     test, trials, answer
 ):
     doc = campaign(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
-    found = one(asked(**test), doc)
-    assert (found.answer, found.blocks) == (answer, trials)
+    judged = one(asked(**test), doc)
+    assert (judged.answer, judged.blocks) == (answer, trials)
     if trials < 5:
-        assert (found.cells[0].code, found.cells[0].leans, found.leans) == (
+        assert (judged.cells[0].code, judged.cells[0].leans, judged.leans) == (
             "few_blocks",
             "holds",
             "holds",
         )
-        assert "5 are needed" in found.cells[0].reason and "leans to *holds*" in found.text()
+        assert "5 are needed" in judged.cells[0].reason and "leans to *holds*" in judged.text()
     else:
-        assert (found.cells[0].code, found.leans) == (None, None)
+        assert (judged.cells[0].code, judged.leans) == (None, None)
 
 
 def test_a_difference_below_the_margin_is_none():
@@ -329,22 +304,14 @@ def test_a_difference_below_the_margin_is_none():
 def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
     """The range of six values covers their median with 96.9 %, less than the level of a first
     campaign's look."""
-    never = arm(
-        "rclcpp/b",
-        [math.inf] * trials,
-        metric={"unit": "ns", "value": "inf", "low": "inf", "high": "inf", "trials": trials},
-    )
-    found = one(asked(right="b"), campaign(("w", arm("rclcpp/a", [8e6] * trials), never)))
-    assert (found.answer, found.cells[0].code) == (
+    never = arm("rclcpp/b", [math.inf] * trials, metric=metric("inf", "inf", "inf", trials=trials))
+    judged = one(asked(right="b"), campaign(("w", arm("rclcpp/a", [8e6] * trials), never)))
+    assert (judged.answer, judged.cells[0].code) == (
         answer,
         None if trials == 7 else "few_for_infinite",
     )
-    found = one(asked(level=1e9, relation="greater", left="b"), campaign(("w", never)))
-    assert found.answer == answer
-
-
-def lossy(made, *blocks):
-    return dataclasses.replace(renamed(made, "response_latency_p50"), lost_blocks=blocks)
+    judged = one(asked(level=1e9, relation="greater", left="b"), campaign(("w", never)))
+    assert judged.answer == answer
 
 
 def shares(name, values, messages, metric="undelivered"):
@@ -387,41 +354,36 @@ def test_a_delivery_of_all_is_bounded_as_a_loss_of_none_is(messages, answer):
 def test_zeros_of_which_nobody_knows_what_they_are_of_decide_by_order(test, blocks, answer):
     zero = {"unit": "cores", "value": 0.0, "low": 0.0, "high": 0.0, "trials": blocks}
     made = arm("rclcpp/a", [0.0] * blocks, metric=zero)
-    metrics = dict.fromkeys(("cpu_cores_daemon", "achieved_rate"))
-    made = dataclasses.replace(
-        made,
-        metrics={key: made.metrics["m"] for key in metrics},
-        per_trial={key: made.per_trial["m"] for key in metrics},
-    )
+    made = renamed(made, "cpu_cores_daemon", "achieved_rate")
     claims = asked(metric="cpu_cores_daemon", level=0.001, **test)
     (cell,) = one(claims, campaign(("w", made))).cells
     assert (cell.answer, cell.code) == (answer, None if blocks == 7 else "few_for_infinite")
 
 
+ALWAYS_30 = metric(30.0, 29.55, 30.45, unit="hz", count=6)
+
+
 @pytest.mark.parametrize(("level", "answer"), [(29.8, "undecided"), (29.0, "holds")])
 def test_a_rate_that_is_the_same_in_all_trials_is_known_to_a_part_of_a_message(level, answer):
     """As a report shows it: one trial more may have one message less."""
-    known = {"unit": "hz", "value": 30.0, "low": 29.55, "high": 30.45, "count": 6, "trials": 6}
-    made = renamed(arm("rclcpp/a", [30.0] * 6, metric=known), "achieved_rate")
+    made = renamed(arm("rclcpp/a", [30.0] * 6, metric=ALWAYS_30), "achieved_rate")
     claims = asked(metric="achieved_rate", relation="greater", level=level)
     (cell,) = one(claims, campaign(("w", made))).cells
     assert (cell.answer, cell.value, cell.low < 29.8) == (answer, 30.0, True)
 
 
 def test_a_campaign_of_one_trial_does_not_take_the_interval_from_a_rate_that_was_always_the_same():
-    known = {"unit": "hz", "value": 30.0, "low": 29.55, "high": 30.45, "count": 6, "trials": 6}
-    single = {**known, "low": 0.0, "high": math.inf, "count": 1, "trials": 1}
-    arms = (arm("rclcpp/a", [30.0] * m["trials"], metric=m) for m in (known, single))
+    single = metric(30.0, 0.0, math.inf, unit="hz", count=1, trials=1)
+    arms = (arm("rclcpp/a", [30.0] * m["trials"], metric=m) for m in (ALWAYS_30, single))
     shown = [campaign(("w", renamed(a, "achieved_rate")), machine="m") for a in arms]
-    claims = asked(metric="achieved_rate", relation="greater", level=29.0)
-    (today,) = answers(claims, claims.items[0], shown)
-    assert (today.answer, today.blocks) == ("holds", 7)
-    assert 29.0 < today.cells[0].low < 30.0 < today.cells[0].high < 31.0
+    (answer,) = today(asked(metric="achieved_rate", relation="greater", level=29.0), *shown)
+    assert (answer.answer, answer.blocks) == ("holds", 7)
+    assert 29.0 < answer.cells[0].low < 30.0 < answer.cells[0].high < 31.0
 
 
 def test_zeros_per_message_are_bounded_by_the_messages():
     """Of 5 × 40 messages none: up to 0.18 of each, in bursts of ten."""
-    zero = {"unit": "count", "value": 0.0, "low": 0.0, "high": 0.0, "count": 200, "trials": 5}
+    zero = metric(0.0, 0.0, 0.0, unit="count", count=200, trials=5)
     made = renamed(arm("rclcpp/a", [0.0] * 5, metric=zero), "page_faults_per_message")
     for level, answer in ((0.1, "undecided"), (0.3, "holds")):
         claims = asked(metric="page_faults_per_message", level=level)
@@ -431,8 +393,8 @@ def test_zeros_per_message_are_bounded_by_the_messages():
 def test_a_campaign_without_a_bound_takes_none_from_another():
     bounds = ({"high": 0.0}, {"high": 4.0})
     zero = {"unit": "hz", "value": 0.0, "low": 0.0, "count": 5, "trials": 5}
-    found = [Estimate.of({**zero, **bound}) for bound in bounds]
-    assert _combined(found, ErrorLevel(0.025))[2] == 4.0
+    estimates = [Estimate.of({**zero, **bound}) for bound in bounds]
+    assert _combined(estimates, ErrorLevel(0.025))[2] == 4.0
 
 
 def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
@@ -440,15 +402,14 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     claims = asked(right="b", metric="response_latency_p50")
     slow = renamed(arm("rclcpp/b", [*SLOW, 20.1, 20.3, 20.7, 20.4]), "response_latency_p50")
 
-    def found(left):
-        return one(claims, campaign(("w", left, slow)))
+    def having_lost(*blocks):
+        made = renamed(arm("rclcpp/a", FAST, lost_blocks=blocks), "response_latency_p50")
+        return one(claims, campaign(("w", made, slow)))
 
-    assert found(lossy(arm("rclcpp/a", FAST))).answer == "holds"
-    (cell,) = found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9)).cells
+    assert having_lost().answer == "holds"
+    (cell,) = having_lost(6, 7, 8, 9).cells
     assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
-    assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
-        "done when it was tried again"
-    )
+    assert having_lost(0, 1, 2).answer == "holds", "done when it was tried again"
 
 
 def test_an_arm_that_loses_its_own_messages_is_no_cheaper_with_more_of_them():
@@ -464,8 +425,10 @@ def test_an_arm_that_loses_its_own_messages_is_no_cheaper_with_more_of_them():
     (cell,) = one(claims, doc).cells
     assert (cell.answer, cell.code, cell.blocks) == ("undecided", "lost", 8)
     other = dataclasses.replace(arms[1], arm="rclcpp/b", factors={"n": 0})
-    found = one(asked(right="b", metric="service_latency_p90"), campaign(("w", arms[0], other)))
-    assert found.answer == "holds"
+    between_arms = one(
+        asked(right="b", metric="service_latency_p90"), campaign(("w", arms[0], other))
+    )
+    assert between_arms.answer == "holds"
 
 
 def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
@@ -474,14 +437,14 @@ def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
     back = dict.fromkeys(range(5), 27e6)
     for lost, answer in (((), "holds"), ((5, 6, 7, 8, 9), "undecided")):
         made = measured_in("rclcpp/a", "recovery_time", back, lost=lost)
-        found = one(asked(metric="recovery_time", level=10e9), campaign(("w", made)))
-        assert (found.answer, found.blocks) == (answer, 5 + len(lost))
+        judged = one(asked(metric="recovery_time", level=10e9), campaign(("w", made)))
+        assert (judged.answer, judged.blocks) == (answer, 5 + len(lost))
 
 
 def in_ten_blocks(name, values, **told):
     """An arm by block -> its median service latency, with block -> what tells of the rest."""
     made = measured_in(name, "service_latency_p50", values)
-    there = {metric: found for metric, found in told.items() if found}
+    there = {metric: values_of for metric, values_of in told.items() if values_of}
     more = {metric: Estimate.of({"unit": "fraction", "value": 0.5}) for metric in there}
     return dataclasses.replace(
         made, metrics=made.metrics | more, per_trial={**made.per_trial, **there}
@@ -508,9 +471,9 @@ def test_a_percentile_of_a_block_in_which_the_publisher_was_held_is_infinite(
     slow = {block: (SLOW + SLOW)[block] for block in range(10)}
     held = in_ten_blocks("rclcpp/a", fast, undelivered=undelivered, achieved_rate=SENT_ALL)
     claims = asked(right="b", metric="service_latency_p50")
-    found = one(claims, campaign(("w", held, in_ten_blocks("rclcpp/b", slow))))
-    assert (found.answer, found.blocks) == (answer, blocks)
-    assert [math.isinf(value) for _, value in found.cells[0].left_trials] == [
+    judged = one(claims, campaign(("w", held, in_ten_blocks("rclcpp/b", slow))))
+    assert (judged.answer, judged.blocks) == (answer, blocks)
+    assert [math.isinf(value) for _, value in judged.cells[0].left_trials] == [
         block > 6 for block in range(blocks)
     ]
 
@@ -543,21 +506,19 @@ def test_an_arm_that_was_held_in_every_block_is_the_slower_one_and_not_absent():
 
 def test_what_short_trials_give_together_says_nothing_where_a_publisher_was_held_in_some():
     """The percentile is of all trials, and those in which little was sent have little part in it."""
-    fast = {"unit": "ns", "value": 5.0, "low": 4.9, "high": 5.1, "count": 900, "trials": 10}
-    slow = renamed_pooled("rclcpp/b", fast | {"value": 9.0, "low": 8.9, "high": 9.1})
+
+    def pooled(name, value, **per_trial):
+        """An arm whose p99 only all of its trials have messages for."""
+        of_all = metric(value, value - 0.1, value + 0.1, count=900, trials=10)
+        made = renamed(arm(name, metric=of_all), "service_latency_p99")
+        return dataclasses.replace(made, per_trial=per_trial)
+
+    slow = pooled("rclcpp/b", 9.0)
     claims = asked(right="b", metric="service_latency_p99")
     for undelivered, answer in ((SENT_ALL, "holds"), (SENT_ALL | {3: 0.9}, "undecided")):
-        left = renamed_pooled("rclcpp/a", fast, undelivered=undelivered)
+        left = pooled("rclcpp/a", 5.0, undelivered=undelivered)
         (cell,) = one(claims, campaign(("w", left, slow))).cells
         assert (cell.answer, cell.code) == (answer, None if answer == "holds" else "lost")
-
-
-def renamed_pooled(name, metric, **per_trial):
-    """An arm whose p99 only all of its trials have messages for."""
-    made = arm(name, metric=metric)
-    return dataclasses.replace(
-        made, metrics={"service_latency_p99": made.metrics["m"]}, per_trial=per_trial
-    )
 
 
 @pytest.mark.parametrize(
@@ -587,12 +548,8 @@ def measured_in(name, metric, values, lost=()):
     """An arm by block -> value of one metric, with its lost blocks; `values` is None where no trial
     was done."""
     made = arm(name, list(values.values())) if values else arm(name, metric=NOTHING_DONE)
-    return dataclasses.replace(
-        made,
-        metrics={metric: made.metrics["m"]},
-        per_trial={metric: values} if values else {},
-        lost_blocks=lost,
-    )
+    per_trial = {metric: values} if values else {}
+    return dataclasses.replace(renamed(made, metric), per_trial=per_trial, lost_blocks=lost)
 
 
 @pytest.mark.parametrize("metric", RATES)

@@ -18,10 +18,10 @@ from rmwbench.published.claims.judging.decision_rules import (
     ErrorShare,
     level_of,
 )
-from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.values import between_half
 from rmwbench.published.claims.sentences import result
 from rmwbench.results.model import Fact
+from tests.published.claims.asking import today
 from tests.published.claims.test_predicates import (
     BASE,
     FAST,
@@ -29,7 +29,9 @@ from tests.published.claims.test_predicates import (
     arm,
     asked,
     campaign,
+    metric,
     one,
+    renamed,
 )
 
 
@@ -50,17 +52,13 @@ def with_metrics(name, **metrics):
 )
 def test_two_sides_differ_whichever_is_the_larger(left, answer):
     claims = asked(right="b", relation="differs", factor=1.25)
-    assert (
-        one(claims, campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))).answer == answer
-    )
-    assert (
-        one(claims, campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", left)))).answer == answer
-    )
+    for a, b in ((left, FAST), (FAST, left)):
+        judged = one(claims, campaign(("w", arm("rclcpp/a", a), arm("rclcpp/b", b))))
+        assert judged.answer == answer
 
 
 def test_a_ratio_of_ratios_divides_each_side_by_its_own():
     """a grows fourfold from n = 1 to n = 10, b twofold."""
-    grown = {("a", 1): 1.0, ("a", 10): 4.0, ("b", 1): 3.0, ("b", 10): 6.0}
     grown = {
         1: {"a": FAST, "b": [3 * v for v in FAST]},
         10: {"a": [2 * v for v in SLOW], "b": [6 * v for v in FAST[::-1]]},
@@ -75,9 +73,7 @@ def test_a_ratio_of_ratios_divides_each_side_by_its_own():
     claims = asked(right="b", relation="greater", factor=1.5, at={"n": 10}, base_at={"n": 1})
     (cell,) = one(claims, campaign(*cells)).cells
     assert cell.answer == "holds" and cell.value == pytest.approx(1.97, rel=0.01)
-    assert answers(claims, claims.items[0], [campaign(cells[1])]) == [], (
-        "without its divisor there is no answer"
-    )
+    assert today(claims, campaign(cells[1])) == [], "without its divisor there is no answer"
 
 
 @pytest.mark.parametrize(
@@ -88,14 +84,8 @@ def test_growth_is_an_exponent(times, level, answer):
     cells = [
         (name, arm("rclcpp/a", [k * v for v in FAST])) for name, k in (("many", times), ("few", 1))
     ]
-    test = {
-        "relation": "within",
-        "level": level,
-        "factor": 1.25,
-        "by": "exponent",
-        "sizes": [16, 4],
-    }
-    claims = asked(right="a", workload="many", right_workload="few", **test)
+    test = {"relation": "within", "level": level, "factor": 1.25, "by": "exponent"}
+    claims = asked(right="a", workload="many", right_workload="few", sizes=[16, 4], **test)
     (cell,) = one(claims, campaign(*cells)).cells
     assert cell.answer == answer and cell.value == pytest.approx(math.log(times) / math.log(4))
 
@@ -112,11 +102,11 @@ def test_growth_is_an_exponent(times, level, answer):
     ],
 )
 def test_so_many_cells_hold(cells, answer):
-    found = [
+    workloads = [
         (f"w [n={n}]", arm("rclcpp/a", a, factors={"n": n}), arm("rclcpp/b", b, factors={"n": n}))
         for n, (a, b) in enumerate(((FAST, SLOW), (FAST, SLOW), (SLOW, FAST)))
     ]
-    assert one(asked(right="b", cells=cells), campaign(*found)).answer == answer
+    assert one(asked(right="b", cells=cells), campaign(*workloads)).answer == answer
 
 
 @pytest.mark.parametrize(("k", "answer"), [(SLOW, "holds"), (FAST, "does not hold")])
@@ -128,8 +118,8 @@ def test_a_compound_statement_is_tested_whole(k, answer):
         with_metrics("rclcpp/a", m=FAST, k=k),
         with_metrics("rclcpp/b", m=SLOW, k=[x * 1.5 for x in FAST]),
     )
-    found = one(claims, campaign(("w", *sides)))
-    assert found.answer == answer and [cell.metric for cell in found.cells] == ["m", "k"]
+    judged = one(claims, campaign(("w", *sides)))
+    assert judged.answer == answer and [cell.metric for cell in judged.cells] == ["m", "k"]
     without = with_metrics("rclcpp/b", m=SLOW)
     assert one(claims, campaign(("w", sides[0], without))).answer == "undecided", (
         "half of it is not the whole"
@@ -166,8 +156,8 @@ ROS = {"rclcpp": ["1.0", "1.1"]}
 )
 def test_a_proxy_is_computed_from_data(conditions, codes):
     spoken_of = spoken(**conditions).model_copy(update={"original": {"f/s": {}}})
-    found = one(spoken_of, of(HERE))
-    assert found.proxy_codes == codes and found.verdict == ("proxy" if codes else "supported")
+    answer = one(spoken_of, of(HERE))
+    assert answer.proxy_codes == codes and answer.verdict == ("proxy" if codes else "supported")
 
 
 @pytest.mark.parametrize("virtual", [True, False])
@@ -198,9 +188,9 @@ def test_a_trial_whose_length_nobody_kept_is_not_as_long_as_the_originals(length
         dataclasses.replace(doc.workloads[0], workload=name, steady_s=steady_s)
         for name, steady_s in zip("vw", lengths, strict=True)
     ]
-    found = one(claims, dataclasses.replace(doc, workloads=tuple(workloads)))
-    assert (found.length.measured_s, found.proxy_codes) == (measured, codes)
-    assert ("length unknown of 60 s" in result(found)) == (measured is None)
+    answer = one(claims, dataclasses.replace(doc, workloads=tuple(workloads)))
+    assert (answer.length.measured_s, answer.proxy_codes) == (measured, codes)
+    assert ("length unknown of 60 s" in result(answer)) == (measured is None)
 
 
 @pytest.mark.parametrize("relation", ["less", "greater"])
@@ -240,17 +230,15 @@ def test_a_product_of_nothing_and_infinity_has_no_value():
 
 def test_a_campaign_that_an_arm_lost_is_in_what_all_of_its_campaigns_say():
     """Its five failed trials were left out, and it was judged by the campaign beside it."""
-    value = {"unit": "ns", "value": 10.0, "low": 9.9, "high": 10.1, "count": 9000, "trials": 9}
     name = "service_latency_p90"
     nothing = {"unit": "ns", "no_data": "no trial of this arm was completed"}
 
-    def pooled(side, metric, **more):
-        made = arm(side, metric=metric, **more)
-        return dataclasses.replace(made, metrics={name: made.metrics["m"]})
+    def pooled(side, known, **more):
+        return renamed(arm(side, metric=known, **more), name)
 
-    right = pooled("rclcpp/b", value | {"value": 20.0, "low": 19.9, "high": 20.1})
+    right = pooled("rclcpp/b", metric(20.0, 19.9, 20.1, count=9000, trials=9))
     lefts = [
-        pooled("rclcpp/a", value),
+        pooled("rclcpp/a", metric(10.0, 9.9, 10.1, count=9000, trials=9)),
         pooled("rclcpp/a", nothing, lost_blocks=tuple(range(5))),
     ]
     claims = asked(right="b", metric=name)
@@ -258,8 +246,7 @@ def test_a_campaign_that_an_arm_lost_is_in_what_all_of_its_campaigns_say():
         campaign(("w", left, right), machine="one", created_utc=f"2026-01-0{day}T00:00:00Z")
         for day, left in enumerate(lefts, 1)
     ]
-    (alone,) = answers(claims, claims.items[0], days[:1])
-    (both,) = answers(claims, claims.items[0], days)
+    (alone,), (both,) = today(claims, days[0]), today(claims, *days)
     assert (alone.answer, both.answer, both.cells[0].code) == ("holds", "undecided", "lost")
 
 
@@ -299,13 +286,12 @@ def test_campaigns_that_differ_widen_what_they_say_together():
 
 def measured_twice(first, second, **test):
     """One answer of two campaigns of a machine: each the values of the arms a and b, or of a."""
-    found = []
+    campaigns = []
     for day, sides in enumerate((first, second)):
         arms = [arm(f"rclcpp/{name}", values) for name, values in sides.items()]
         begun = f"2026-01-0{day + 1}T00:00:00Z"
-        found.append(campaign(("w", *arms), machine="one", created_utc=begun))
-    claims = asked(**test)
-    (told,) = answers(claims, claims.items[0], found)
+        campaigns.append(campaign(("w", *arms), machine="one", created_utc=begun))
+    (told,) = today(asked(**test), *campaigns)
     return told
 
 
@@ -340,8 +326,8 @@ NOISE = [0.0, 1e-5, -1e-5, 2e-5, -2e-5]
 )  # fmt: skip
 def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, right, answer, code):
     """One such block made the whole cell undecidable."""
-    found = one(asked(right="b"), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", right))))
-    assert (found.answer, found.cells[0].code) == (answer, code)
+    judged = one(asked(right="b"), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", right))))
+    assert (judged.answer, judged.cells[0].code) == (answer, code)
 
 
 @pytest.mark.parametrize(

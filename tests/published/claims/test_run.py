@@ -12,9 +12,12 @@ from rmwbench.campaign import here
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import claims_session as session
+from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.summary import shipped_of
 from rmwbench.results.suite_document import summarise
 from tests.lab import tools
-from tests.support.command import exit_code
+from tests.published.claims.shipped import FILES
+from tests.support.command import captured
 
 SUITE = """
 suite: planted
@@ -73,14 +76,10 @@ def claims(tmp_path, monkeypatch):
     return path
 
 
-def cli(capsys, *arguments):
-    code = exit_code(*arguments)
-    found = capsys.readouterr()
-    return code, found.out, found.err
-
-
 def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys):
-    code, out, _ = cli(capsys, "published", "claims", "plan", claims, "--budget", "1m", "--json")
+    code, out, _ = captured(
+        capsys, "published", "claims", "plan", claims, "--budget", "1m", "--json"
+    )
     document = json.loads(out)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
@@ -94,36 +93,30 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
         and "no ROS 2 is sourced" in document["refused"][0]["reason"]
     )
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
-    code, out, _ = cli(capsys, "published", "claims", "plan", claims, "--budget", "2s", "--json")
+    code, out, _ = captured(
+        capsys, "published", "claims", "plan", claims, "--budget", "2s", "--json"
+    )
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
-    code, out, _ = cli(capsys, "published", "claims", "plan", claims)
+    code, out, _ = captured(capsys, "published", "claims", "plan", claims)
     assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
 
 
 @pytest.mark.long
 def test_only_what_was_asked_for_would_run(capsys):
-    from rmwbench.published.claims.claims_file import load, sources
-    from rmwbench.published.claims.claims_ledger import ledger
-    from rmwbench.published.claims.summary import shipped_of
-
-    files = [load(name) for name in sources()]
+    files = list(FILES.values())
     made = ledger(files, shipped=shipped_of(files))
     undecided = {judged.claim.id for judged in made.claims if judged.state == "undecided"}
-    code, out, _ = cli(
+    code, out, _ = captured(
         capsys, "published", "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
     )
     document = json.loads(out)
-    assert (
-        code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided
-    )
-    told = [one for key in ("refused", "settled") for one in document[key]]
-    assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {
-        x["claim"] for x in told
-    }
-    code, out, _ = cli(capsys, "published", "claims", "plan", "fd-qt-fast", "--json")
+    planned = {one for suite in document["suites"] for one in suite["claims"]}
+    told = {one["claim"] for key in ("refused", "settled") for one in document[key]}
+    assert code == 0 and planned <= undecided <= planned | told
+    code, out, _ = captured(capsys, "published", "claims", "plan", "fd-qt-fast", "--json")
     assert [suite["claims"] for suite in json.loads(out)["suites"]] == [["fd-qt-fast"]]
     for wrong in (["--verdict", "opinion"], ["no-such"]):
-        code, out, err = cli(capsys, "published", "claims", "plan", *wrong)
+        code, out, err = captured(capsys, "published", "claims", "plan", *wrong)
         assert code == 2 and out == "" and "do: " in err
 
 
@@ -133,7 +126,7 @@ def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resum
 ):
     out = tmp_path / "out"
     session.begin(out, [str(claims)], seed=0, budget_s=60.0, settled={}, only=["reversed"])
-    code, _, err = cli(capsys, "resume", out)
+    code, _, err = captured(capsys, "resume", out)
     assert code == 0 and session.load(out).only == ["reversed"], err
     assert [one["claims"] for one in session.load(out).campaigns.values()] == [["reversed"]]
 
@@ -150,12 +143,14 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         return original(order, workers, host)
 
     monkeypatch.setattr(here, "run_trial", stopping)
-    code, _, err = cli(capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out)
+    code, _, err = captured(
+        capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out
+    )
     assert code == 130 and f"rmwbench resume {out}" in err
     begun = Bundle(out / "planted").trials()
     assert len(begun) == 3 and {trial.status for trial in begun} <= {"done", "void"}
     monkeypatch.setattr(here, "run_trial", original)
-    code, text, err = cli(capsys, "resume", out)
+    code, text, err = captured(capsys, "resume", out)
     assert code == 0, err
     bundle = Bundle(out / "planted")
     assert bundle.journal.finished
@@ -173,7 +168,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     shown = summarise(bundle)
     assert shown.campaign.blocks_complete == shown.campaign.blocks_planned == lines[0].blocks
     assert shown.campaign.trials.planned == 2 * lines[0].blocks
-    code, text, _ = cli(
+    code, text, _ = captured(
         capsys,
         "published",
         "figures",
@@ -185,7 +180,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     assert code == 0 and "measured none" in text, (
         "the directory is read, and no figure asks for its cells"
     )
-    code, _, err = cli(capsys, "resume", out, "--cluster", "auto")
+    code, _, err = captured(capsys, "resume", out, "--cluster", "auto")
     assert (
         code == 2
         and "--cluster does not go with this" in err
@@ -195,7 +190,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
 
 
 def _what_is_settled_runs_no_more(capsys, out):
-    _, _, err = cli(capsys, "resume", out, "--budget", "30s", "--no-report")
+    _, _, err = captured(capsys, "resume", out, "--budget", "30s", "--no-report")
     assert "nothing is open that can be decided here" in err
     state = json.loads((out / "claims.json").read_text())
     assert set(state["settled"]) == {"planted", "reversed"} and state["round"] == 2
@@ -205,7 +200,7 @@ def _what_is_settled_runs_no_more(capsys, out):
 def test_a_suite_that_cannot_run_costs_itself_only(claims, capsys, tmp_path):
     suite = tmp_path / "planted.yaml"
     suite.write_text(SUITE.replace("latency: constant ns=300000", "latency: no such law"))
-    code, _, err = cli(
+    code, _, err = captured(
         capsys, "published", "claims", "run", claims, "--budget", "1m", "--out", tmp_path / "out"
     )
     assert code == 2 and "planted cannot be run here: " in err and "latency" in err
@@ -216,7 +211,7 @@ def test_a_directory_that_is_taken_is_refused(claims, capsys, tmp_path):
     taken = tmp_path / "taken"
     taken.mkdir()
     (taken / "x").write_text("mine")
-    code, _, err = cli(capsys, "published", "claims", "run", claims, "--out", taken)
+    code, _, err = captured(capsys, "published", "claims", "run", claims, "--out", taken)
     assert code == 2 and "not empty" in err and (taken / "x").read_text() == "mine"
-    code, _, err = cli(capsys, "published", "claims", "run", "nobody")
+    code, _, err = captured(capsys, "published", "claims", "run", "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err

@@ -16,8 +16,8 @@ def test_a_look_is_the_ledgers_campaign_and_reads_each_trial_once(tmp_path, monk
     measured = []
     measure = judged.measure_trial
 
-    def counted(found, *more):
-        return measured.append(found.trial) or measure(found, *more)
+    def counted(trial, *more):
+        return measured.append(trial.trial) or measure(trial, *more)
 
     monkeypatch.setattr(judged, "measure_trial", counted)
     under_way = RunningCampaign(path)
@@ -39,6 +39,6 @@ def test_what_a_busy_machine_spoilt_for_verdicts_it_spoilt_for_claims(tmp_path, 
         "add",
         lambda self, trial, *more: add(self, trial, *more[:3], bound=trial.trial in bound),
     )
-    found = of_shown(summarise(Bundle(path)))
-    spoilt = {one.workload: {arm.left_out for arm in one.arms} for one in found.workloads}
+    seen = of_shown(summarise(Bundle(path)))
+    spoilt = {one.workload: {arm.left_out for arm in one.arms} for one in seen.workloads}
     assert spoilt == {"range": {frozenset()}, "lossy": {frozenset({3})}}

@@ -2,7 +2,6 @@
 asked for."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -19,7 +18,7 @@ from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import html, page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
-from tests.published.claims.test_predicates import arm, asked, campaign
+from tests.published.claims.test_predicates import arm, asked, campaign, metric, renamed
 
 
 @pytest.fixture(scope="module")
@@ -28,26 +27,19 @@ def whole():
     return ledger(files, shipped=shipped_of(files))
 
 
-def claims_of(made):
-    return made.claims
-
-
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
     states = whole.summary.states
     assert list(states) == list(STATES)
-    assert (
-        sum(states.values())
-        == whole.summary.claims
-        == sum(len(file.items) for file in FILES.values())
+    items = sum(len(file.items) for file in FILES.values())
+    assert sum(states.values()) == whole.summary.claims == items
+    assert all(
+        claim.claim.test and not claim.today for claim in whole.claims if claim.state == "open"
     )
     assert all(
-        claim.claim.test and not claim.today for claim in claims_of(whole) if claim.state == "open"
-    )
-    assert all(
-        claim.claim.not_testable for claim in claims_of(whole) if claim.state == "not testable here"
+        claim.claim.not_testable for claim in whole.claims if claim.state == "not testable here"
     )
     assert states["opinion"] == whole.summary.opinions and states["not testable here"] > 50
-    decided = [claim for claim in claims_of(whole) if claim.state in ("holds", "does not hold")]
+    decided = [claim for claim in whole.claims if claim.state in ("holds", "does not hold")]
     assert sum(whole.summary.proxies.values()) == sum(
         c.today[0].verdict == "proxy" for c in decided
     )
@@ -78,23 +70,14 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
     """Of two sets of as many blocks the newer one stands first: by the day alone it decides."""
 
     def of(values, day, machine):
-        found = arm("rclcpp/a", values)
-        fraction = {
-            "unit": "fraction",
-            "value": 0.1,
-            "low": 0,
-            "high": 1,
-            "count": 5000,
-            "trials": 5,
-        }
-        metrics = {"loss": type(found.metrics["m"]).of(fraction)}
-        made = replace(found, metrics=metrics, per_trial={"loss": found.per_trial["m"]})
+        lost = metric(0.1, 0, 1, unit="fraction", count=5000, trials=5)
+        made = renamed(arm("rclcpp/a", values, metric=lost), "loss")
         at = f"2026-11-{day}T00:00:00Z"
         return campaign(("w", made), machine=machine, created_utc=at)
 
     first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
     file = asked(level=0.05, workload="w", metric="loss")
-    (claim,) = claims_of(ledger([file], [first, of(other, 26, "two")]))
+    (claim,) = ledger([file], [first, of(other, 26, "two")]).claims
     assert claim.today[0].answer == "does not hold" and claim.state == state
 
 
@@ -121,12 +104,12 @@ def test_a_word_that_is_neither_source_nor_claim(capsys):
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
 def test_every_verdict_can_be_asked_for(name, whole, capsys):
     (wanted,) = named([name], "--verdict")
-    expected = {claim.claim.id for claim in claims_of(whole) if is_one_of(claim, {wanted})}
+    expected = {claim.claim.id for claim in whole.claims if is_one_of(claim, {wanted})}
     if wanted in STATES:
         assert len(expected) == whole.summary.states[wanted]
     files = list(FILES.values())
     made = ledger(files, shipped=shipped_of(files), verdicts={wanted})
-    assert {claim.claim.id for claim in claims_of(made)} == expected
+    assert {claim.claim.id for claim in made.claims} == expected
     assert all(source.claims for source in made.sources)
 
 
@@ -156,6 +139,6 @@ def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch
     assert len(lines) < 4.25 * whole.summary.claims and max(map(len, lines)) <= 80
     monkeypatch.delenv("COLUMNS")
     _, out, _ = run(capsys, "fastdds-2021")
-    found = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
-    assert found.count("service latency, median") == 1 and found.count("[message=Array2m") == 1
+    claim = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
+    assert claim.count("service latency, median") == 1 and claim.count("[message=Array2m") == 1
     assert "service_latency_p50" not in out

@@ -20,7 +20,15 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from tests.published.claims.asking import one_claim, today
 from tests.published.claims.test_hold import EACH_S, hold
-from tests.published.claims.test_predicates import BASE, FAST, arm, campaign, one, renamed
+from tests.published.claims.test_predicates import (
+    BASE,
+    FAST,
+    arm,
+    campaign,
+    metric,
+    one,
+    renamed,
+)
 from tests.support import topics_bundle
 
 LATENCY = "response_latency_p50"
@@ -59,10 +67,10 @@ def shown(bundle):
 def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
     """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a
     ninth."""
-    found = one(asked(**test), shown)
-    assert found.answer == answer, found.cells
+    judged = one(asked(**test), shown)
+    assert judged.answer == answer, judged.cells
     if "topic" in test:
-        assert found.cells[0].blocks == 8 and found.cells[0].left_topic == test["topic"]
+        assert judged.cells[0].blocks == 8 and judged.cells[0].left_topic == test["topic"]
 
 
 def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
@@ -80,7 +88,7 @@ def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
     assert [list(one["topics"]) for one in arms] == [["front"], ["front"]]
     assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY, "undelivered"]
     (again,) = expanded(summary)
-    (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
+    (before,), (after,) = (today(claims, campaign) for campaign in (shown, again))
     assert after.answer == before.answer == "does not hold"
     (mine,), (theirs,) = after.cells, before.cells
     # A file keeps six digits.
@@ -99,7 +107,7 @@ def test_a_summary_without_the_topic_has_no_data(shown):
 
 
 def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
-    zero = {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.01, "count": 900, "trials": 5}
+    zero = metric(0.0, 0.0, 0.01, unit="fraction", count=900, trials=5)
     sides = {"cyclone": ["rclcpp/a"], "zenoh": ["rclcpp/b"]}
     front = Values(
         metrics={"undelivered": Estimate.of(zero)},
@@ -138,15 +146,13 @@ def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
         made = ledger([asked(**test)], [shown]).sources[0]
         return item(made, made.claims[0], lambda *where: "#there")["today"][0]
 
-    found = shows(right="zenoh", topic="front")
-    assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [
+    front = shows(right="zenoh", topic="front")
+    assert [(x["arm"], x["workload"], x["href"]) for x in front["evidence"]] == [
         ("cyclonedds", "whole · front", None),
         ("zenoh", "whole · front", None),
     ]
-    assert (
-        found["trials"][0]["heads"] == ["cyclonedds", "zenoh"]
-        and len(found["trials"][0]["rows"]) == 8
-    )
+    (trials,) = front["trials"]
+    assert trials["heads"] == ["cyclonedds", "zenoh"] and len(trials["rows"]) == 8
     two = shows(right="cyclone", topic="imu", right_topic="front")
     assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
     whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
