@@ -267,3 +267,51 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     monkeypatch.setenv(hosts.VARIABLE, "shard")
     with pytest.raises(UserError, match="did you mean"):
         hosts.host_kind()
+
+
+def test_a_signal_for_a_number_that_the_host_did_not_start_reaches_nobody(a_host):
+    """The number of a process that has ended may be a stranger's by the time of the signal."""
+    stranger = subprocess.Popen(["/bin/sleep", "1000"])
+    try:
+        a_host.signal(stranger.pid, int(signal.SIGKILL))
+        assert run("true", a_host)[0] == 0  # the host has taken the signal by now
+        assert lives(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_a_signal_for_a_host_whose_init_is_gone_says_so(a_host):
+    a_host._init.kill()
+    a_host._init.wait()
+    with pytest.raises(HostBroken, match="is gone"):
+        a_host.signal(1000, int(signal.SIGKILL))
+
+
+def test_the_end_of_a_killed_init_spares_another_host_of_the_same_name(a_host):
+    with SharedHost("test") as other:
+        other.wait_ready()
+        a_host._init.kill()
+        a_host.close()
+        assert run("true", other)[0] == 0
+
+
+END_WITH_A_STALE_LIST = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import shared_init
+shared_init.shared_files.descendants = lambda _: [int(sys.argv[2])]
+shared_init.end_all(set())
+"""
+
+
+def test_what_took_the_number_of_an_ended_process_survives_the_end_of_a_host():
+    stranger = subprocess.Popen(["/bin/sleep", "1000"])
+    try:
+        folder = REPOSITORY / "rmwbench/lab/host"
+        words = [sys.executable, "-c", END_WITH_A_STALE_LIST, str(folder), str(stranger.pid)]
+        subprocess.run(words, check=True)
+        assert lives(stranger.pid)
+    finally:
+        stranger.kill()
+        stranger.wait()

@@ -290,9 +290,9 @@ class Host:
             raise HostBroken(f"the init of host {self.name} is gone") from None
 
     def signal(self, inner_pid: int, number: int) -> None:
-        """Sends a signal to a process of the host by its inner PID; it is not an error if that has
-        ended."""
-        self._socket.send(marshal.dumps({"signal": number, "pid": inner_pid}))
+        """Sends a signal to a process that the host started, by its inner PID; it is not an error
+        if that has ended. Raises HostBroken when the init ended."""
+        self._send({"signal": number, "pid": inner_pid})
 
     def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | Configured | None:
         """The next report, or None when there is none within the time. Raises HostBroken when the

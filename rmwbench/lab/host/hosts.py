@@ -19,7 +19,6 @@ import errno
 import functools
 import os
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -266,19 +265,7 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
     if dry_run:
         return found
     for stray in found:
-        try:
-            # A pidfd names the process and not the number: between finding and killing it may have
-            # become somebody else's.
-            descriptor = os.pidfd_open(stray.pid)
-        except ProcessLookupError:
-            continue
-        try:
-            if stray in strays():
-                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        finally:
-            os.close(descriptor)
+        shared_files.kill(stray.pid, marker.is_stray)
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while any(stray in found for stray in strays()) and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -32,6 +32,7 @@ as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
+import _signal
 import _socket
 import ctypes
 import marshal
@@ -501,10 +502,7 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
             elif "signal" in request:
                 if before_signal:
                     before_signal(request["pid"], request["signal"])
-                try:
-                    os.kill(request["pid"], request["signal"])
-                except ProcessLookupError:
-                    pass
+                signal_watched(watched, request["pid"], request["signal"])
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -513,6 +511,16 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
             if pid == 0:
                 break
             sock.send(marshal.dumps({"exited": pid, "status": status}))
+
+
+def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
+    """By the pidfd: the number of a process that has ended may be somebody else's by now."""
+    fd = next((fd for fd, of in reversed(watched.items()) if of == pid), None)
+    if fd is not None:
+        try:
+            _signal.pidfd_send_signal(fd, number)
+        except ProcessLookupError:
+            pass
 
 
 def remove(directory: str) -> None:

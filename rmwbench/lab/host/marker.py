@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
+from rmwbench.lab.host import shared_files
+
 VARIABLE = "RMWBENCH_HOST"
 
 
@@ -22,6 +24,12 @@ class Marker(NamedTuple):
 
     def text(self) -> str:
         return f"{self.pid}:{self.started_ticks}:{self.pid_namespace}:{self.name}"
+
+    def orchestrator_lives(self) -> bool | None:
+        """None where it was made in another PID namespace: of that nothing can be said."""
+        if self.pid_namespace != os.readlink("/proc/self/ns/pid"):
+            return None
+        return _started_ticks(self.pid) == self.started_ticks
 
 
 def of_this_process(name: str) -> Marker:
@@ -40,58 +48,44 @@ class Stray(NamedTuple):
 def strays() -> list[Stray]:
     """Processes that carry our marker, in this PID namespace, whose orchestrator no longer runs.
     Other users' are not visible."""
-    here = os.readlink("/proc/self/ns/pid")
-    found = []
-    for entry in Path("/proc").iterdir():
-        if (
-            entry.name.isdigit()
-            and (marker := _marker(entry))
-            and marker.pid_namespace == here
-            and not _lives(marker)
-        ):
-            found.append(Stray(int(entry.name), marker))
-    return sorted(found)
+    markers = {pid: _marker(pid) for pid in shared_files.processes()}
+    return sorted(
+        Stray(pid, marker)
+        for pid, marker in markers.items()
+        if marker and marker.orchestrator_lives() is False
+    )
+
+
+def is_stray(pid: int) -> bool:
+    marker = _marker(pid)
+    return marker is not None and marker.orchestrator_lives() is False
 
 
 def lives(text: str) -> bool:
     """Whether the orchestrator that a marker's text names still runs, seen from this PID
     namespace."""
     marker = parsed(text)
-    return (
-        marker is not None
-        and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
-        and _lives(marker)
-    )
-
-
-def carriers(text: str) -> list[int]:
-    """PIDs of processes with exactly this marker; other users' are not visible."""
-    wanted = parsed(text)
-    return [
-        int(entry.name)
-        for entry in Path("/proc").iterdir()
-        if entry.name.isdigit() and _marker(entry) == wanted
-    ]
+    return marker is not None and marker.orchestrator_lives() is True
 
 
 def is_abandoned(text: str) -> bool:
-    """Whether a marker was made in this PID namespace, by an orchestrator that is gone; of another
-    one's nothing can be said."""
+    """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
     marker = parsed(text)
-    return (
-        marker is not None
-        and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
-        and not _lives(marker)
-    )
+    return marker is not None and marker.orchestrator_lives() is False
 
 
-def _marker(process: Path) -> Marker | None:
+def environment_of(pid: int) -> list[bytes]:
+    """The variables (`NAME=VALUE`) that a process was started with; none where it is gone or
+    another user's."""
     try:
-        environment = (process / "environ").read_bytes()
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:
-        return None
+        return []
+
+
+def _marker(pid: int) -> Marker | None:
     prefix = VARIABLE.encode() + b"="
-    words = (word[len(prefix) :] for word in environment.split(b"\0") if word.startswith(prefix))
+    words = (word[len(prefix) :] for word in environment_of(pid) if word.startswith(prefix))
     return next(
         (marker for word in words if (marker := parsed(word.decode(errors="replace")))), None
     )
@@ -104,10 +98,6 @@ def parsed(text: str) -> Marker | None:
         return Marker(name, int(pid), int(ticks), f"{kind}:{inode}")
     except ValueError:
         return None
-
-
-def _lives(marker: Marker) -> bool:
-    return _started_ticks(marker.pid) == marker.started_ticks
 
 
 def _started_ticks(pid: int) -> int | None:

@@ -28,6 +28,8 @@ ports end below those of the next line and below the kernel's ephemeral ones; 0 
 are."""
 PORTS, FIRST_PORT = 100, 20_200
 PREFIX = "rmwbench-"
+VARIABLE = "RMWBENCH_SHARED_HOST"
+"""What every process of the host has its directory's name in."""
 OWNER = "owner"
 """The file in a host's directory that says whose it is (marker.py)."""
 _TABLES = ("udp", "udp6", "tcp", "tcp6")
@@ -93,13 +95,13 @@ class SharedHost(Host):
     kind: ClassVar[str] = "shared"
 
     def __init__(self, name: str, *, targets: int = TARGETS):
-        self._owner = marker.of_this_process(name).text()
-        self.place = claim(self._owner)
+        owner = marker.of_this_process(name).text()
+        self.place = claim(owner)
         self.domain_id, self.directory = self.place.number, str(self.place.directory)
         self.environment = {
-            "RMWBENCH_SHARED_HOST": self.place.directory.name,
+            VARIABLE: self.place.directory.name,
             "RMWBENCH_FIRST_PORT": str(self.place.first_port),
-            marker.VARIABLE: self._owner,
+            marker.VARIABLE: owner,
         }
         try:
             super().__init__(name, targets=targets)
@@ -128,11 +130,15 @@ class SharedHost(Host):
 
     def _leave_place(self) -> None:
         if self.place.directory.exists():
-            for pid in marker.carriers(self._owner):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, 9)
+            for pid in filter(self._is_started_here, shared_files.processes()):
+                shared_files.kill(pid, self._is_started_here)
             shared_files.remove(str(self.place.directory))
         self.place.lock.close()
+
+    def _is_started_here(self, pid: int) -> bool:
+        """Whether the host started the process, or one above it; other users' are not visible."""
+        word = f"{VARIABLE}={self.place.directory.name}".encode()
+        return word in marker.environment_of(pid)
 
 
 def free_bytes() -> int:

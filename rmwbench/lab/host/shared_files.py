@@ -10,6 +10,11 @@ looks like a middleware's may be a robot's.
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
 import os
+import signal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # an import of `collections.abc` would cost a start
+    from collections.abc import Callable
 
 SHARED_MEMORY = "/dev/shm"
 _DELETED = " (deleted)"
@@ -33,7 +38,7 @@ def port_of(segment: str) -> int | None:
     return int(digits) if found and digits.isdigit() else None
 
 
-def held_by(pid: int | str) -> set[str]:
+def held_by(pid: int) -> set[str]:
     """Files in /dev/shm that a process maps or has open; none where it is gone."""
     found: set[str] = set()
     try:
@@ -57,23 +62,53 @@ def held_by(pid: int | str) -> set[str]:
     return found
 
 
-def descendants(pid: int) -> list[int]:
+def processes() -> list[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def parent_of(pid: int) -> int:
+    """0 where the process is gone, and where its parent is in another PID namespace."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def is_descendant(pid: int, ancestor: int) -> bool:
+    while pid := parent_of(pid):
+        if pid == ancestor:
+            return True
+    return False
+
+
+def descendants(ancestor: int) -> list[int]:
     """PIDs below a process, nearest first."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    parent = int(file.read().rpartition(b")")[2].split()[1])
-            except OSError:
-                continue
-            children.setdefault(parent, []).append(int(name))
-    found: list[int] = []
-    row = [pid]
+    for pid in processes():
+        children.setdefault(parent_of(pid), []).append(pid)
+    below: list[int] = []
+    row = [ancestor]
     while row:
         row = [child for parent in row for child in children.get(parent, ())]
-        found += row
-    return found
+        below += row
+    return below
+
+
+def kill(pid: int, is_still: "Callable[[int], bool]") -> None:
+    """Kills a process if `is_still` says so of its number. A pidfd names the process: since its
+    number was looked up, that may have become somebody else's."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        if is_still(pid):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(descriptor)
 
 
 def remove(directory: str, held: set[str] | frozenset[str] = frozenset()) -> None:
@@ -89,9 +124,8 @@ def remove(directory: str, held: set[str] | frozenset[str] = frozenset()) -> Non
             left.add(f"{SHARED_MEMORY}/{segment}")
     if left:
         others: set[str] = set()
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                others |= held_by(entry)
+        for pid in processes():
+            others |= held_by(pid)
         for path in left:
             if path not in others:
                 _unlink(path)

@@ -15,8 +15,6 @@ init.py, whose code this runs. In place of namespaces:
   before it is killed.
 """
 
-# ruff: noqa: SIM105 (the directory of its modules must be named first; contextlib would cost a millisecond)
-
 import os
 import signal
 import sys
@@ -34,15 +32,12 @@ GONE_TIMEOUT_S = 4.0
 
 def end_all(held: set[str]) -> None:
     """Kills every descendant until there is none; `held` takes the segments that they held."""
+    own_pid = os.getpid()
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while time.monotonic() < deadline:
-        alive = shared_files.descendants(os.getpid())
-        for pid in alive:
+        for pid in shared_files.descendants(own_pid):
             held |= shared_files.held_by(pid)
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            shared_files.kill(pid, lambda pid: shared_files.is_descendant(pid, own_pid))
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
