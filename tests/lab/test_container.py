@@ -83,11 +83,11 @@ def test_it_ends_and_stops_as_any_other_process(host):
     assert run(host, "raise SystemExit(7)", SAME)[0] == 7
     assert run(host, "import ctypes; ctypes.string_at(0)", SAME)[0] == -signal.SIGSEGV
     spawned, out = start(host, "import time; time.sleep(1000)", OWN)
-    host.signal(spawned.inner_pid, int(signal.SIGSTOP))
+    host.signal(spawned.inner_pid, signal.SIGSTOP)
     state = Path(f"/proc/{spawned.pid}/stat")
     while state.read_text().rpartition(")")[2].split()[0] != "T":
         time.sleep(0.001)
-    host.signal(spawned.inner_pid, int(signal.SIGKILL))
+    host.signal(spawned.inner_pid, signal.SIGKILL)
     assert os.WTERMSIG(host.receive(10).status) == signal.SIGKILL
     assert not Path(f"/proc/{spawned.pid}").exists()
     os.close(out)

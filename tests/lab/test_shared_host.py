@@ -131,8 +131,9 @@ def owner():
 def test_nothing_survives_the_orchestrator_however_it_ends(owner, how):
     started, pid, init, directory = owner
     held, named = Path(f"/dev/shm/{directory.name}.held"), Path(f"/dev/shm/{directory.name}_named")
-    below = shared_files.descendants(init)
-    assert pid in below and len(below) >= 3 and held.exists() and named.exists()
+    while len(below := shared_files.descendants(init)) < 3:  # the shell forks after it is ready
+        time.sleep(0.01)
+    assert pid in below and held.exists() and named.exists()
     started.send_signal(how)
     assert gone_in_time(started.pid, init, *below)
     assert not directory.exists() and not held.exists() and not named.exists()
@@ -273,7 +274,7 @@ def test_a_signal_for_a_number_that_the_host_did_not_start_reaches_nobody(a_host
     """The number of a process that has ended may be a stranger's by the time of the signal."""
     stranger = subprocess.Popen(["/bin/sleep", "1000"])
     try:
-        a_host.signal(stranger.pid, int(signal.SIGKILL))
+        a_host.signal(stranger.pid, signal.SIGKILL)
         assert run("true", a_host)[0] == 0  # the host has taken the signal by now
         assert lives(stranger.pid)
     finally:
@@ -285,7 +286,7 @@ def test_a_signal_for_a_host_whose_init_is_gone_says_so(a_host):
     a_host._init.kill()
     a_host._init.wait()
     with pytest.raises(HostBroken, match="is gone"):
-        a_host.signal(1000, int(signal.SIGKILL))
+        a_host.signal(1000, signal.SIGKILL)
 
 
 def test_the_end_of_a_killed_init_spares_another_host_of_the_same_name(a_host):

@@ -4,12 +4,13 @@ time, with its last words."""
 import itertools
 import os
 import select
+import socket
 import time
 from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import SharedHost, make
+from rmwbench.lab.host import Exited, Hosts, SharedHost, Spawned, make
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
@@ -205,3 +206,35 @@ def test_the_users_variables_do_not_reach_a_worker(crew, tmp_path, monkeypatch):
         and "LD_LIBRARY_PATH" not in environment
         and "HOME=/tmp" in environment
     )
+
+
+class ReportingHost:
+    """A host whose reports are given."""
+
+    directory, name = "/tmp", "reporting"
+
+    def __init__(self, *reports):
+        self.reports = list(reports)
+
+    def fileno(self):
+        return self.socket.fileno()
+
+    def receive(self, timeout_s=0.0):
+        return self.reports.pop(0) if self.reports else None
+
+    def spawn(self, *_):
+        pass
+
+    def interpret(self, *_):
+        pass
+
+
+def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
+    host = ReportingHost(
+        Spawned("worker p", 7, None), Exited(7, 9), Spawned("program q", 7, None), Exited(7, 0)
+    )
+    with socket.socket() as host.socket, Crew(Hosts.of({"h": host})) as crew:
+        worker, program = crew.spawn("p", Path("/bin/true"), 0), crew.start_program("q", "", (), {})
+        while crew._hear_host(host):
+            pass
+        assert (worker.wait_status, program.wait_status) == (9, 0)

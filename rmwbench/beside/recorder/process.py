@@ -198,7 +198,7 @@ class RecorderProcess:
     def _signal(self, program: Program, number: signal.Signals, timeout_s: float) -> None:
         """Sends a signal and waits until the recorder ends or the time is over."""
         assert program.inner_pid is not None
-        self._crew.hosts[self.host].signal(program.inner_pid, int(number))
+        self._crew.hosts[self.host].signal(program.inner_pid, number)
         deadline = time.monotonic() + timeout_s
         while not program.ended and (rest := deadline - time.monotonic()) > 0:
             self._crew.turn(min(rest, TURN_S))

@@ -292,7 +292,7 @@ class Host:
     def signal(self, inner_pid: int, number: int) -> None:
         """Sends a signal to a process that the host started, by its inner PID; it is not an error
         if that has ended. Raises HostBroken when the init ended."""
-        self._send({"signal": number, "pid": inner_pid})
+        self._send({"signal": int(number), "pid": inner_pid})
 
     def receive(self, timeout_s: float = 0.0) -> Spawned | SpawnFailed | Exited | Configured | None:
         """The next report, or None when there is none within the time. Raises HostBroken when the

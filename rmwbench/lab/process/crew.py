@@ -355,7 +355,7 @@ class Crew:
         killed = living[:1] if first_only else living
         for name in killed:
             self.daemons[name].leaving = True
-            self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
+            self.daemons[name].host.signal(self.daemons[name].inner_pid, signal.SIGKILL)
         return killed
 
     def kill(self, process: str) -> None:
@@ -365,7 +365,7 @@ class Crew:
         worker.killed = worker.leaving = True
         worker.pending.clear()
         if worker.inner_pid is not None:
-            worker.host.signal(worker.inner_pid, int(signal.SIGKILL))
+            worker.host.signal(worker.inner_pid, signal.SIGKILL)
 
     @property
     def living(self) -> dict[str, WorkerProcess]:
@@ -376,7 +376,7 @@ class Crew:
         """Sends a signal to a worker."""
         pid = self.workers[process].inner_pid
         if pid is not None:
-            self.workers[process].host.signal(pid, int(number))
+            self.workers[process].host.signal(pid, number)
 
     def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         """Sends a command to a worker and does not wait."""
@@ -552,12 +552,13 @@ class Crew:
             case SpawnFailed(token, number):
                 by_token[token].spawn_errno = number
             case Exited(inner_pid, status):
-                for worker in by_token.values():
-                    if worker.inner_pid == inner_pid:
+                # The number of one that has ended may be used again.
+                for worker in host_workers:
+                    if worker.inner_pid == inner_pid and worker.wait_status is None:
                         worker.wait_status = status
-                for (owner, _), other_program in self._programs.items():
-                    if owner == id(host) and other_program.inner_pid == inner_pid:
-                        other_program.wait_status, other_program.ended = status, True
+                for (owner, _), other in self._programs.items():
+                    if owner == id(host) and other.inner_pid == inner_pid and not other.ended:
+                        other.wait_status, other.ended = status, True
         return True
 
 
