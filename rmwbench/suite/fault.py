@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
-from rmwbench.errors import did_you_mean
+from rmwbench.errors import UserError, did_you_mean
 
 
 class Fault(ValueError):
@@ -31,6 +31,12 @@ class Fault(ValueError):
         super().__init__(what)
         self.what, self.expected, self.fix, self.at = what, expected, fix, at
         self.actual = None if actual is None else str(actual)
+
+    def user_error(self, where: str) -> UserError:
+        """What a user is told of it, once it is known `where` it is."""
+        return UserError(
+            self.what, where=where, expected=self.expected, actual=self.actual, fix=self.fix
+        )
 
 
 def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, ...] = ()) -> Fault:

@@ -25,6 +25,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file import interop_pairs
+from rmwbench.suite.file.lines import Place, filtered, items_of, listed, place_of, placed
 from rmwbench.suite.name_rules import ArmName
 
 CANDIDATE, SET, WITHOUT, IN = "candidate", "set", "without", "in"
@@ -160,18 +161,16 @@ def unknown_name(
 def expanded(arms: Any, known: Candidates) -> Any:
     """The list of arms with each name of a candidate or a set replaced by its arms; anything else
     as it is. Raises Fault, counted from the list."""
-    if not isinstance(arms, CommentedSeq) or not any(_refers(arm) for arm in arms):
+    if not isinstance(arms, CommentedSeq):
         return arms
-    arms_written_out = CommentedSeq()
-    for index, arm in enumerate(arms):
-        line, column = arms.lc.item(index)
-        for expanded_arm in _arms(arm, known, index, (line, column)):
-            arms_written_out.append(expanded_arm)
-            arms_written_out.lc.add_kv_line_col(
-                len(arms_written_out) - 1, [line, column, line, column]
-            )
-    arms_written_out.lc.line, arms_written_out.lc.col = arms.lc.line, arms.lc.col
-    return arms_written_out
+    return listed(
+        (
+            (arm, place)
+            for index, entry, place in items_of(arms)
+            for arm in _arms(entry, known, index, place)
+        ),
+        place_of(arms),
+    )
 
 
 def expand_short(tree: CommentedMap, known: Candidates) -> None:
@@ -182,16 +181,14 @@ def expand_short(tree: CommentedMap, known: Candidates) -> None:
     if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
         return
     file_arms = [_name(arm) for arm in tree["arms"]]
-    line = (names.lc.line, names.lc.col)
     members = [
         candidate.name
         for name in names
         for candidate in known.of_set(str(name))
         if name not in file_arms and candidate.name in file_arms
     ]
-    short["arms"] = _listed(
-        [*(name for name in names if name in file_arms or name not in known.sets), *members], line
-    )
+    own_names = [name for name in names if name in file_arms or name not in known.sets]
+    short["arms"] = _listed([*own_names, *members], place_of(names))
 
 
 def refers(arms: Any) -> bool:
@@ -212,16 +209,13 @@ def _refers_in_pairs(arm: CommentedMap) -> bool:
     )
 
 
-def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> list[Any]:
+def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
     if isinstance(entry, str):
-        return [
-            interop_pairs.placed(dict(candidate.arm), line)
-            for candidate in known.members_of(str(entry), (index,))
-        ]
+        return [placed(member.arm, place) for member in known.members_of(str(entry), (index,))]
     if not isinstance(entry, CommentedMap):
         return [entry]
     if _refers_in_pairs(entry):
-        return [_with_sides(entry, known, index, line)]
+        return [_with_sides(entry, known, index, place)]
     if CANDIDATE in entry and SET in entry:
         raise Fault(
             "`candidate` and `set` contradict each other",
@@ -234,8 +228,8 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
             raise unknown_name(
                 "candidate", entry[CANDIDATE], list(known.by_name), at=(index, CANDIDATE)
             )
-        own_keys = {key: value for key, value in entry.items() if key != CANDIDATE}
-        return [interop_pairs.placed({**known.by_name[entry[CANDIDATE]].arm, **own_keys}, line)]
+        arm = known.by_name[entry[CANDIDATE]].arm
+        return [placed({**arm, **_without(entry, CANDIDATE)}, place)]
     if SET not in entry:
         return [entry]
     for key in ONE_EACH:
@@ -246,11 +240,14 @@ def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> l
                 actual=f"`{key}` of a whole set",
                 at=(index, key),
             )
-    own_keys = {key: value for key, value in entry.items() if key not in (SET, WITHOUT)}
     return [
-        interop_pairs.placed({**candidate.arm, **own_keys}, line)
+        placed({**candidate.arm, **_without(entry, SET, WITHOUT)}, place)
         for candidate in _of_set(entry, known, (index,))
     ]
+
+
+def _without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in keys}
 
 
 def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -> list[Candidate]:
@@ -275,38 +272,36 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
     return [member for member in members if member.name not in without]
 
 
-def _with_sides(
-    entry: CommentedMap, known: Candidates, index: int, line: tuple[int, int]
-) -> CommentedMap:
-    """An entry of `pairs` whose sets are written out; a side is called by its middleware, as one
-    written by hand is."""
-    sides = CommentedSeq()
-    for position, side in enumerate(entry[interop_pairs.KEY]):
-        at = entry[interop_pairs.KEY].lc.item(position)
-        of_set = isinstance(side, CommentedMap) and SET in side
-        members = _of_set(side, known, (index, interop_pairs.KEY, position)) if of_set else []
-        own_keys = (
-            {key: value for key, value in side.items() if key not in (SET, WITHOUT)}
-            if of_set
-            else {}
-        )
-        written_out = (
-            [_side(member, own_keys, (at[0], at[1])) for member in members] if of_set else [side]
-        )
-        for written_side in written_out:
-            sides.append(written_side)
-            sides.lc.add_kv_line_col(len(sides) - 1, [*at, *at])
-    sides.lc.line, sides.lc.col = entry[interop_pairs.KEY].lc.line, entry[interop_pairs.KEY].lc.col
-    return interop_pairs.placed({**entry, interop_pairs.KEY: sides}, line)
+def _with_sides(entry: CommentedMap, known: Candidates, index: int, place: Place) -> CommentedMap:
+    """An entry of `pairs` whose sets are written out."""
+    sides = entry[interop_pairs.KEY]
+    written_out = listed(
+        (
+            (written_side, side_place)
+            for position, side, side_place in items_of(sides)
+            for written_side in _sides(
+                side, known, (index, interop_pairs.KEY, position), side_place
+            )
+        ),
+        place_of(sides),
+    )
+    return placed({**entry, interop_pairs.KEY: written_out}, place)
 
 
-def _side(candidate: Candidate, own_keys: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
-    settings = {
-        key: value
-        for key, value in candidate.arm.items()
-        if key in interop_pairs.SIDE_KEYS and key != "name"
-    }
-    return interop_pairs.placed({**settings, **own_keys}, line)
+def _sides(side: Any, known: Candidates, at: tuple[str | int, ...], place: Place) -> list[Any]:
+    """A side, or those of its set: each is called by its middleware, as one written by hand is."""
+    if not isinstance(side, CommentedMap) or SET not in side:
+        return [side]
+    own_keys = _without(side, SET, WITHOUT)
+    return [
+        placed({**_side_settings(candidate.arm), **own_keys}, place)
+        for candidate in _of_set(side, known, at)
+    ]
+
+
+def _side_settings(arm: Mapping[str, Any]) -> dict[str, Any]:
+    keys = [key for key in interop_pairs.SIDE_KEYS if key != "name"]
+    return {key: value for key, value in arm.items() if key in keys}
 
 
 @dataclass(frozen=True)
@@ -361,14 +356,14 @@ def chosen(
     arms: CommentedSeq,
     choice: Choice,
     candidates_of_word: Callable[[str, str], Iterable[Candidate]],
-    sets: Mapping[str, Any],
-    line: tuple[int, int],
+    known: Candidates,
+    place: Place,
 ) -> CommentedSeq:
     """A suite's arms as the command line wants them. `candidates_of_word`: a word and the option that
-    it stands behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
-    is not there to be left out, or there already: unlike, or all that a word of --with names."""
+    it stands behind, to candidates; what comes stands at `place`. Raises Fault for what is not there
+    to be left out, or there already: unlike, or all that a word of --with names."""
     if choice.written is not None:
-        return _listed([interop_pairs.placed(dict(arm), line) for arm in choice.written], line)
+        return _listed([placed(arm, place) for arm in choice.written], place)
     wanted_arms = list(arms)
     if choice.candidates:
         wanted_arms = [
@@ -383,7 +378,7 @@ def chosen(
         for word in words:
             before = len(wanted_arms)
             for candidate in candidates_of_word(word, option):
-                _add(candidate, wanted_arms, option, line)
+                _add(candidate, wanted_arms, option, place)
             if len(wanted_arms) == before and option in ADDING:
                 raise Fault(
                     f"the suite has `{word}` already",
@@ -396,26 +391,27 @@ def chosen(
         names = (
             [candidate.name for candidate in candidates_of_word(word, "--without")]
             if is_file(word)
-            else [*sets.get(word, ()), word]
+            else [*(candidate.name for candidate in known.of_set(word)), word]
         )
         arm_names = [_name(arm) for arm in wanted_arms]
         names += [_name(arm) for arm in wanted_arms if word in _sets_of(arm)]
         if not set(names) & set(arm_names):
-            nameable = [
-                *arm_names,
-                *(set_name for set_name in sets if set(sets[set_name]) & set(arm_names)),
+            sets = [
+                set_name
+                for set_name in known.sets
+                if any(candidate.name in arm_names for candidate in known.of_set(set_name))
             ]
-            raise unknown_name("arm of this suite", word, nameable, at=("--without",))
+            raise unknown_name("arm of this suite", word, [*arm_names, *sets], at=("--without",))
         wanted_arms = [arm for arm in wanted_arms if _name(arm) not in names]
-    return _listed(wanted_arms, line)
+    return _listed(wanted_arms, place)
 
 
-def _add(candidate: Candidate, arms: list[Any], option: str, line: tuple[int, int]) -> None:
+def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> None:
     """Puts a candidate behind the arms, unless it is there. Raises Fault where another arm has its
     name."""
     same_name = next((arm for arm in arms if _name(arm) == candidate.name), None)
     if same_name is None:
-        arms.append(interop_pairs.placed(dict(candidate.arm), line))
+        arms.append(placed(candidate.arm, place))
     elif _settings(same_name) != _settings(candidate.arm):
         raise Fault(
             f"the suite has an arm `{candidate.name}` already, which is another than the candidate",
@@ -432,9 +428,8 @@ def without_sets(arms: Any, known: Candidates) -> None:
     for index, arm in enumerate(arms if isinstance(arms, CommentedSeq) else ()):
         if not isinstance(arm, CommentedMap) or IN not in arm:
             continue
-        for position, name in enumerate(
-            arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
-        ):
+        sets = arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
+        for position, name in enumerate(sets):
             if name not in known.sets:
                 raise unknown_name("set", name, list(known.sets), at=(index, IN, position))
         del arm[IN]
@@ -451,14 +446,14 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
     short = tree.get("short")
     for section in (tree, short):
         if isinstance(section, CommentedMap) and isinstance(section.get("exclude"), CommentedSeq):
-            section["exclude"] = _filtered(
+            section["exclude"] = filtered(
                 section["exclude"], lambda rule: _arm_of(rule) in (None, *names)
             )
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
-    short_arms = _filtered(short["arms"], lambda name: name in names)
-    line = (short["arms"].lc.line, short["arms"].lc.col)
-    arms = _listed([*short_arms, *(name for name in names if name not in before)], line)
+    short_arms = filtered(short["arms"], lambda name: name in names)
+    new_arms = [name for name in names if name not in before]
+    arms = _listed([*short_arms, *new_arms], place_of(short["arms"]))
     if arms:
         short["arms"] = arms
     else:
@@ -471,26 +466,11 @@ def _arm_of(rule: Any) -> Any:
     return rule.get("arm") if isinstance(rule, CommentedMap) else None
 
 
-def _filtered(items: CommentedSeq, keep: Callable[[Any], bool]) -> CommentedSeq:
-    """The items that `keep` accepts, each with its line in the file."""
-    remaining = CommentedSeq()
-    for index, item in enumerate(items):
-        if keep(item):
-            remaining.append(item)
-            line, column = items.lc.item(index)
-            remaining.lc.add_kv_line_col(len(remaining) - 1, [line, column, line, column])
-    remaining.lc.line, remaining.lc.col = items.lc.line, items.lc.col
-    return remaining
-
-
-def _listed(arms: Sequence[Any], line: tuple[int, int]) -> CommentedSeq:
-    listed = CommentedSeq()
-    for arm in arms:
-        listed.append(arm)
-        at = (arm.lc.line, arm.lc.col) if isinstance(arm, CommentedMap) else line
-        listed.lc.add_kv_line_col(len(listed) - 1, [*at, *at])
-    listed.lc.line, listed.lc.col = line
-    return listed
+def _listed(arms: Iterable[Any], place: Place) -> CommentedSeq:
+    """A list of arms, each with its own place, or with that of the list."""
+    return listed(
+        ((arm, place_of(arm) if isinstance(arm, CommentedMap) else place) for arm in arms), place
+    )
 
 
 def _name(arm: Any) -> str:
@@ -509,13 +489,9 @@ def _is_floor(arm: Any) -> bool:
 
 def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
     """What an arm is, whatever it is held against."""
-    return {
-        "wait": "block",
-        **{key: value for key, value in arm.items() if key not in ("against", "optional", IN)},
-    }
+    return {"wait": "block", **_without(arm, "against", "optional", IN)}
 
 
 def _settings_text(arm: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {value}" for key, value in arm.items() if key not in ("name", "against", "optional")
-    )
+    settings = _without(arm, "name", "against", "optional")
+    return ", ".join(f"{key} {value}" for key, value in settings.items())

@@ -5,20 +5,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.file import candidate_list
 from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
-from rmwbench.suite.file.tree import (
-    fault_error,
-    locate,
-    mapping_of,
-    model_error,
-    tree_of,
-    values_of,
-)
+from rmwbench.suite.file.tree import locate, located, mapping_of, tree_of, values_of
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
@@ -48,18 +39,14 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     tree = mapping_of(
         tree_of(read(path), where), where, "a file of candidates", "sets and candidates"
     )
-    try:
+    with located(tree, where):
         if "candidates" in tree:
-            tree["candidates"] = candidate_list.expanded(tree["candidates"], known)
+            with inside("candidates"):
+                tree["candidates"] = candidate_list.expanded(tree["candidates"], known)
         file = CandidatesFile.model_validate(
             values_of(tree, where), context={"directory": path.parent}
         )
         _check_names(file, known)
-    except ValidationError as error:
-        raise model_error(tree, where, error) from error
-    except Fault as fault:
-        at = fault.at if fault.at[:1] == ("candidates",) else ("candidates", *fault.at)
-        raise fault_error(tree, where, at, fault) from fault
     candidates = {}
     for index, entry in enumerate(file.candidates):
         written = values_of(tree["candidates"][index], where)

@@ -14,6 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.file.lines import Place, items_of, listed, place_of, placed
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
@@ -26,24 +27,17 @@ FEWEST = 2
 def expanded(arms: Any) -> Any:
     """The list of arms with each `pairs` entry replaced by its arms; anything else as it is. Raises
     Fault, counted from the list."""
-    if not isinstance(arms, CommentedSeq) or not any(
-        isinstance(arm, CommentedMap) and KEY in arm for arm in arms
-    ):
+    if not isinstance(arms, CommentedSeq):
         return arms
-    arms_written_out = CommentedSeq()
-    for index, arm in enumerate(arms):
-        line, column = arms.lc.item(index)
-        expanded_arms = _arms(arm, index) if isinstance(arm, CommentedMap) and KEY in arm else [arm]
-        for expanded_arm in expanded_arms:
-            arms_written_out.append(expanded_arm)
-            arms_written_out.lc.add_kv_line_col(
-                len(arms_written_out) - 1, [line, column, line, column]
-            )
-    arms_written_out.lc.line, arms_written_out.lc.col = arms.lc.line, arms.lc.col
-    return arms_written_out
+    return listed(
+        ((arm, place) for index, entry, place in items_of(arms) for arm in _arms(entry, index)),
+        place_of(arms),
+    )
 
 
-def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
+def _arms(entry: Any, index: int) -> list[Any]:
+    if not isinstance(entry, CommentedMap) or KEY not in entry:
+        return [entry]
     sides = entry[KEY]
     if not isinstance(sides, CommentedSeq) or len(sides) < FEWEST:
         raise Fault(
@@ -70,9 +64,9 @@ def _arms(entry: CommentedMap, index: int) -> list[CommentedMap]:
                 expected="each once; `name` tells two profiles of a middleware apart",
                 at=(index, KEY, position),
             )
-    line = entry.lc.key(KEY)
+    place = entry.lc.key(KEY)
     shared = {key: value for key, value in entry.items() if key != KEY}
-    return [_arm(first, second, shared, line) for first in pair_sides for second in pair_sides]
+    return [_arm(first, second, shared, place) for first in pair_sides for second in pair_sides]
 
 
 def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
@@ -99,7 +93,7 @@ def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
 
 
 def _arm(
-    first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], line: tuple[int, int]
+    first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], place: Place
 ) -> CommentedMap:
     """Every override is written out whole, so that nothing of the first reaches the second but
     modes for both."""
@@ -124,15 +118,4 @@ def _arm(
         override["modes"] = {**shared["modes"], **second.get("modes", {})}
     elif "modes" in first:
         override.setdefault("modes", {})
-    return placed(arm, line)
-
-
-def placed(mapping: dict[str, Any], line: tuple[int, int]) -> CommentedMap:
-    """The mapping as a tree whose keys stand at that line of the file; a value that has a line
-    keeps it."""
-    tree = CommentedMap()
-    for key, value in mapping.items():
-        tree[key] = placed(value, line) if type(value) is dict else value
-        tree.lc.add_kv_line_col(key, [*line, *line])
-    tree.lc.line, tree.lc.col = line
-    return tree
+    return placed(arm, place)

@@ -7,12 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.file import (
     candidate_list,
     interop_pairs,
@@ -22,12 +21,12 @@ from rmwbench.suite.file import (
 )
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
+from rmwbench.suite.file.lines import Place, put
 from rmwbench.suite.file.places import JSON, find, read, shipped_middlewares, shown, suite_file
 from rmwbench.suite.file.tree import (
-    fault_error,
     locate,
+    located,
     mapping_of,
-    model_error,
     shape,
     tree_of,
     values_of,
@@ -62,10 +61,8 @@ def parse(
     `directory`. `whole_factors`: those of which the short version has all levels, too. `choice`:
     what the command line says of its arms and network."""
     tree = _tree(text, where, choice)
-    try:
+    with located(tree, where):
         tree = short_version.shortened(tree, apply_short=shortened, whole_factors=whole_factors)
-    except Fault as fault:
-        raise fault_error(tree, where, fault.at, fault) from fault
     context = {
         "directory": directory or Path(),
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
@@ -73,14 +70,10 @@ def parse(
     content = values_of(tree, where)
     if isinstance(content.get("outcomes"), str):
         content["outcomes"] = _limits_of_file(directory or Path(), content["outcomes"])
-    try:
+    with located(tree, where):
         suite = Suite.model_validate(content, context=context)
-        # contradictions between a level and a workload have a line too, so they are found at load
+        # contradictions between a level and a workload have a line too, so they are told at load
         cells(suite)
-    except ValidationError as error:
-        raise model_error(tree, where, error) from error
-    except Fault as fault:
-        raise fault_error(tree, where, fault.at, fault) from fault
     return suite
 
 
@@ -155,39 +148,40 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
     """The tree of a suite's file with all of its arms and networks written out."""
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
-        tree = _of_matrix(tree, where)
+        with located(tree, where):
+            tree = matrix.as_suite(tree, _shipped, Path(where).name)
     if "arms" not in tree and choice.changes:  # the command line says them
-        tree["arms"] = CommentedSeq()
-        tree.lc.add_kv_line_col("arms", [0, 0, 0, 0])
-    if "arms" in tree:
-        try:
-            arms = tree["arms"]
-            if candidate_list.refers(arms):
-                arms = candidate_list.expanded(arms, known_candidates())
-            arms = interop_pairs.expanded(arms)
-        except Fault as fault:
-            raise fault_error(tree, where, ("arms", *fault.at), fault) from fault
-        # keeps its line, since the key was there
-        refers, tree["arms"] = candidate_list.refers(tree["arms"]), arms
-        if refers:
-            candidate_list.expand_short(tree, known_candidates())
-        if choice.changes and isinstance(arms, CommentedSeq):
-            before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
-            tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
-            candidate_list.tidied(tree, before)
-        try:
-            candidate_list.without_sets(tree["arms"], known_candidates())
-        except Fault as fault:
-            raise fault_error(tree, where, ("arms", *fault.at), fault) from fault
-    try:
+        put(tree, "arms", CommentedSeq(), (0, 0))
+    with located(tree, where):
+        if "arms" in tree:
+            _write_out_arms(tree, choice)
         networks_file.complete(tree, choice.network)
-    except Fault as fault:
-        raise fault_error(tree, where, fault.at, fault) from fault
     return tree
 
 
-def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> CommentedSeq:
-    """What comes by the command line stands at `line`. Raises UserError at the option that names
+def _shipped(name: str) -> dict[str, Any]:
+    return plain(read(suite_file(name)), where=name)
+
+
+def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
+    """Replaces the arms of a suite's tree, which keep their line, and what else names them."""
+    known = known_candidates()
+    refers = candidate_list.refers(tree["arms"])
+    with inside("arms"):
+        arms = interop_pairs.expanded(candidate_list.expanded(tree["arms"], known))
+    tree["arms"] = arms
+    if refers:
+        candidate_list.expand_short(tree, known)
+    if choice.changes and isinstance(arms, CommentedSeq):
+        before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
+        tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
+        candidate_list.tidied(tree, before)
+    with inside("arms"):
+        candidate_list.without_sets(tree["arms"], known)
+
+
+def _chosen(arms: CommentedSeq, choice: Choice, place: Place) -> CommentedSeq:
+    """What comes by the command line stands at `place`. Raises UserError at the option that names
     what there is not."""
     candidates = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
@@ -204,23 +198,6 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
         )
 
     try:
-        sets = {
-            name: [candidate.name for candidate in candidates.of_set(name)]
-            for name in candidates.sets
-        }
-        return candidate_list.chosen(arms, choice, candidates_of_word, sets, line)
+        return candidate_list.chosen(arms, choice, candidates_of_word, candidates, place)
     except Fault as fault:
-        option = str(fault.at[0])
-        raise UserError(
-            fault.what, where=option, expected=fault.expected, actual=fault.actual, fix=fault.fix
-        ) from fault
-
-
-def _of_matrix(tree: CommentedMap, where: str) -> CommentedMap:
-    def shipped(name: str) -> CommentedMap:
-        return _tree(read(suite_file(name)), name)
-
-    try:
-        return matrix.as_suite(tree, shipped, Path(where).name)
-    except Fault as fault:
-        raise fault_error(tree, where, fault.at, fault) from fault
+        raise fault.user_error(str(fault.at[0])) from fault

@@ -17,6 +17,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, Scalar, inside, unknown
+from rmwbench.suite.file.lines import place_of, placed
 from rmwbench.suite.workload.message_type import message_type
 
 MARKS = ("rmw_implementations", "num_subs", "perf_test")
@@ -65,9 +66,11 @@ def is_matrix(tree: object) -> bool:
     return isinstance(tree, CommentedMap) and all(key in tree for key in MARKS)
 
 
-def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: str) -> CommentedMap:
-    """The tree of a suite. `shipped` gives the tree of a suite by its name; `name` is the file's,
-    for the title.
+def as_suite(
+    tree: CommentedMap, shipped: Callable[[str], dict[str, Any]], name: str
+) -> CommentedMap:
+    """The tree of a suite, all of which stands where the file begins. `shipped` gives what a suite
+    says by its name; `name` is the file's, for the title.
 
     Raises Fault at the key of whatever is wrong, or cannot be done.
     """
@@ -100,7 +103,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
     }
     short = shipped_suite["short"]
     fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
-    suite: CommentedMap = _with_lines_of(
+    return placed(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
@@ -112,9 +115,8 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
             "factors": axes,
             "short": {"factors": fewer, "timeline": short["timeline"], "blocks": short["blocks"]},
         },
-        tree,
+        place_of(tree),
     )
-    return suite
 
 
 def _check_keys(tree: CommentedMap, known: Sequence[str]) -> None:
@@ -157,7 +159,7 @@ def _levels(
     return levels
 
 
-def _has_arms(tree: CommentedMap, arms: CommentedSeq) -> None:
+def _has_arms(tree: CommentedMap, arms: list[dict[str, Any]]) -> None:
     """Raises Fault for an implementation, or a file of Fast DDS's, for which the suite has no
     arm."""
     names = sorted(
@@ -208,25 +210,6 @@ def _is_message(value: Any) -> bool:
         return isinstance(value, str) and bool(message_type(value))
     except Fault:
         return False
-
-
-def _with_lines_of(value: Any, source: CommentedMap) -> Any:
-    """A tree whose every line is that of `source`: the rest stands nowhere in the file."""
-    line, column = source.lc.line, source.lc.col
-    if isinstance(value, dict):
-        tree: Any = CommentedMap()
-        for key, item in value.items():
-            tree[key] = _with_lines_of(item, source)
-            tree.lc.add_kv_line_col(key, [line, column, line, column])
-    elif isinstance(value, list | tuple):
-        tree = CommentedSeq()
-        for index, item in enumerate(value):
-            tree.append(_with_lines_of(item, source))
-            tree.lc.add_kv_line_col(index, [line, column, line, column])
-    else:
-        return value
-    tree.lc.line, tree.lc.col = line, column
-    return tree
 
 
 COUNTS = (_is_count, "whole numbers from 1 on")

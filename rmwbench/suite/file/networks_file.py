@@ -14,6 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.file.lines import put
 from rmwbench.suite.file.places import NETWORKS_FILE, read, shown, suites_directory
 from rmwbench.suite.file.tree import mapping_of, tree_of
 
@@ -117,8 +118,4 @@ def _process(node: CommentedMap) -> Any:
 
 def _put(tree: CommentedMap, key: str, value: Any) -> None:
     """A key that the file has not takes the line of what it is put into."""
-    new = key not in tree
-    tree[key] = value
-    if new:
-        line = getattr(tree.lc, "line", None) or 0
-        tree.lc.add_kv_line_col(key, [line, 0, line, 0])
+    put(tree, key, value, (tree.lc.line or 0, 0))

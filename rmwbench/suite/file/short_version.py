@@ -22,6 +22,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, not_one_of
+from rmwbench.suite.file.lines import filtered, put
 
 KEY = "short"
 NAMED = ("arms", "workloads")
@@ -62,30 +63,19 @@ def shortened(
     selected = {key: _selected(tree, short, key) for key in NAMED if key in short}
     merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
     if apply_short:
-        for key, value in (
-            selected | merged | {key: short[key] for key in REPLACED if key in short}
-        ).items():
-            _put(tree, short, key, value)
-        for workload in (
-            tree["workloads"] if isinstance(tree.get("workloads"), CommentedSeq) else ()
-        ):
+        replaced = {key: short[key] for key in REPLACED if key in short}
+        for key, value in (selected | merged | replaced).items():
+            put(tree, key, value, short.lc.key(key))
+        workloads = tree.get("workloads")
+        for workload in workloads if isinstance(workloads, CommentedSeq) else ():
             if METRIC in short and isinstance(workload, CommentedMap):
-                _put(workload, short, METRIC, short[METRIC])
+                put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
             own_timeline = workload.get("timeline") if isinstance(workload, CommentedMap) else None
             if isinstance(own_timeline, CommentedMap):
                 for key in [key for key in own_timeline if key in short.get("timeline", ())]:
                     del own_timeline[key]
     del tree[KEY]
     return tree
-
-
-def _put(tree: CommentedMap, short: CommentedMap, key: str, value: Any) -> None:
-    """Sets a key where it stands in the file, which keeps its line; a key that only `short` has
-    takes the line it has there."""
-    has_line = key in tree
-    tree[key] = value
-    if not has_line:
-        tree.lc.add_kv_line_col(key, short.lc.data[key])
 
 
 def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
@@ -98,9 +88,7 @@ def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq
             actual=str(names),
             at=(KEY, key),
         )
-    item_names = [
-        str(item.get("name")) if isinstance(item, CommentedMap) else str(item) for item in items
-    ]
+    item_names = [_name(item) for item in items]
     for index, name in enumerate(names):
         if str(name) not in item_names:
             raise not_one_of(
@@ -109,14 +97,11 @@ def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq
                 item_names,
                 at=(KEY, key, index),
             )
-    selected = CommentedSeq()
-    for index, item in enumerate(items):
-        if item_names[index] in map(str, names):
-            line, column = items.lc.item(index)
-            selected.append(item)
-            selected.lc.add_kv_line_col(len(selected) - 1, [line, column, line, column])
-    selected.lc.line, selected.lc.col = items.lc.line, items.lc.col
-    return selected
+    return filtered(items, lambda item: _name(item) in map(str, names))
+
+
+def _name(item: Any) -> str:
+    return str(item.get("name") if isinstance(item, CommentedMap) else item)
 
 
 def _merged(
@@ -150,7 +135,6 @@ def _merged(
     for name in [*original, *(name for name in changes if name not in original)]:
         keeps_all = key == "factors" and name in whole_factors
         source = changes if name in changes and not keeps_all else original
-        merged[name] = source[name]
-        merged.lc.add_kv_line_col(name, source.lc.data[name])
+        put(merged, name, source[name], source.lc.key(name))
     merged.lc.line, merged.lc.col = original.lc.line, original.lc.col
     return merged

@@ -5,6 +5,8 @@ here and nowhere else.
 """
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
@@ -88,10 +90,19 @@ def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
     tree = mapping_of(
         tree_of(text, where), where, "this file", "those of the other files of its name"
     )
-    try:
+    with located(tree, where):
         return model.model_validate(values_of(tree, where))
+
+
+@contextmanager
+def located(tree: Any, where: str) -> Iterator[None]:
+    """A mistake in a tree that is raised within becomes a UserError with file and line."""
+    try:
+        yield
     except ValidationError as error:
-        raise model_error(tree, where, error) from error
+        raise _model_error(tree, where, error) from error
+    except Fault as fault:
+        raise _fault_error(tree, where, fault.at, fault) from fault
 
 
 def count_values(node: Any, counts: dict[int, int]) -> int:
@@ -150,7 +161,7 @@ def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
     return line + 1, name, node
 
 
-def model_error(tree: Any, where: str, error: ValidationError) -> UserError:
+def _model_error(tree: Any, where: str, error: ValidationError) -> UserError:
     """The first mistake in the order of the file, and in its `do` line where the others are."""
     details = [detail for detail in error.errors() if not _is_echo(detail)]
     explained = sorted(
@@ -179,15 +190,8 @@ def _is_echo(details: Any) -> bool:
     return len(details["input"]) >= int(details["ctx"]["min_length"])
 
 
-def fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
-    line = locate(tree, path)[0]
-    return UserError(
-        fault.what,
-        where=f"{where}:{line}",
-        expected=fault.expected,
-        actual=fault.actual,
-        fix=fault.fix,
-    )
+def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
+    return fault.user_error(f"{where}:{locate(tree, path)[0]}")
 
 
 def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
@@ -196,7 +200,7 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
     cause = context.get("error")
     if isinstance(cause, Fault):
         path += cause.at
-        return locate(tree, path)[0], fault_error(tree, where, path, cause)
+        return locate(tree, path)[0], _fault_error(tree, where, path, cause)
     line, key, value = locate(tree, path)
     kind = details["type"]
     message, expected, fix = f"`{key}`: {details['msg']}", None, None
