@@ -9,9 +9,10 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.plan import preflight, unsupported
-from rmwbench.campaign.plan.machine_limits import Kernel, Kernels, MachineLimits
+from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import machine_table
 from rmwbench.campaign.stop import StopSignals

@@ -26,7 +26,7 @@ from rmwbench.bundle.journal import (
 )
 from rmwbench.campaign.course import UNSUPPORTED, Batch, SpoiltBlock
 from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
-from rmwbench.campaign.plan import machine_limits
+from rmwbench.campaign.plan import socket_buffers
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.campaign_document import write_trial
 from rmwbench.campaign.stop import StopSignal, StopSignals
@@ -140,7 +140,7 @@ class Runner(Generic[S_co]):
             try:
                 cells, kernels = self.source.plan.cells, self.lab.kernels()
                 self.source.begin(
-                    console, machine_limits.ungranted_lines(cells, self.workers, kernels)
+                    console, socket_buffers.ungranted_lines(cells, self.workers, kernels)
                 )
                 self._loop(signals)
             except StopSignal as stopped:

@@ -15,8 +15,8 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.here import ResultsLost, TrialEnd
-from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.plan import Plan, duration_text
+from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster import machine_likeness
 from rmwbench.cluster.batch_schedule import machine_budget_s

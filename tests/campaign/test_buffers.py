@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.machine_limits import (
+from rmwbench.campaign.plan.socket_buffers import (
     Kernel,
     Kernels,
     UngrantedBuffer,
     asked_bytes,
-    of_cell,
     ungranted,
     ungranted_lines,
+    ungranted_of_cell,
 )
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -56,17 +56,17 @@ def test_what_public_configurations_ask_for_is_read_too(text, asked):
 
 
 def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
-    (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
-    assert found == UngrantedBuffer("receive", 16 << 20, 212992, "net.core.rmem_max")
-    assert found.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
+    (buffer,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
+    assert buffer == UngrantedBuffer("receive", 16 << 20, 212992, "net.core.rmem_max")
+    assert buffer.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
 
 
 def test_both_sides_count():
     """ROS 2's advice raises `rmem_max` alone."""
     raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
     text = "<sendBufferSize>4194304</sendBufferSize>"
-    (found,) = ungranted(text, Kernel(raised))
-    assert found == UngrantedBuffer("send", 1 << 22, 212992, "net.core.wmem_max")
+    (buffer,) = ungranted(text, Kernel(raised))
+    assert buffer == UngrantedBuffer("send", 1 << 22, 212992, "net.core.wmem_max")
     assert not ungranted(text, Kernel(raised | {"net.core.wmem_max": "4194304"}))
 
 
@@ -94,12 +94,12 @@ class Carries:
 
 def test_before_it_runs_the_arm_is_told_with_the_one_command(tmp_path):
     (tmp_path / "mine.xml").write_text(PROFILE)
-    found = cells(parse(SUITE, where="mine.yaml", directory=tmp_path))
+    all_cells = cells(parse(SUITE, where="mine.yaml", directory=tmp_path))
     workers = {"cyclonedds": Carries()}
-    (line,) = ungranted_lines(found, workers, Kernels(Kernel({"net.core.rmem_max": "4194304"})))
+    (line,) = ungranted_lines(all_cells, workers, Kernels(Kernel({"net.core.rmem_max": "4194304"})))
     assert line.startswith("mine: asks for a receive buffer of 16.8 MB, the kernel grants 4.19 MB")
     assert line.endswith("rmwbench doctor --fix --only 'receive buffer'")
-    assert ungranted_lines(found, workers, Kernels(LARGE)) == []
+    assert ungranted_lines(all_cells, workers, Kernels(LARGE)) == []
 
 
 MACHINES = """\
@@ -118,11 +118,11 @@ def test_each_machine_that_an_arm_has_a_process_on_is_asked_and_named(tmp_path):
     robot, desk = Kernel(LARGE.sysctls, "rover"), Kernel(SMALL.sysctls, "desk")
     kernels = Kernels(robot, {"robot": robot, "base": desk})
     workers = {"cyclonedds": Carries()}
-    (found,) = of_cell(both, workers, kernels)
-    assert found.machine == "desk" and found.document()["machine"] == "desk"
-    assert "the kernel of desk grants 212992: sysctl -w" in found.text
-    assert of_cell(sender, workers, kernels) == ()  # its buffer is the talker's alone
+    (buffer,) = ungranted_of_cell(both, workers, kernels)
+    assert buffer.machine == "desk" and buffer.document()["machine"] == "desk"
+    assert "the kernel of desk grants 212992: sysctl -w" in buffer.text
+    assert ungranted_of_cell(sender, workers, kernels) == ()  # its buffer is the talker's alone
     turned = Kernels(desk, {"robot": desk, "base": robot})
-    assert [one.machine for one in of_cell(sender, workers, turned)] == ["desk"]
+    assert [buffer.machine for buffer in ungranted_of_cell(sender, workers, turned)] == ["desk"]
     (line,) = ungranted_lines([both], workers, kernels)
     assert "the kernel of desk grants 213 kB" in line and line.endswith("there, on desk")

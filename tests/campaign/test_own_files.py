@@ -3,8 +3,8 @@
 import pytest
 
 from rmwbench.campaign.plan.file_faults import FileFaultKind, faults, renaming_fix
-from rmwbench.campaign.plan.machine_limits import Kernel, Kernels
 from rmwbench.campaign.plan.profile import daemons, file_domain, file_flags, needed_daemons, setups
+from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.hosts import NAMESPACES, SHARED
 from rmwbench.lab.middleware import Worker

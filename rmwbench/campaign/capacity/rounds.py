@@ -40,8 +40,8 @@ from rmwbench.campaign.capacity.search_request import (
 from rmwbench.campaign.course import UNSUPPORTED, Batch
 from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan import unsupported
-from rmwbench.campaign.plan.machine_limits import Kernels
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
+from rmwbench.campaign.plan.socket_buffers import Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
 from rmwbench.campaign.progress import announce

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rmwbench.campaign.plan.machine_limits import LIMITS, Kernel, Kernels
 from rmwbench.campaign.plan.profile import (
     Workers,
     known_daemons,
@@ -13,6 +12,7 @@ from rmwbench.campaign.plan.profile import (
     needs_of_profile,
     setups,
 )
+from rmwbench.campaign.plan.socket_buffers import LIMITS, Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind

@@ -20,10 +20,10 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
-from rmwbench.campaign.plan.machine_limits import Kernels, of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
+from rmwbench.campaign.plan.socket_buffers import Kernels, ungranted_of_cell, ungranted_of_side
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
@@ -85,7 +85,7 @@ def _cell_row(
             definition["arm"]["processes"][key]["profile"] = resolved_profile(
                 side, workers[side.middleware]
             )
-    if wishes := of_cell(cell, workers, kernels):
+    if wishes := ungranted_of_cell(cell, workers, kernels):
         definition["ungranted"] = [wish.document() for wish in wishes]
     definition["flags"] = _flags(cell, workers, kernels, shared=shared)
     described = [workers[side.middleware].description or {} for side in sides]
@@ -112,7 +112,7 @@ def _flags(
     notes += [
         (side, wish.text)
         for side, worker in sides_with_worker
-        for wish in of_side(cell, side, worker, kernels)
+        for wish in ungranted_of_side(cell, side, worker, kernels)
     ]
     notes += [(side, text) for side, _ in sides_with_worker for text in file_flags(side)]
     notes += [(side, flag(side, worker)) for side, worker in sides_with_worker if shared]

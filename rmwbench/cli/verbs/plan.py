@@ -70,7 +70,7 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
     takes."""
     from rmwbench.campaign.here import Here
-    from rmwbench.campaign.plan import machine_limits, unsupported
+    from rmwbench.campaign.plan import socket_buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
@@ -96,7 +96,7 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     if cluster is None:
         host = Here().host()
         workers, reasons = checked(planner, request, text, Here())
-        wishes = machine_limits.ungranted_lines(cells, workers, Here().kernels())
+        wishes = socket_buffers.ungranted_lines(cells, workers, Here().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})

@@ -15,7 +15,7 @@ LARGEST_MESSAGE_BYTES = 6_220_800
 """One uncompressed 1080p image: the message that small socket buffers drop."""
 MOST_ASKED_BYTES = 1 << 24
 """The largest receive buffer that a profile of ours asks for: where the kernel grants less, its arm
-is not what it says (rmwbench/campaign/plan/machine_limits.py)."""
+is not what it says (rmwbench/campaign/plan/socket_buffers.py)."""
 SMALL_BUFFER_BYTES = 1 << 20
 WANTED_BUFFER_BYTES = 1 << 25
 BACKLOG_NAME, BACKLOG = "net.core.netdev_max_backlog", 1000
