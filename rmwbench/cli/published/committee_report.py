@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from rmwbench.cli.console import print_json, say, stderr_console
+from rmwbench.cli.console import print_json, print_view, say, say_written, stderr_console
 from rmwbench.cli.options import (
     Candidates,
     With,
@@ -203,6 +203,41 @@ def go_on(directory: Path, cluster: str | None) -> NoReturn:
     from rmwbench.published.committee.evaluation_session import load
 
     _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
+
+
+def compare_reports(
+    first: Path,
+    second: Path,
+    out: Path | None,
+    judged_by: "Mapping[str, object]",
+    as_json: bool,
+) -> NoReturn:
+    """Whether two runs of an evaluation come to the same verdicts; ends the verb. For `rmwbench
+    compare`. Raises UserError for options of `judged_by`: runs are compared by their own verdicts."""
+    from rmwbench.published.committee.agreement import compare_runs, view
+    from rmwbench.report.render.html import render_html
+    from rmwbench.report.render.markdown import render_markdown
+    from rmwbench.whole_file import write_whole
+
+    for option, value in judged_by.items():
+        if value:
+            raise UserError(
+                "two evaluations are compared by their own verdicts",
+                where=option,
+                fix=f"leave {option} out",
+            )
+    runs = compare_runs(first, second)
+    runs_view = view(runs)
+    if out is not None:
+        render = render_markdown if out.suffix.lower() == ".md" else render_html
+        write_whole(out, render(runs_view))
+    if as_json:
+        print_json(runs.document())
+    else:
+        print_view(runs_view)
+        if out is not None:
+            say_written(out)
+    raise typer.Exit(runs.exit_code)
 
 
 def _begun(

@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import Html, Out, page, print_answer, print_json, print_view, say_written
+from rmwbench.cli.console import Html, Out, page, print_answer
 from rmwbench.cli.options import taking
 
 
@@ -60,8 +60,10 @@ def compare(options: CompareOptions) -> None:
 
     path = page(options.out, options.html)
     if is_session(Path(options.a)) and is_session(Path(options.b)):
-        _check_plain(options.margin, options.metric)
-        _evaluations(Path(options.a), Path(options.b), path, as_json=options.as_json)
+        from rmwbench.cli.published.committee_report import compare_reports
+
+        judged_by = {"--margin": options.margin, "--metric": options.metric}
+        compare_reports(Path(options.a), Path(options.b), path, judged_by, options.as_json)
     comparison = compared(
         select(options.a),
         select(options.b),
@@ -70,45 +72,6 @@ def compare(options: CompareOptions) -> None:
     )
     print_answer(comparison, view, as_json=options.as_json, page=path)
     raise typer.Exit(comparison.exit_code)
-
-
-def _check_plain(margin: str | None, metric: list[str] | None) -> None:
-    """Raises UserError for options that two evaluations do not take: they are compared by their own
-    verdicts."""
-    from rmwbench.errors import UserError
-
-    for option, value in (("--margin", margin), ("--metric", metric)):
-        if value:
-            raise UserError(
-                "two evaluations are compared by their own verdicts",
-                where=option,
-                fix=f"leave {option} out",
-            )
-
-
-def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoReturn:
-    """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
-    from rmwbench.published.committee import agreement
-    from rmwbench.published.committee.evaluation_session import load
-    from rmwbench.published.committee.report_parts import gather
-    from rmwbench.report.render.html import render_html
-    from rmwbench.report.render.markdown import render_markdown
-    from rmwbench.whole_file import write_whole
-
-    document = agreement.document(
-        *(gather(load(directory), "", [], needs=()) for directory in (a, b))
-    )
-    agreement_view = agreement.view(document)
-    if path is not None:
-        render = render_markdown if path.suffix.lower() == ".md" else render_html
-        write_whole(path, render(agreement_view))
-    if as_json:
-        print_json(document)
-    else:
-        print_view(agreement_view)
-        if path is not None:
-            say_written(path)
-    raise typer.Exit(document["exit_code"])
 
 
 def _margin(text: str | None) -> float | None:

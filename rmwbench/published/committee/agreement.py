@@ -6,17 +6,19 @@ other: one of them could not tell.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
-from rmwbench.published.committee.report_parts import Report, SectionPart, candidate
+from rmwbench.published.committee.evaluation_session import CommitteeSession, load
+from rmwbench.published.committee.report_parts import Report, SectionPart, candidate, gather
 from rmwbench.report.view import Head, Items, Section, Table, Text, View
 from rmwbench.results.answer.facts import contenders, verdict_of
-from rmwbench.results.model import Ratio
 from rmwbench.results.model import document as plain
 from rmwbench.results.shown import WorkloadArm
 from rmwbench.words import numbers as fmt
@@ -48,7 +50,7 @@ class RunPair:
     arms: tuple[WorkloadArm, WorkloadArm]
 
     @property
-    def said(self) -> Agreement:
+    def agreement(self) -> Agreement:
         verdicts = [verdict_of(arm) for arm in self.arms]
         if not ABSENT.isdisjoint(verdicts):
             return Agreement.ABSENT
@@ -58,47 +60,76 @@ class RunPair:
         return Agreement.SAME if len(sides) == 1 else Agreement.CONTRARY
 
     def document(self) -> dict[str, Any]:
-        verdicts = [
-            {
-                "verdict": verdict_of(arm),
-                "by": arm.verdict.by,
-                "ratio": plain(arm.verdict.ratio),
-            }
+        first, second = (
+            {"verdict": verdict_of(arm), "by": arm.verdict.by, "ratio": plain(arm.verdict.ratio)}
             for arm in self.arms
-        ]
+        )
         where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
-        return where | {"said": str(self.said), "first": verdicts[0], "second": verdicts[1]}
+        return where | {"said": str(self.agreement), "first": first, "second": second}
 
 
-def document(first: Report, second: Report) -> dict[str, Any]:
-    """What the second run says of the first's verdicts, section by section; every pair that is
-    contrary by itself. UserError where they have no workload in common."""
-    pairs = list(_pairs(first, second))
+@dataclass(frozen=True)
+class RunAgreement:
+    """What the second run says of the first's verdicts."""
+
+    first: CommitteeSession
+    second: CommitteeSession
+    pairs: tuple[RunPair, ...]
+
+    @cached_property
+    def counts_by_section(self) -> dict[str, Counter[Agreement]]:
+        counts: dict[str, Counter[Agreement]] = {}
+        for pair in self.pairs:
+            counts.setdefault(pair.section, Counter())[pair.agreement] += 1
+        return counts
+
+    @property
+    def total(self) -> Counter[Agreement]:
+        return Counter(pair.agreement for pair in self.pairs)
+
+    @property
+    def contrary(self) -> list[RunPair]:
+        return [pair for pair in self.pairs if pair.agreement is Agreement.CONTRARY]
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.contrary else 0
+
+    def document(self) -> dict[str, Any]:
+        """Counts section by section; every pair that is contrary by itself."""
+        return {
+            "schema": "rmwbench/evaluation-agreement",
+            "version": 1,
+            "first": _run(self.first),
+            "second": _run(self.second),
+            "sections": [
+                {"section": section, **{str(kind): counts[kind] for kind in Agreement}}
+                for section, counts in self.counts_by_section.items()
+            ],
+            "contrary": [pair.document() for pair in self.contrary],
+            "exit_code": self.exit_code,
+        }
+
+
+def compare_runs(first: Path, second: Path) -> RunAgreement:
+    """The runs in two directories. UserError as `agreement_of`, and for a bundle that cannot be
+    read."""
+    return agreement_of(*(gather(load(path), "", [], needs=()) for path in (first, second)))
+
+
+def agreement_of(first: Report, second: Report) -> RunAgreement:
+    """UserError where the reports have no workload in common."""
+    pairs = tuple(_pairs(first, second))
     if not pairs:
         raise UserError(
             "these evaluations have no workload in common",
             where=f"{first.session.directory}, {second.session.directory}",
             expected="two runs of one evaluation, with other seeds",
         )
-    counts: dict[str, Counter[str]] = {}
-    for pair in pairs:
-        counts.setdefault(pair.section, Counter())[pair.said] += 1
-    return {
-        "schema": "rmwbench/evaluation-agreement",
-        "version": 1,
-        "first": _run(first),
-        "second": _run(second),
-        "sections": [
-            {"section": name, **{str(said): count[said] for said in Agreement}}
-            for name, count in counts.items()
-        ],
-        "contrary": [pair.document() for pair in pairs if pair.said == Agreement.CONTRARY],
-        "exit_code": 1 if any(pair.said == Agreement.CONTRARY for pair in pairs) else 0,
-    }
+    return RunAgreement(first.session, second.session, pairs)
 
 
-def _run(report: Report) -> dict[str, Any]:
-    session = report.session
+def _run(session: CommitteeSession) -> dict[str, Any]:
     return {
         "directory": str(session.directory),
         "seed": session.seed,
@@ -107,17 +138,17 @@ def _run(report: Report) -> dict[str, Any]:
 
 
 def _pairs(first: Report, second: Report) -> Iterator[RunPair]:
-    others = {part.section.name: part for part in second.measured}
+    parts = {part.section.name: part for part in second.measured}
     for part in first.measured:
-        if other := others.get(part.section.name):
-            yield from _of_section(part, other)
+        if other := parts.get(part.section.name):
+            yield from _pairs_of_section(part, other)
 
 
-def _of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
+def _pairs_of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
     """A workload counts where its name and its primary metric are those of the other run."""
-    beside = {(one.workload, one.primary_metric): one for one in other.answer.workloads}
+    workloads = {(x.workload, x.primary_metric): x for x in other.answer.workloads}
     for workload in part.answer.workloads:
-        same = beside.get((workload.workload, workload.primary_metric))
+        same = workloads.get((workload.workload, workload.primary_metric))
         arms = {candidate(arm): arm for arm in contenders(same)} if same else {}
         for arm in contenders(workload):
             if candidate(arm) in arms and not arm.not_supported:
@@ -129,46 +160,44 @@ def _of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
                 )
 
 
-def view(doc: Mapping[str, Any]) -> View:
-    runs = [
-        f"The {place}: seed {doc[place]['seed']}, begun "
-        f"{doc[place]['created_utc'][:16].replace('T', ' ')} UTC."
-        for place in ("first", "second")
+def view(runs: RunAgreement) -> View:
+    lines = [
+        f"The {place}: seed {session.seed}, begun {session.created_utc[:16].replace('T', ' ')} UTC."
+        for place, session in (("first", runs.first), ("second", runs.second))
     ]
-    counts = [(one["section"], *(one[said] for said in Agreement)) for one in doc["sections"]]
-    counts.append(
-        ("all together", *(sum(column) for column in list(zip(*counts, strict=True))[1:]))
-    )
-    columns: list[Head] = ["section", *((str(said), True) for said in Agreement)]
-    sections = [Section("", [Table(columns, [tuple(map(str, row)) for row in counts])])]
-    if doc["contrary"]:
+    rows = [
+        (name, *(str(counts[kind]) for kind in Agreement))
+        for name, counts in [*runs.counts_by_section.items(), ("all together", runs.total)]
+    ]
+    columns: list[Head] = ["section", *((str(kind), True) for kind in Agreement)]
+    sections = [Section("", [Table(columns, rows)])]
+    if runs.contrary:
         heads = ("section", "workload", "candidate", "the first", "the second")
-        sections.append(Section("Contrary", [Table(heads, [_row(one) for one in doc["contrary"]])]))
+        contrary = [
+            (pair.section, pair.workload, pair.candidate, *map(_verdict_text, pair.arms))
+            for pair in runs.contrary
+        ]
+        sections.append(Section("Contrary", [Table(heads, contrary)]))
     return View(
         title="Two runs of one evaluation",
-        about=[Items(runs)],
-        answer=[Text(sentence(doc), "strong")],
+        about=[Items(lines)],
+        answer=[Text(sentence(runs), "strong")],
         sections=sections,
     )
 
 
-def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
-    """A pair that is contrary, with what each run says."""
-    verdicts = (_verdict_text(one[place]) for place in ("first", "second"))
-    return (one["section"], one["workload"], one["candidate"], *verdicts)
-
-
-def _verdict_text(one: Mapping[str, Any]) -> str:
+def _verdict_text(arm: WorkloadArm) -> str:
     """`worse 1.31×`, `worse by delivery`."""
-    if one["by"] in (By.DELIVERY, By.FAILURE):
-        return f"{one['verdict']} by {one['by']}"
-    ratio = fmt.ratio(Ratio.of(one["ratio"]) if one["ratio"] else None)
-    return f"{one['verdict']} {ratio.text}" if ratio.state == "measured" else str(one["verdict"])
+    verdict = verdict_of(arm)
+    if arm.verdict.by in (By.DELIVERY, By.FAILURE):
+        return f"{verdict} by {arm.verdict.by}"
+    ratio = fmt.ratio(arm.verdict.ratio)
+    return f"{verdict} {ratio.text}" if ratio.state == "measured" else verdict
 
 
-def sentence(doc: Mapping[str, Any]) -> str:
+def sentence(runs: RunAgreement) -> str:
     """`Of 120 verdicts that both runs decide, 119 are the same and 1 is contrary.`"""
-    total = {said: sum(in_one[said] for in_one in doc["sections"]) for said in Agreement}
+    total = runs.total
     decided = total[Agreement.SAME] + total[Agreement.CONTRARY]
     if not decided:
         return "No verdict is decided in both runs, so they neither agree nor disagree."

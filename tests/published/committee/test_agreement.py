@@ -10,6 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.committee import agreement
 from rmwbench.published.committee.agreement import Agreement
 from rmwbench.published.committee.report_parts import gather
+from rmwbench.results.model import Ratio
 from tests.published.committee import evaluations
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
@@ -50,44 +51,42 @@ def reports(first, second):
 
 
 def test_a_run_agrees_with_itself(first, reports):
-    found = agreement.document(reports[0], reports[0])
-    assert found["exit_code"] == 0 and found["contrary"] == []
-    assert [one["section"] for one in found["sections"]] == [
-        one.title for one in first.sections[:2]
-    ]
-    counted = sum(one[said] for one in found["sections"] for said in Agreement)
+    runs = agreement.agreement_of(reports[0], reports[0])
+    assert runs.exit_code == 0 and runs.contrary == []
+    assert list(runs.counts_by_section) == [section.title for section in first.sections[:2]]
     shown = [part.answer for part in reports[0].measured]
     arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
-    assert counted == sum(arm.role != "floor" for arm in arms)
-    assert all(one[Agreement.ONE] == one[Agreement.CONTRARY] == 0 for one in found["sections"])
-    assert agreement.sentence(found).endswith("are the same and none is contrary.")
+    assert runs.total.total() == sum(arm.role != "floor" for arm in arms)
+    assert runs.total[Agreement.ONE] == runs.total[Agreement.CONTRARY] == 0
+    assert agreement.sentence(runs).endswith("are the same and none is contrary.")
 
 
 def test_verdicts_that_changed_sides_are_named(reports):
-    found = agreement.document(*reports)
-    pubsub, robot = found["sections"]
-    assert found["exit_code"] == 1 and pubsub[Agreement.CONTRARY] == 0
-    assert robot[Agreement.CONTRARY] == len(found["contrary"])
-    assert {"iceoryx2 event", "cyclonedds tuned"} <= {one["candidate"] for one in found["contrary"]}
-    for one in found["contrary"]:
-        sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}
-        assert sides == {"good", "worse"} and one["workload"] == "camera"
-    counts, contrary = (one.blocks[0].rows for one in agreement.view(found).sections)
-    assert len(counts) == len(found["sections"]) + 1
-    assert len(contrary) == len(found["contrary"])
+    runs = agreement.agreement_of(*reports)
+    pubsub, robot = runs.counts_by_section.values()
+    assert runs.exit_code == 1 and pubsub[Agreement.CONTRARY] == 0
+    assert robot[Agreement.CONTRARY] == len(runs.contrary)
+    assert {"iceoryx2 event", "cyclonedds tuned"} <= {pair.candidate for pair in runs.contrary}
+    for pair in runs.contrary:
+        sides = {agreement.SIDES[arm.verdict.verdict] for arm in pair.arms}
+        assert sides == {"good", "worse"} and pair.workload == "camera"
+    counts, contrary = (one.blocks[0].rows for one in agreement.view(runs).sections)
+    assert len(counts) == len(runs.counts_by_section) + 1
+    assert len(contrary) == len(runs.contrary)
 
 
 def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_the_ratio():
-    ratio = {"value": 0.437, "low": 0.4, "high": 0.5, "blocks": 6}
-    where = {"section": "s", "workload": "w", "candidate": "c"}
+    ratio = Ratio(value=0.437, low=0.4, high=0.5, blocks=6)
+    run = SimpleNamespace(seed=0, created_utc="2026-11-29T12:00:00Z")
 
     def row(verdict, by):
-        told = {"verdict": verdict, "by": by, "ratio": ratio}
-        run = {"seed": 0, "created_utc": "2026-11-29T12:00:00Z"}
-        counts = [{"section": "s", **dict.fromkeys(map(str, Agreement), 1)}]
-        pairs = [where | {"first": told, "second": told}]
-        doc = {"first": run, "second": run, "sections": counts, "contrary": pairs}
-        return agreement.view(doc).sections[1].blocks[0].rows[0][3]
+        worse, best = (
+            SimpleNamespace(verdict=SimpleNamespace(verdict=one, by=by, ratio=ratio))
+            for one in (verdict, "best" if verdict == "worse" else "worse")
+        )
+        pair = agreement.RunPair(section="s", workload="w", candidate="c", arms=(worse, best))
+        runs = agreement.RunAgreement(run, run, (pair,))
+        return agreement.view(runs).sections[1].blocks[0].rows[0][3]
 
     assert row("worse", "delivery") == "worse by delivery"
     assert row("worse", "failure") == "worse by failure"
@@ -98,7 +97,7 @@ def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_t
 def test_evaluations_without_a_common_workload_are_refused(first, reports):
     nothing = gather(dataclasses.replace(first, sections=[]), "", [], needs=())
     with pytest.raises(UserError, match="no workload in common"):
-        agreement.document(reports[0], nothing)
+        agreement.agreement_of(reports[0], nothing)
 
 
 def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
@@ -128,4 +127,4 @@ def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
 def test_a_candidate_that_was_alone_was_not_compared(first, second, agreement_of_both):
     arms = tuple(SimpleNamespace(verdict=SimpleNamespace(verdict=one)) for one in (first, second))
     pair = agreement.RunPair(section="s", workload="w", candidate="c", arms=arms)
-    assert pair.said is agreement_of_both
+    assert pair.agreement is agreement_of_both
