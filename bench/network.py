@@ -16,7 +16,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
@@ -258,19 +257,14 @@ class _Joined:
 
     def run(self, program: str, amount: float) -> bytes:
         """Sends from the robot to the base; what the receiver says."""
-        files = [os.memfd_create("bench") for _ in HOSTS]
-        try:
-            programs: dict[str, Any] = {
-                "robot": (program, ["send", "10.77.0.2", str(amount)], files[0]),
-                "base": (program, ["receive", "10.77.0.2", str(amount)], files[1]),
-            }
-            status = self._crew.run_programs(programs, MARGIN_S + (amount if amount < 100 else 0))
-            if any(status.values()) or None in status.values():
-                raise HostBroken(f"a program of the bench ended with {status}")
-            return os.pread(files[1], 100, 0)
-        finally:
-            for file in files:
-                os.close(file)
+        programs = {
+            "robot": (program, ["send", "10.77.0.2", str(amount)]),
+            "base": (program, ["receive", "10.77.0.2", str(amount)]),
+        }
+        results = self._crew.run_programs(programs, MARGIN_S + (amount if amount < 100 else 0))
+        if any(status != 0 for status, _ in results.values()):
+            raise HostBroken(f"a program of the bench ended with {results}")
+        return results["base"].output
 
 
 def _print(carried: list[Carried], lost: list[Lost]) -> None:

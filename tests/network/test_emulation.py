@@ -67,15 +67,10 @@ class Lab:
 
     def run(self, host: str, program: str, *arguments: object) -> bytes:
         """A program in Python within a host; what it wrote to descriptor 4."""
-        file = os.memfd_create("result")
-        try:
-            status = self.crew.run_programs(
-                {host: (program, list(map(str, arguments)), file)}, TIMEOUT_S
-            )
-            assert status == {host: 0}
-            return os.pread(file, 1 << 20, 0)
-        finally:
-            os.close(file)
+        programs = {host: (program, list(map(str, arguments)))}
+        status, output = self.crew.run_programs(programs, TIMEOUT_S)[host]
+        assert status == 0
+        return output
 
     def end(self) -> np.ndarray:
         self.network.end(0, 1 << 62, self.note)

@@ -9,7 +9,6 @@ all.
 
 import json
 import marshal
-import os
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -65,35 +64,19 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
     for host in crew.hosts.remote:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
     local_hosts = [host for host in crew.hosts if host not in crew.hosts.remote]
-    files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in local_hosts}
-    try:
-        programs = {
-            host: (PROGRAM, (*places(crew.hosts[host]), "", *visible.roots()), file)
-            for host, file in files.items()
-        }
-        statuses = crew.run_programs(programs, LISTING_TIMEOUT_S)
-        for host, file in files.items():
-            if statuses[host] != 0:
-                note(
-                    outcome,
-                    host,
-                    "problem",
-                    text=f"leftovers: the listing ended with status {statuses[host]}",
-                )
-                continue
-            entries = marshal.loads(os.pread(file, os.fstat(file).st_size, 0))
-            outcome.beside.leftovers += [row(host, *entry) for entry in sorted(entries)[:MOST_ROWS]]
-            kinds = dict(sorted(Counter(kind for _, kind, _ in entries).items()))
-            note(
-                outcome,
-                host,
-                EVENT,
-                value=sum(size for *_, size in entries),
-                text=json.dumps(kinds),
-            )
-    finally:
-        for file in files.values():
-            os.close(file)
+    programs = {
+        host: (PROGRAM, (*places(crew.hosts[host]), "", *visible.roots())) for host in local_hosts
+    }
+    for host, (status, output) in crew.run_programs(programs, LISTING_TIMEOUT_S).items():
+        if status != 0:
+            text = f"leftovers: the listing ended with status {status}"
+            note(outcome, host, "problem", text=text)
+            continue
+        entries = marshal.loads(output)
+        outcome.beside.leftovers += [row(host, *entry) for entry in sorted(entries)[:MOST_ROWS]]
+        kinds = dict(sorted(Counter(kind for _, kind, _ in entries).items()))
+        total_bytes = sum(size for *_, size in entries)
+        note(outcome, host, EVENT, value=total_bytes, text=json.dumps(kinds))
 
 
 def places(host: Host | RemoteHost) -> Sequence[str]:

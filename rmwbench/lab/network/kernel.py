@@ -173,24 +173,22 @@ class Kernel:
         devices = {host: ["eth0"] for host in self._links.hosts}
         ports = [bridge.Ports(number) for number in range(1, len(self._links.hosts) + 1)]
         devices[NETWORK_HOST] = [name for port in ports for name in port.names().values()]
-        files = {host: os.memfd_create("rmwbench-offloads", os.MFD_CLOEXEC) for host in devices}
-        try:
-            programs = {host: (_OFFLOADS, devices[host], files[host]) for host in devices}
-            self._crew.run_programs(programs, TIMEOUT_S)
-            found = {host: _marshalled(file) for host, file in files.items()}
-        finally:
-            for file in files.values():
-                os.close(file)
+        programs = {host: (_OFFLOADS, names) for host, names in devices.items()}
+        results = self._crew.run_programs(programs, TIMEOUT_S)
+        in_force: dict[str, Any] = {
+            host: marshal.loads(result.output) if result.output else {}
+            for host, result in results.items()
+        }
         for host, names in devices.items():
             for name in names:
-                features: Mapping[str, Any] = found[host].get(name, {})
+                features: Mapping[str, Any] = in_force[host].get(name, {})
                 # What is computed per frame is exact with or without; what joins frames is not.
                 on = [feature for feature in ("tso", "gso", "gro") if features.get(feature) != 0]
                 if on:
                     raise NetworkBroken(
                         f"kernel backend: {name} of {host.lstrip('/')}: {', '.join(on)} is not off"
                     )
-        return {host.lstrip("/"): of for host, of in found.items()}
+        return {host.lstrip("/"): features for host, features in in_force.items()}
 
     def _read(self) -> Configured:
         read = ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
@@ -204,11 +202,6 @@ class Kernel:
         if done.failed is not None:
             raise NetworkBroken(bridge.failure(*done.failed))
         return done
-
-
-def _marshalled(file: int) -> dict[str, Any]:
-    raw = os.pread(file, os.fstat(file).st_size, 0)
-    return marshal.loads(raw) if raw else {}
 
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"

@@ -193,7 +193,6 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
     )
     longest_ns = -(-len(ring) // at_once) * turn_ns + round(MARGIN_S * 1e9)
     after_end_ns = 10_000_000 + max(flow.held_ns for flow in ring)
-    files = {host: os.memfd_create("rmwbench-probe", os.MFD_CLOEXEC) for host in links.hosts}
     shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
     try:
         programs = {}
@@ -212,16 +211,15 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
             )
             given += (flow.count, flow.interval_ns, flow.burst, flow.burst_bytes)
             given += (crew.hosts[flow.sender].clock_offset_ns,)
-            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
-        crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
-        results = {host: _result(files[host]) for host in links.hosts}
+            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)])
+        results = crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
     finally:
-        for file in (shared, *files.values()):
-            os.close(file)
+        os.close(shared)
+    said = {host: marshal.loads(r.output) for host, r in results.items() if r.output}
     return {
-        flow.receiver: FlowArrivals(tuple(sent["sent"]), received["seen"])
+        flow.receiver: FlowArrivals(tuple(said[flow.sender]["sent"]), said[flow.receiver]["seen"])
         for flow in ring
-        if (sent := results[flow.sender]) and (received := results[flow.receiver])
+        if {flow.sender, flow.receiver} <= said.keys()
     }
 
 
@@ -396,11 +394,6 @@ def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
         yield int(spec.queue_kb * 8000 / frame_bits) - 2
     if spec.queue_ms is not None:
         yield int(spec.rate_bps * spec.queue_ms / 1000 / frame_bits) - 2
-
-
-def _result(file: int) -> dict[str, Any] | None:
-    raw = os.pread(file, os.fstat(file).st_size, 0)
-    return marshal.loads(raw) if raw else None
 
 
 def _row(probe: str, unit: str, value: float) -> dict[str, Any]:

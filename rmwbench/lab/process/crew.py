@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.lab.host import (
     Configured,
@@ -235,34 +235,34 @@ class Crew:
 
     def run_programs(
         self,
-        programs: Mapping[str, tuple[str, Sequence[str], int]],
+        programs: Mapping[str, tuple[str, Sequence[str]]],
         timeout_s: float,
         shared: int | None = None,
-    ) -> dict[str, int | None]:
-        """Runs a program in Python (its source, arguments, and the file for its result, descriptor
-        4) in each of the hosts named, all at once; `shared` is a file that all have as descriptor
-        5. Host → wait status, None for one that did not end in time. Raises as `await_configured`
+    ) -> dict[str, "ProgramResult"]:
+        """Runs a program in Python (its source and arguments) in each of the hosts named, all at
+        once; `shared` is a file that all have as descriptor 5. Raises as `await_configured`
         does."""
-        running = {}
-        for name, (source, arguments, file) in programs.items():
-            host = self._host(name)
-            program = running[name] = Program()
-            self._programs[id(host), f"program {name}"] = program
-            logs = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
-            try:
-                files = {1: logs, 2: logs, RECORDS_FD: file} | (
-                    {} if shared is None else {RECORDS_FD + 1: shared}
-                )
-                host.interpret(f"program {name}", source, arguments, files)
-            finally:
-                os.close(logs)
-        deadline = time.monotonic() + timeout_s
-        while (
-            any(not program.ended for program in running.values())
-            and (rest := deadline - time.monotonic()) > 0
-        ):
-            self.turn(rest)
-        return {name: program.wait_status for name, program in running.items()}
+        running: dict[str, Program] = {}
+        outputs: dict[str, int] = {}
+        try:
+            for name, (source, arguments) in programs.items():
+                outputs[name] = os.memfd_create("rmwbench-program", os.MFD_CLOEXEC)
+                files = {RECORDS_FD: outputs[name]}
+                files |= {} if shared is None else {RECORDS_FD + 1: shared}
+                running[name] = self.start_program(name, source, arguments, files, name)
+            deadline = time.monotonic() + timeout_s
+            while (
+                any(not program.ended for program in running.values())
+                and (rest := deadline - time.monotonic()) > 0
+            ):
+                self.turn(rest)
+            return {
+                name: ProgramResult(program.wait_status, _content(outputs[name]))
+                for name, program in running.items()
+            }
+        finally:
+            for fd in outputs.values():
+                os.close(fd)
 
     def start_program(
         self,
@@ -571,6 +571,14 @@ class Program:
     ended: bool = False
 
 
+class ProgramResult(NamedTuple):
+    """`wait_status` is None for a program that did not end in time; `output` is what it wrote to
+    descriptor 4."""
+
+    wait_status: int | None
+    output: bytes
+
+
 @dataclass(frozen=True)
 class Posted:
     """A command on its way."""
@@ -604,6 +612,10 @@ class Posted:
         verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
         text = f"{verb}: {error.get('object')}: {error.get('message')}"
         raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
+
+
+def _content(fd: int) -> bytes:
+    return os.pread(fd, os.fstat(fd).st_size, 0)
 
 
 def _environment(variables: Mapping[str, str], directory: str) -> dict[str, str]:

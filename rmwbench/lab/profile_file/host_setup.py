@@ -97,20 +97,13 @@ def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
 def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
     """Raises HostBroken where a host does not come to have it."""
     steps_of_host = {host: steps for host, setup in setups.items() if (steps := setup.steps())}
-    files = {host: os.memfd_create("rmwbench-setup", os.MFD_CLOEXEC) for host in steps_of_host}
-    try:
-        programs = {host: (_PROGRAM, steps_of_host[host], files[host]) for host in steps_of_host}
-        crew.run_programs(programs, TIMEOUT_S)
-        for host, file in files.items():
-            answer = os.pread(file, 1 << 16, 0)
-            failed = marshal.loads(answer) if answer else "no answer"
-            if failed is not None:
-                raise HostBroken(f"what the profile's file names cannot be made here: {failed}")
-            if setups[host].leads:
-                crew.hosts[host].device_name = setups[host].device
-    finally:
-        for file in files.values():
-            os.close(file)
+    programs = {host: (_PROGRAM, steps) for host, steps in steps_of_host.items()}
+    for host, (_, answer) in crew.run_programs(programs, TIMEOUT_S).items():
+        failed = marshal.loads(answer) if answer else "no answer"
+        if failed is not None:
+            raise HostBroken(f"what the profile's file names cannot be made here: {failed}")
+        if setups[host].leads:
+            crew.hosts[host].device_name = setups[host].device
 
 
 def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
