@@ -1,13 +1,14 @@
 """`plan --budget` of every suite of the published evaluations, as a user types it."""
 
 import json
+from functools import partial
 
 import pytest
 
-from rmwbench.cli.main import main
 from rmwbench.lab.host import host_kind
 from rmwbench.suite.file.places import shipped_suites
 from tests.network.laboratory import taps
+from tests.support.command import captured
 
 SOURCES = (
     "galactic-2020",
@@ -24,15 +25,7 @@ HALF_AN_HOUR_S = 1800
 def plan(capsys):
     """The exit code of `rmwbench plan …` with both streams."""
 
-    def run(*arguments):
-        try:
-            main(["plan", *arguments])
-            code = 0
-        except SystemExit as exit:
-            code = exit.code or 0
-        return code, *capsys.readouterr()
-
-    return run
+    return partial(captured, capsys, "plan")
 
 
 @pytest.mark.long
@@ -45,11 +38,11 @@ def test_every_published_suite_fits_into_half_an_hour(plan, suite):
             pytest.skip(f"{suite}: several hosts cannot be made here")
         taps()
     assert (code, errors) == (0, "")
-    found = json.loads(out)
-    assert found["blocks"]["count"] >= found["blocks"]["minimum"]
-    assert found["estimated_s"] <= HALF_AN_HOUR_S + 1e-6
-    here = {comparison["comparison"] for comparison in found["comparisons"]}
-    cut = found["not_run"]
+    document = json.loads(out)
+    assert document["blocks"]["count"] >= document["blocks"]["minimum"]
+    assert document["estimated_s"] <= HALF_AN_HOUR_S + 1e-6
+    here = {comparison["comparison"] for comparison in document["comparisons"]}
+    cut = document["not_run"]
     if cut is None:
         return
     assert cut["whole_minimum_s"] > HALF_AN_HOUR_S
@@ -57,10 +50,10 @@ def test_every_published_suite_fits_into_half_an_hour(plan, suite):
     assert len(here | set(cut["comparisons"])) == cut["of"]
     assert cut["lines"] if cut["comparisons"] else not cut["lines"]
     assert "Not run within 30 min" in cut["text"]
-    arms = {cell["arm"]["name"] for cell in found["cells"]}
+    arms = {cell["arm"]["name"] for cell in document["cells"]}
     # without exclusions every arm is in every comparison
     if "interprocess" in suite or "pubsub" in suite:
-        assert all(len(comparison["cells"]) == len(arms) for comparison in found["comparisons"])
+        assert all(len(comparison["cells"]) == len(arms) for comparison in document["comparisons"])
 
 
 @pytest.mark.own_host
@@ -81,9 +74,9 @@ def test_five_seconds_hold_nothing_and_the_error_says_what_would(plan):
 
 def test_workloads_and_arms_are_chosen_as_run_does(plan):
     chosen = ["--workload", "robot", "--arm", "cyclonedds", "--arm", "zenoh"]
-    found = json.loads(plan("galactic-2020/pubsub", *chosen, "--json")[1])
-    assert {cell["arm"]["name"] for cell in found["cells"]} == {"cyclonedds", "zenoh"}
-    assert {cell["workload"]["name"] for cell in found["cells"]} == {"robot"}
+    document = json.loads(plan("galactic-2020/pubsub", *chosen, "--json")[1])
+    assert {cell["arm"]["name"] for cell in document["cells"]} == {"cyclonedds", "zenoh"}
+    assert {cell["workload"]["name"] for cell in document["cells"]} == {"robot"}
     code, _, errors = plan("galactic-2020/pubsub", "--workload", "robt")
     assert code == 2
     assert "did you mean `robot`?" in errors
@@ -95,11 +88,12 @@ def test_a_plan_marks_what_this_machine_cannot_carry(plan, monkeypatch):
     assert code == 0
     assert "Beyond this machine" in out
     assert "16.8 of 5 GB/s" in " ".join(out.split())
-    found = json.loads(plan("galactic-2020/pubsub", "--json")[1])
+    document = json.loads(plan("galactic-2020/pubsub", "--json")[1])
     marked = {
-        found["cells"][beyond["cell"] - 1]["comparison"] for beyond in found["machine"]["beyond"]
+        document["cells"][beyond["cell"] - 1]["comparison"]
+        for beyond in document["machine"]["beyond"]
     }
     assert "thousand [processes=one, message=Array8m]" in marked
     assert not any(comparison.startswith("robot") for comparison in marked)
-    assert found["machine"]["copy_bytes_per_s"] == 5e9
-    assert found["not_run"] is None
+    assert document["machine"]["copy_bytes_per_s"] == 5e9
+    assert document["not_run"] is None

@@ -17,15 +17,15 @@ def without_a_ros2(monkeypatch):
 
 
 def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
-    found = candidates.document([])
-    assert (found["schema"], found["version"]) == ("rmwbench/candidates", 1)
-    assert [one["candidate"] for one in found["candidates"]] == list(known_candidates().by_name)
-    assert [one["set"] for one in found["sets"]] == list(known_candidates().sets)
-    for one in found["candidates"]:
+    document = candidates.document([])
+    assert (document["schema"], document["version"]) == ("rmwbench/candidates", 1)
+    assert [one["candidate"] for one in document["candidates"]] == list(known_candidates().by_name)
+    assert [one["set"] for one in document["sets"]] == list(known_candidates().sets)
+    for one in document["candidates"]:
         assert one["ready"] == (one["reason"] is None) and one["ready"] == (
             one["version"] is not None
         )
-    connext = next(one for one in found["candidates"] if one["candidate"] == "rclcpp/connextdds")
+    connext = next(one for one in document["candidates"] if one["candidate"] == "rclcpp/connextdds")
     assert not connext["ready"] and "licence" in connext["needs"] and connext["layer"] == "rclcpp"
     assert (
         connext["where"].startswith("suites/candidates.yaml:")
@@ -48,9 +48,9 @@ def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_li
     monkeypatch.setattr(
         "rmwbench.lab.middleware.find_workers", lambda wanted=None: {worker.middleware: worker}
     )
-    found = candidates.document(["ros2"])
-    assert found["unlisted"] == ["rclcpp/rmw_novel_cpp"]
-    lacking = {one["candidate"]: one["reason"] for one in found["candidates"]}
+    document = candidates.document(["ros2"])
+    assert document["unlisted"] == ["rclcpp/rmw_novel_cpp"]
+    lacking = {one["candidate"]: one["reason"] for one in document["candidates"]}
     assert lacking["rclcpp/zenoh"] == "the sourced ROS 2 has rclcpp/rmw_novel_cpp"
     candidates.candidates(["ros2"], as_json=False)
     assert (

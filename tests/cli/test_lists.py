@@ -21,17 +21,17 @@ def test_every_suite_has_its_line():
     lines = rmwbench("suites").stdout.splitlines()
     for name in shipped_suites():
         assert sum(line.split()[:1] == [name] for line in lines) == 1, name
-    found = json.loads(rmwbench("suites", "--json").stdout)
-    assert [one["suite"] for one in found] == shipped_suites() and all(
-        one["title"] for one in found
+    listed = json.loads(rmwbench("suites", "--json").stdout)
+    assert [one["suite"] for one in listed] == shipped_suites() and all(
+        one["title"] for one in listed
     )
 
 
 def test_every_type_has_its_line_with_its_size():
     text = rmwbench("types").stdout
-    found = json.loads(rmwbench("types", "--json").stdout)
-    assert [one["type"] for one in found] == message_type_names()
-    for one in found:
+    types = json.loads(rmwbench("types", "--json").stdout)
+    assert [one["type"] for one in types] == message_type_names()
+    for one in types:
         assert any(
             line.split()[:2] == [one["type"], str(one["payload_bytes"])]
             for line in text.splitlines()
@@ -54,16 +54,16 @@ def test_the_part_before_a_slash_is_each_of_its_rmws(monkeypatch, capsys):
     entries = [{"middleware": name} for name in names]
     monkeypatch.setattr(middlewares, "document", lambda: {"middlewares": entries})
     middlewares.show(["rclcpp", "rclcpp/rmw_zenoh_cpp"], as_json=True)
-    found = json.loads(capsys.readouterr().out)["middlewares"]
-    assert [entry["middleware"] for entry in found] == [names[0], names[2]]
+    entries_shown = json.loads(capsys.readouterr().out)["middlewares"]
+    assert [entry["middleware"] for entry in entries_shown] == [names[0], names[2]]
     with pytest.raises(UserError, match="no middleware is called `rclcp`"):
         middlewares.show(["rclcp"])
 
 
 def test_the_shell_completes_verbs_and_suites():
     def completed(words, at):
-        found = rmwbench(_RMWBENCH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(at))
-        return found.stdout.split()
+        done = rmwbench(_RMWBENCH_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(at))
+        return done.stdout.split()
 
     assert completed("rmwbench sui", 1) == ["suites"]
     assert completed("rmwbench plan degraded/lo", 2) == ["degraded/lossy"]

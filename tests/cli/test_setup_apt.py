@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.stand_in import program
+
 SETUP = Path(__file__).resolve().parents[2] / "setup"
 
 
@@ -16,14 +18,8 @@ def place(tmp_path):
         (tmp_path / name).symlink_to(Path("/usr/bin", name))
     program(tmp_path, "dpkg-query", "exit 1")
     program(tmp_path, "id", "echo 1000")
-    program(tmp_path, "cc", "")
+    program(tmp_path, "cc")
     return tmp_path
-
-
-def program(place: Path, name: str, text: str) -> None:
-    path = place / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def apt(place: Path) -> subprocess.CompletedProcess:
@@ -41,7 +37,7 @@ def test_without_sudo_the_rest_goes_on(place):
 
 
 def test_a_sudo_that_refuses_does_not_end_the_demo(place):
-    program(place, "apt-get", "")
+    program(place, "apt-get")
     program(place, "sudo", "echo 'a password is required' >&2; exit 1")
     done = apt(place)
     assert done.returncode == 0 and "Not installed:" in done.stderr

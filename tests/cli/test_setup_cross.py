@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.stand_in import program
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = "aarch64-unknown-linux-gnu"
 COMPILERS = ("aarch64-linux-gnu-gcc", "aarch64-linux-gnu-g++")
@@ -34,18 +36,11 @@ def place(tmp_path):
     program(tmp_path, "cargo", CARGO)
     program(tmp_path, "rustc", RUSTC)
     for name in COMPILERS:
-        program(tmp_path, name, "")
+        program(tmp_path, name)
     (tmp_path / "rustlib").mkdir()
     (tmp_path / "rustlib" / "libstd-0123.rlib").touch()
     (tmp_path / "target" / TARGET / "release").mkdir(parents=True)
     return tmp_path
-
-
-def program(place: Path, name: str, text: str) -> None:
-    path = place / name
-    path.unlink(missing_ok=True)
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def cross(place: Path, target: str = TARGET) -> subprocess.CompletedProcess:

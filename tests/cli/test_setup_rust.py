@@ -58,25 +58,23 @@ def place(tmp_path):
         server.shutdown()
 
 
-def setup_rust(environment: dict[str, str]) -> subprocess.CompletedProcess:
+def run(program: str, environment: dict[str, str]) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [ROOT / "setup" / "rust"], env=environment, capture_output=True, text=True, timeout=300
+        [ROOT / program], env=environment, capture_output=True, text=True, timeout=300
     )
 
 
 def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):
     _, environment = place
-    done = setup_rust(environment)
+    done = run("setup/rust", environment)
     assert done.returncode == 0, done.stderr
     own = Path(environment["XDG_CACHE_HOME"], "rmwbench", "rust")
     assert str(own) in done.stdout and "+ rustup-init" in done.stdout and "has none" in done.stdout
     arguments = (own / "cargo.arguments").read_text()
     assert "--no-modify-path" in arguments and "--profile minimal" in arguments
-    again = setup_rust(environment)
+    again = run("setup/rust", environment)
     assert (again.returncode, again.stdout) == (0, "")
-    found = subprocess.run(
-        [ROOT / "native" / "target-dir"], env=environment, capture_output=True, text=True
-    )
+    found = run("native/target-dir", environment)
     assert found.returncode == 0 and "/rmwbench/target-" in found.stdout
 
 
@@ -87,6 +85,6 @@ def test_what_does_not_arrive_whole_is_not_run(place, broken):
         (files / "rustup-init.sha256").write_text("0" * 64)
     else:
         (files / "rustup-init").unlink()
-    done = setup_rust(environment)
+    done = run("setup/rust", environment)
     assert done.returncode == 2 and "do: " in done.stderr and "Traceback" not in done.stderr
     assert not any(Path(environment["XDG_CACHE_HOME"]).rglob("cargo*"))

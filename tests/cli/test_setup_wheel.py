@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.lab.middleware import ros2
+from tests.cli.stand_in import program
 
 ROOT = Path(__file__).resolve().parents[2]
 OBJDUMP = """cat <<'END'
@@ -69,12 +70,6 @@ def built(tmp_path, monkeypatch):
 
 def elf(path: Path, machine: int) -> None:
     path.write_bytes(b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack("<HH", 3, machine))
-
-
-def program(place: Path, name: str, text: str) -> None:
-    path = place / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
 
 
 def build(hook) -> dict:
