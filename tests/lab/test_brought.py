@@ -56,7 +56,7 @@ def test_workers_and_tools_of_a_wheel_are_found(wheel):
 def test_a_library_that_is_missing_is_named_with_its_package_where_that_exists(
     wheel, here, monkeypatch
 ):
-    monkeypatch.setattr(catalogue, "_system", lambda: "Debian 12" if here else "Debian 13")
+    monkeypatch.setattr(catalogue, "system_name", lambda: "Debian 12" if here else "Debian 13")
     needs(wheel, "Debian 12")
     message = (
         "x: error while loading shared libraries: libfastrtps.so.2.9: cannot open shared "
@@ -104,7 +104,7 @@ def test_nothing_is_built_without_a_checkout_and_no_hint_says_so(wheel):
 
 
 def test_the_system_is_named_as_it_names_itself():
-    assert catalogue._system() == platform.freedesktop_os_release().get("PRETTY_NAME")
+    assert catalogue.system_name() == platform.freedesktop_os_release().get("PRETTY_NAME")
 
 
 def test_a_wheel_builds_the_worker_on_rclcpp_with_its_own_harness(wheel, tmp_path, monkeypatch):

@@ -32,6 +32,7 @@ import numpy as np
 
 from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import Additions, Crew, Program
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
@@ -329,13 +330,10 @@ def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:
         (source.late + source.due - source.made) / source.due if source.due else 0.0
         for source in accounts
     )
-    probes = [
-        ("source_kept", "fraction", min(source.made_share for source in accounts)),
-        ("source_late", "fraction", late),
+    rows = [
+        probe_row("source_kept", min(source.made_share for source in accounts)),
+        probe_row("source_late", late),
     ]
     if ratios := [source.lz4_ratio for source in accounts if source.lz4_ratio is not None]:
-        probes.append(("source_lz4_ratio", "ratio", min(ratios)))
-    return [
-        {"probe": name, "unit": unit, "at": "window", "value": value}
-        for name, unit, value in probes
-    ]
+        rows.append(probe_row("source_lz4_ratio", min(ratios), "ratio"))
+    return rows

@@ -9,9 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab.kernel_files import file_text, kernel_value, own_groups
 from rmwbench.lab.machine.finding import idle_state_text
 from rmwbench.lab.machine.probe import read_ticks
 from rmwbench.lab.machine.timekeeping import keeper, timekeeping
+from rmwbench.lab.middleware.catalogue import system_name
 
 _CPU = Path("/sys/devices/system/cpu")
 CLOCK_SOURCES = Path("/sys/devices/system/clocksource/clocksource0")
@@ -62,15 +64,15 @@ def hardware() -> dict[str, Any]:
         "cores_online": os.cpu_count(),
         "cores_usable": len(os.sched_getaffinity(0)),
         "smt_active": _flag(_CPU / "smt/active"),
-        "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor"),
-        "frequency_driver": _read(_CPU / "cpu0/cpufreq/scaling_driver"),
+        "governor": file_text(_CPU / "cpu0/cpufreq/scaling_governor"),
+        "frequency_driver": file_text(_CPU / "cpu0/cpufreq/scaling_driver"),
         "frequency_max_khz": _number(_CPU / "cpu0/cpufreq/cpuinfo_max_freq"),
         "turbo": _turbo(),
-        "idle_driver": _read(_CPU / "cpuidle/current_driver"),
+        "idle_driver": file_text(_CPU / "cpuidle/current_driver"),
         "idle_states": _idle_states(),
         "virtualization": _virtualization(),
-        "system_vendor": _read("/sys/class/dmi/id/sys_vendor"),
-        "system_product": _read("/sys/class/dmi/id/product_name"),
+        "system_vendor": file_text("/sys/class/dmi/id/sys_vendor"),
+        "system_product": file_text("/sys/class/dmi/id/product_name"),
         "memory_bytes": meminfo.get("MemTotal"),
         "swap_bytes": meminfo.get("SwapTotal"),
         "shm_bytes": shm.f_frsize * shm.f_blocks if shm else None,
@@ -79,26 +81,28 @@ def hardware() -> dict[str, Any]:
 
 
 def kernel() -> dict[str, Any]:
-    command_line = (_read("/proc/cmdline") or "").split()
+    command_line = (file_text("/proc/cmdline") or "").split()
     return {
         "system": platform.system(),
         "release": platform.release(),
         "version": platform.version(),
-        "distribution": _distribution(),
+        "distribution": system_name(),
         "libc": " ".join(platform.libc_ver()) or None,
         "python": platform.python_version(),
-        "clocksource": _read(CLOCK_SOURCES / "current_clocksource"),
-        "clocksources_available": (_read(CLOCK_SOURCES / "available_clocksource") or "").split(),
+        "clocksource": file_text(CLOCK_SOURCES / "current_clocksource"),
+        "clocksources_available": (
+            file_text(CLOCK_SOURCES / "available_clocksource") or ""
+        ).split(),
         "timer_hz": os.sysconf("SC_CLK_TCK"),
         "clock_resolution_ns": round(time.clock_getres(time.CLOCK_MONOTONIC) * 1e9),
-        "transparent_hugepages": _chosen("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "shmem_hugepages": _chosen("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
+        "transparent_hugepages": kernel_value("/sys/kernel/mm/transparent_hugepage/enabled"),
+        "shmem_hugepages": kernel_value("/sys/kernel/mm/transparent_hugepage/shmem_enabled"),
         "boot_options": [word for word in command_line if word.split("=")[0] in BOOT_OPTIONS],
     }
 
 
 def sysctls() -> dict[str, str | None]:
-    return {name: _read("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
+    return {name: file_text("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
 
 
 def state() -> dict[str, Any]:
@@ -107,13 +111,13 @@ def state() -> dict[str, Any]:
     load = os.getloadavg()
     return {
         "time_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "uptime_s": float((_read("/proc/uptime") or "0").split()[0]),
+        "uptime_s": float((file_text("/proc/uptime") or "0").split()[0]),
         "load_1min": load[0],
         "load_5min": load[1],
         "steal_fraction_since_boot": ticks.steal / ticks.total if ticks.total else None,
         "busy_fraction_since_boot": ticks.busy / ticks.total if ticks.total else None,
         "memory_available_bytes": meminfo.get("MemAvailable"),
-        "pressure_cpu": _read("/proc/pressure/cpu"),
+        "pressure_cpu": file_text("/proc/pressure/cpu"),
         "timekeeping": timekeeping(),
     }
 
@@ -197,30 +201,17 @@ def _gigabytes(size: int | None) -> str | None:
     return f"{size / 1e9:.1f} GB" if size else None
 
 
-def _read(path: str | Path) -> str | None:
-    try:
-        return Path(path).read_text(errors="replace").strip() or None
-    except OSError:
-        return None
-
-
 def _number(path: str | Path) -> int | None:
-    text = _read(path)
+    text = file_text(path)
     return int(text) if text and text.isdigit() else None
 
 
 def _flag(path: Path) -> bool | None:
-    return {"1": True, "0": False}.get(_read(path) or "")
-
-
-def _chosen(path: str) -> str | None:
-    """The bracketed word of a sysfs choice such as `always [madvise] never`."""
-    match = re.search(r"\[(\w+)\]", _read(path) or "")
-    return match.group(1) if match else None
+    return {"1": True, "0": False}.get(file_text(path) or "")
 
 
 def _cpu_model() -> str | None:
-    text = _read("/proc/cpuinfo") or ""
+    text = file_text("/proc/cpuinfo") or ""
     match = re.search(r"^(?:model name|Model|Hardware)\s*:\s*(.+)$", text, re.MULTILINE)
     return match.group(1).strip() if match else None
 
@@ -236,7 +227,7 @@ def _idle_states() -> list[dict[str, Any]]:
     states = sorted((_CPU / "cpu0/cpuidle").glob("state*"))
     return [
         {
-            "name": _read(s / "name"),
+            "name": file_text(s / "name"),
             "latency_us": _number(s / "latency"),
             "disabled": _flag(s / "disable"),
         }
@@ -248,8 +239,8 @@ def _virtualization() -> str | None:
     """What is visible without helpers: the hypervisor bit of the processor, and signs of a
     container."""
     signs = []
-    if re.search(r"^flags\s*:.*\bhypervisor\b", _read("/proc/cpuinfo") or "", re.MULTILINE):
-        signs.append(_read("/sys/hypervisor/type") or "hypervisor")
+    if re.search(r"^flags\s*:.*\bhypervisor\b", file_text("/proc/cpuinfo") or "", re.MULTILINE):
+        signs.append(file_text("/sys/hypervisor/type") or "hypervisor")
     if Path("/.dockerenv").exists():
         signs.append("docker")
     elif Path("/run/.containerenv").exists():
@@ -259,59 +250,32 @@ def _virtualization() -> str | None:
 
 def _container_limits() -> dict[str, Any]:
     """Limits of the control group of this process, in either version; absent keys mean that no
-    limit was found."""
+    limit was set."""
     limits: dict[str, Any] = {}
-    for line in (_read("/proc/self/cgroup") or "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        version2 = Path("/sys/fs/cgroup") / group.lstrip("/")
-        if controllers == "":
-            quota = (_read(version2 / "cpu.max") or "max").split()
-            if quota[0] != "max":
-                limits["cpu_quota_cores"] = int(quota[0]) / int(quota[1])
-            memory = _number(version2 / "memory.max")
-            if memory is not None:
-                limits["memory_bytes"] = memory
-        elif "cpu" in controllers.split(","):
-            base = Path("/sys/fs/cgroup/cpu") / group.lstrip("/")
-            quota_us, period_us = (
-                _read(base / "cpu.cfs_quota_us"),
-                _number(base / "cpu.cfs_period_us"),
-            )
-            if quota_us and not quota_us.startswith("-") and period_us:
-                limits["cpu_quota_cores"] = int(quota_us) / period_us
-        elif "memory" in controllers.split(","):
-            memory = _number(
-                Path("/sys/fs/cgroup/memory") / group.lstrip("/") / "memory.limit_in_bytes"
-            )
-            # version 1 says "no limit" with a number near 2^63
-            if memory is not None and memory < 1 << 60:
-                limits["memory_bytes"] = memory
+    for root, group in own_groups("cpu").items():
+        version1 = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+        names = version1 if root.name == "cpu" else ("cpu.max",)
+        quota, _, period = " ".join(file_text(group / name) or "" for name in names).partition(" ")
+        if quota.isdigit() and period.isdigit():
+            limits["cpu_quota_cores"] = int(quota) / int(period)
+    for root, group in own_groups("memory").items():
+        name = "memory.limit_in_bytes" if root.name == "memory" else "memory.max"
+        size = _number(group / name)
+        if size is not None and size < 1 << 60:  # version 1 says "no limit" near 2^63
+            limits["memory_bytes"] = size
     return limits
 
 
 def container_processes() -> int | None:
     """How many processes this control group may have; None without a limit."""
-    for line in (_read("/proc/self/cgroup") or "").splitlines():
-        _, controllers, group = line.split(":", 2)
-        if controllers in ("", "pids"):
-            base = Path("/sys/fs/cgroup") if controllers == "" else Path("/sys/fs/cgroup/pids")
-            limit = _number(base / group.lstrip("/") / "pids.max")
-            if limit is not None:
-                return limit
-    return None
-
-
-def _distribution() -> str | None:
-    try:
-        return platform.freedesktop_os_release().get("PRETTY_NAME")
-    except OSError:
-        return None
+    limits = (_number(group / "pids.max") for group in own_groups("pids").values())
+    return next((limit for limit in limits if limit is not None), None)
 
 
 def _meminfo() -> dict[str, int]:
     """/proc/meminfo in bytes."""
     sizes_bytes = {}
-    for line in (_read("/proc/meminfo") or "").splitlines():
+    for line in (file_text("/proc/meminfo") or "").splitlines():
         name, _, rest = line.partition(":")
         words = rest.split()
         sizes_bytes[name] = int(words[0]) * (1024 if words[1:] == ["kB"] else 1)

@@ -16,6 +16,7 @@ from typing import Any
 
 from rmwbench import home
 from rmwbench.errors import UserError, not_one_of
+from rmwbench.lab.kernel_files import kernel_value
 from rmwbench.lab.machine import machine_facts
 from rmwbench.lab.machine.finding import Finding, FixChange
 from rmwbench.whole_file import make_directory, write_whole
@@ -90,7 +91,7 @@ class KernelFiles:
             return [FixStep("limit", change.target, before, change.value, process)]
         paths = sorted(self.root.glob(change.target.lstrip("/")))
         return [
-            FixStep("file", f"/{path.relative_to(self.root)}", _chosen(path), change.value)
+            FixStep("file", f"/{path.relative_to(self.root)}", kernel_value(path), change.value)
             for path in paths
         ]
 
@@ -117,7 +118,7 @@ class KernelFiles:
     def now(self, step: FixStep) -> str | None:
         """The present value; None where the place is not there any more."""
         if step.kind == "file":
-            return _chosen(self._path(step))
+            return kernel_value(self._path(step))
         if step.process is None or _started(step.process[0]) != step.process[1]:
             return None
         return _limit(step.process[0], step.target)
@@ -230,16 +231,6 @@ def _keep(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
     document = {"schema": SCHEMA, "version": VERSION, "boot": kernel.boot(), "changes": rows}
     make_directory(path.parent)
     write_whole(path, json.dumps(document, indent=1) + "\n")
-
-
-def _chosen(path: Path) -> str | None:
-    """The file's value; of several words the one in brackets, as in `always [madvise] never`."""
-    try:
-        words = path.read_text().split()
-    except OSError:
-        return None
-    marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
-    return marked[0] if len(marked) == 1 else " ".join(words)
 
 
 def _limit(pid: int, name: str) -> str | None:

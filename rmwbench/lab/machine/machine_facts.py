@@ -25,6 +25,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind
+from rmwbench.lab.kernel_files import file_text
 from rmwbench.lab.machine import card, processes
 from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel
@@ -207,13 +208,13 @@ SAMPLE_S = 1.0
 TOP = 3
 
 
-def quick(described: Mapping[str, Any]) -> dict[str, Any]:
+def quick(described: Mapping[str, Any], walk: processes.Walk | None = None) -> dict[str, Any]:
     """Facts for a report, from the card's raw documents and a few more files. About 10 ms."""
-    keys = ("hardware", "kernel", "sysctls", "state")
+    programs = (walk or processes.walk()).programs
     return {
-        **{key: described[key] for key in keys},
+        **{key: described[key] for key in ("hardware", "kernel", "sysctls", "state")},
         "limits": limits(),
-        "programs": _programs(processes.walk()),
+        "programs": sorted(programs, key=lambda program: program["pid"]),
     }
 
 
@@ -226,10 +227,9 @@ def everything(
 ) -> dict[str, Any]:
     """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
     problem}}."""
-    facts = quick(described)
     walk = processes.walk()
+    facts = quick(described, walk)
     problem, fix = host()
-    facts["programs"] = _programs(walk)
     facts["sampled"] = sampled(sample_s)
     facts["shm"] = shm(walk)
     facts["network"] = network(with_host=not problem)
@@ -254,16 +254,13 @@ def limits() -> dict[str, Any]:
         value = resource.getrlimit(resource_number)[0]
         return None if value == resource.RLIM_INFINITY else value
 
-    try:
-        slack = int(Path("/proc/self/timerslack_ns").read_text())
-    except (OSError, ValueError):
-        slack = None
+    slack = file_text("/proc/self/timerslack_ns")
     return {
         "files": open_files.attainable(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": _fewest(soft(resource.RLIMIT_NPROC), card.container_processes()),
         "may_lock_any": has_capability(CAP_IPC_LOCK),
-        "timer_slack_ns": slack,
+        "timer_slack_ns": int(slack) if slack else None,
     }
 
 
@@ -295,7 +292,7 @@ def shm(walk: processes.Walk) -> dict[str, Any]:
 
 def network(with_host: bool) -> dict[str, Any]:
     return {
-        "bridge_nf_call_iptables": _text("/proc/sys/net/bridge/bridge-nf-call-iptables"),
+        "bridge_nf_call_iptables": file_text("/proc/sys/net/bridge/bridge-nf-call-iptables"),
         "multicast_lo": multicast_lo(),
         "multicast_route": multicast_route(),
         "multicast_host": multicast_host() if with_host else None,
@@ -328,15 +325,11 @@ def sampled(seconds: float) -> dict[str, Any]:
     }
 
 
-def _programs(walk: processes.Walk) -> list[dict[str, Any]]:
-    return sorted(walk.programs, key=lambda program: program["pid"])
-
-
 def _process_ticks() -> dict[int, tuple[str, int]]:
     ticks_of_pid = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            text = _text(entry / "stat") or ""
+            text = file_text(entry / "stat") or ""
             name, _, rest = text.partition("(")[2].rpartition(")")
             words = rest.split()
             if len(words) > 12:
@@ -363,17 +356,10 @@ CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
 
 def has_capability(number: int) -> bool:
     """Whether the set of effective capabilities has that one, by its number of capabilities(7)."""
-    lines = (_text("/proc/self/status") or "").splitlines()
+    lines = (file_text("/proc/self/status") or "").splitlines()
     mask = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(mask, 16) >> number & 1)
 
 
 def _fewest(*values: int | None) -> int | None:
     return min((value for value in values if value is not None), default=None)
-
-
-def _text(path: str | Path) -> str | None:
-    try:
-        return Path(path).read_text(errors="replace").strip()
-    except OSError:
-        return None

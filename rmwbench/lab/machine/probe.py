@@ -14,6 +14,9 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rmwbench.lab.kernel_files import file_text, own_groups
+from rmwbench.lab.probe_row import probe_row
+
 SLEEPS = 4
 SLEEP_NS = 1_000_000
 COPIED_BYTES = 64 << 20
@@ -75,19 +78,9 @@ def idle_probe() -> list[dict[str, Any]]:
         late.append(time.monotonic_ns() - due)
     runnable = int(Path("/proc/loadavg").read_text().split()[3].split("/")[0]) - 1  # less ourselves
     return [
-        {
-            "probe": "sleep_overshoot_median",
-            "unit": "ns",
-            "at": "before",
-            "value": float(sorted(late)[SLEEPS // 2]),
-        },
-        {"probe": "sleep_overshoot_max", "unit": "ns", "at": "before", "value": float(max(late))},
-        {
-            "probe": "runnable_tasks",
-            "unit": "count",
-            "at": "before",
-            "value": float(max(0, runnable)),
-        },
+        probe_row("sleep_overshoot_median", float(sorted(late)[SLEEPS // 2]), "ns", "before"),
+        probe_row("sleep_overshoot_max", float(max(late)), "ns", "before"),
+        probe_row("runnable_tasks", float(max(0, runnable)), "count", "before"),
     ]
 
 
@@ -140,34 +133,15 @@ def _throttled_files() -> tuple[tuple[Path, str, int], ...]:
     """(file, counter, ns per unit) of every group on our way up that has a quota, in either
     version."""
     files = []
-    for line in _lines("/proc/self/cgroup"):
-        _, controllers, group = line.split(":", 2)
-        parts = [part for part in group.split("/") if part]
-        groups = ["/".join(parts[:depth]) for depth in range(len(parts), -1, -1)]
-        if controllers == "":
-            for base in (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified")):
-                limited = [
-                    base / g
-                    for g in groups
-                    if _lines(base / g / "cpu.max")[:1] not in ([], ["max 100000"])
-                ]
-                files += [(g / "cpu.stat", "throttled_usec", 1000) for g in limited]
-        elif "cpu" in controllers.split(","):
-            base = Path("/sys/fs/cgroup/cpu")
-            limited = [
-                base / g
-                for g in groups
-                if _lines(base / g / "cpu.cfs_quota_us")[:1] not in ([], ["-1"])
-            ]
-            files += [(g / "cpu.stat", "throttled_time", 1) for g in limited]
+    for root, directory in own_groups("cpu").items():
+        version1 = root.name == "cpu"
+        quota, unlimited = ("cpu.cfs_quota_us", "-1") if version1 else ("cpu.max", "max 100000")
+        counter = ("throttled_time", 1) if version1 else ("throttled_usec", 1000)
+        depth = len(directory.relative_to(root).parts)
+        for group in [directory, *directory.parents][: depth + 1]:
+            if file_text(group / quota) not in (None, unlimited):
+                files.append((group / "cpu.stat", *counter))
     return tuple(files)
-
-
-def _lines(path: str | Path) -> list[str]:
-    try:
-        return Path(path).read_text().splitlines()
-    except OSError:
-        return []
 
 
 def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:
@@ -176,15 +150,15 @@ def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:
     processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled` (share of
     the window) where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
-    rows.append(_row(USABLE, end.processors, "count"))
+    rows.append(probe_row(USABLE, end.processors, "count"))
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
         stolen = end.ticks.steal - begin.ticks.steal
-        rows.append(_row("stolen", stolen * TICK_NS / raw_ns))
-        rows.append(_row("stolen_ticks", stolen, "count"))
-        rows.append(_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
+        rows.append(probe_row("stolen", stolen * TICK_NS / raw_ns))
+        rows.append(probe_row("stolen_ticks", stolen, "count"))
+        rows.append(probe_row("clock_slew", abs((end.slewed_ns - begin.slewed_ns) / raw_ns - 1)))
         if begin.throttled_ns is not None and end.throttled_ns is not None:
-            rows.append(_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
+            rows.append(probe_row("throttled", (end.throttled_ns - begin.throttled_ns) / raw_ns))
     return rows
 
 
@@ -199,7 +173,7 @@ def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
     demanded = total - grown["idle"]
     shares = {name: ticks / total for name, ticks in grown.items()}
     shares["steal"] = grown["steal"] / demanded if demanded > 0 else 0.0
-    return [_row(name, share) for name, share in shares.items()]
+    return [probe_row(name, share) for name, share in shares.items()]
 
 
 def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dict[str, Any]]:
@@ -232,11 +206,10 @@ def attributed_probes(
         return []
     used_ns = sum(value for role, value in cpu_ns.items() if role != "awake")
     own_share = used_ns / (window_ns * share[USABLE])
-    return [_row("own", min(1.0, own_share)), _row("foreign", max(0.0, share["busy"] - own_share))]
-
-
-def _row(probe: str, value: float, unit: str = "fraction") -> dict[str, Any]:
-    return {"probe": probe, "unit": unit, "at": "window", "value": value}
+    return [
+        probe_row("own", min(1.0, own_share)),
+        probe_row("foreign", max(0.0, share["busy"] - own_share)),
+    ]
 
 
 @cache

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab.kernel_files import file_text
+
 TIMEOUT_S = 1.0
 UNSYNCHRONISED = 0x0040  # of the kernel's status word
 
@@ -22,7 +24,7 @@ def timekeeping() -> dict[str, Any]:
     root_dispersion_ns, leap}, `ptp` {offset_ns, path_delay_ns, port_state}, `ptp_devices` {name:
     clock_name}; each None where there is none."""
     devices = {
-        path.name: _read(path / "clock_name")
+        path.name: file_text(path / "clock_name")
         for path in sorted(Path("/sys/class/ptp").glob("ptp*"))
     }
     return {"kernel": kernel(), "chrony": chrony(), "ptp": ptp(), "ptp_devices": devices or None}
@@ -150,10 +152,3 @@ def _answer(program: str, *arguments: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return completed.stdout if completed.returncode == 0 and completed.stdout.strip() else None
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(errors="replace").strip() or None
-    except OSError:
-        return None

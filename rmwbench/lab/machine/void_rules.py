@@ -195,17 +195,17 @@ def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
 def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
     """Why a trial with these rows of the table `probes` is void: a reason of the machine per rule
     that fires; empty for a good one."""
-    return [
-        Reason(Code(v.rule), f"machine: {v.rule}: {v.text}", machine=True)
-        for v in violations(probes)
-        if v.kind == "void"
-    ]
+    return _reasons(probes, "void", "machine: ")
 
 
 def flags(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
     """What a report says beside the trial: a reason per rule that fires without voiding it."""
+    return _reasons(probes, "flag")
+
+
+def _reasons(probes: Iterable[Mapping[str, object]], kind: Kind, prefix: str = "") -> list[Reason]:
     return [
-        Reason(Code(v.rule), f"{v.rule}: {v.text}", machine=True)
-        for v in violations(probes)
-        if v.kind == "flag"
+        Reason(Code(violation.rule), f"{prefix}{violation.rule}: {violation.text}", machine=True)
+        for violation in violations(probes)
+        if violation.kind == kind
     ]

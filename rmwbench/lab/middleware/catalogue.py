@@ -169,7 +169,7 @@ def lacking_library(library: str) -> tuple[str, str | None]:
     package, system = needs.get("packages", {}).get(library), needs.get("system")
     if package is None or brought_directory() is None:
         return f"it needs {library}, which is not here", None
-    if system == _system():
+    if system == system_name():
         return f"it needs {library}, which is not here", apt_command([package])
     return (
         f"it was built for {library} of {system} ({package}): build it from a checkout for what is "
@@ -186,7 +186,8 @@ def _needs() -> dict[str, Any]:
         return {}
 
 
-def _system() -> str | None:
+def system_name() -> str | None:
+    """The name that the operating system gives itself; None where it gives none."""
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME")
     except OSError:

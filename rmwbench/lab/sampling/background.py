@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.errors import UserError
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.cgroup import ControlGroup
 from rmwbench.lab.sampling.load_process import LoadProcess
@@ -182,7 +183,7 @@ class Background:
                 or BACKGROUND in failed
                 or any(load.edges is None for load in background_loads)
             ):
-                yield _row("background_achieved", "fraction", 0.0)
+                yield probe_row("background_achieved", 0.0)
             else:
                 accounts = [
                     {row["probe"]: row for row in load.account()} for load in background_loads
@@ -196,7 +197,7 @@ class Background:
                         ),
                     }
         if AWAKE in self.kind_of_role:
-            yield _row("host_awake", "fraction", 0.0 if AWAKE in failed else 1.0)
+            yield probe_row("host_awake", 0.0 if AWAKE in failed else 1.0)
 
     def _is_far(self, host: str) -> bool:
         return host in self._crew.hosts.remote
@@ -227,39 +228,25 @@ class _Load(LoadProcess):
         # Whoever takes its first account late did nothing that is known of until then.
         length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
         if length_ns <= 0:
-            return [_row("background_achieved", "fraction", 0.0)]
-        rows = [
-            _row(
-                "background_cpu",
-                "fraction",
-                self.grown("cpu_ns") / (length_ns * len(os.sched_getaffinity(0))),
-            )
-        ]
+            return [probe_row("background_achieved", 0.0)]
+        processors_ns = length_ns * len(os.sched_getaffinity(0))
+        rows = [probe_row("background_cpu", self.grown("cpu_ns") / processors_ns)]
         if share := self.in_force.get("share"):
-            waited = (
-                self.grown("wait_ns")
-                if "wait_ns" in self.edges[0] and "wait_ns" in self.edges[1]
-                else 0
-            )
-            achieved = (self.grown("cpu_ns") + waited) / (
-                share * self.in_force["processors"] * length_ns
-            )
+            has_waits = all("wait_ns" in edge for edge in self.edges)
+            tried_ns = self.grown("cpu_ns") + (self.grown("wait_ns") if has_waits else 0)
+            achieved = tried_ns / (share * self.in_force["processors"] * length_ns)
             if self.in_force.get("memory_bytes"):
                 copied = self.grown("copied_bytes")
-                rows.append(_row("background_rate", "bytes/s", copied / length_ns * 1e9))
+                rows.append(probe_row("background_rate", copied / length_ns * 1e9, "bytes/s"))
                 achieved = achieved if copied else 0.0
         else:
             sent, size = self.grown("datagrams_sent"), self.in_force["datagram_bytes"]
             achieved = sent / (self.in_force["datagrams_per_s"] * length_ns / 1e9)
-            rows.append(_row("background_rate", "bytes/s", sent * size / length_ns * 1e9))
-        return [_row("background_achieved", "fraction", min(1.0, achieved)), *rows]
+            rows.append(probe_row("background_rate", sent * size / length_ns * 1e9, "bytes/s"))
+        return [probe_row("background_achieved", min(1.0, achieved)), *rows]
 
 
 def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
     """The first of those on this machine, and all on others."""
     local_hosts = [host for host in hosts if host not in crew.hosts.remote]
     return [*local_hosts[:1], *(host for host in hosts if host in crew.hosts.remote)]
-
-
-def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
-    return {"probe": probe, "unit": unit, "at": "window", "value": value}

@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 
 from rmwbench.lab.host import marker
+from rmwbench.lab.kernel_files import CONTROL_GROUPS, own_groups
 
 PREFIX = "rmwbench-"
-_ROOTS = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpuacct"))
+_CONTROLLER = "cpuacct"
+_ROOTS = (CONTROL_GROUPS / "unified", CONTROL_GROUPS, CONTROL_GROUPS / _CONTROLLER)
 REMOVE_TIMEOUT_S = 1.0
 
 
@@ -58,12 +60,12 @@ class ControlGroup:
 
 def stale() -> list[Path]:
     """Groups whose orchestrator is gone. Those of another PID namespace are not ours to judge."""
-    groups = []
-    for root in _ROOTS:
-        for path in _below(root):
-            if marker.is_abandoned(path.name.removeprefix(PREFIX).replace("+", "/")):
-                groups.append(path)
-    return groups
+    return [
+        path
+        for parent in _parents()
+        for path in sorted(parent.glob(PREFIX + "*"))
+        if marker.is_abandoned(path.name.removeprefix(PREFIX).replace("+", "/"))
+    ]
 
 
 def remove_stale() -> list[Path]:
@@ -77,11 +79,10 @@ def remove_stale() -> list[Path]:
 
 
 def _parent() -> Path:
-    """Our own group, in the first hierarchy that lets us make one there."""
+    """The first of `_parents` in which we may make a group."""
     reason: OSError | None = None
-    for root in _ROOTS:
-        parent = _own(root)
-        if parent is None or not (parent / "cgroup.procs").exists():
+    for parent in _parents():
+        if not (parent / "cgroup.procs").exists():
             continue
         if os.access(parent, os.W_OK):
             return parent
@@ -89,20 +90,7 @@ def _parent() -> Path:
     raise reason or FileNotFoundError(2, "no control groups are mounted")
 
 
-def _own(root: Path) -> Path | None:
-    """The directory of our own group below this hierarchy's root."""
-    version1 = root.name == "cpuacct"
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, group = line.split(":", 2)
-        if ("cpuacct" in controllers.split(",")) if version1 else (controllers == ""):
-            path = root / group.lstrip("/")
-            return path if path.is_dir() else root
-    return None
-
-
-def _below(root: Path) -> list[Path]:
-    parent = _own(root)
-    try:
-        return sorted(parent.glob(PREFIX + "*")) if parent else []
-    except OSError:
-        return []
+def _parents() -> list[Path]:
+    """Our own group in each hierarchy, or the hierarchy's root where our group is not below it."""
+    groups = own_groups(_CONTROLLER)
+    return [groups[root] if groups[root].is_dir() else root for root in _ROOTS if root in groups]

@@ -1,0 +1,9 @@
+"""A row of the table `probes`: what the machine, or a load that was put on it, did in a trial."""
+
+from typing import Any
+
+
+def probe_row(
+    probe: str, value: float, unit: str = "fraction", at: str = "window"
+) -> dict[str, Any]:
+    return {"probe": probe, "unit": unit, "at": at, "value": value}
