@@ -60,7 +60,8 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     claim, today = item["of"], item["today"][0]["of"]
     of_data = ["" if one is None else one.verdict for one in (claim.published, claim.corrected)]
     seen = f" {values}" if (values := today.seen()) else ""
-    here = f"{today.name}{' (proxy)' if item['proxy'] else ''}, {today.layer}{seen}"
+    proxy = " (proxy)" if item["proxy"] else ""
+    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{seen}"
     return f"{claim.id}: {claim.says}", of_data[0], of_data[1], here
 
 

@@ -17,6 +17,7 @@ from rmwbench.published.claims.claims_file import Claim, Claims, Heading
 from rmwbench.published.claims.judging.decision_rules import DECIDED
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.published.claims.judging.versions import other_versions
 from rmwbench.words.shell import command_line
 
 STATES = {
@@ -52,8 +53,9 @@ NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
 def state_of(claim: Claim, today: Sequence[Today]) -> str:
-    """By the answer with the most cells and blocks at the claim's own layer, whatever it says;
-    unless another machine says the contrary at the same layer."""
+    """By the answer with the most cells and blocks at the claim's own layer, whatever it says, of
+    the newest version where versions differ; unless another machine says the contrary at the same
+    layer."""
     if claim.kind == "opinion":
         return "opinion"
     if claim.test is None:
@@ -68,8 +70,11 @@ def state_of(claim: Claim, today: Sequence[Today]) -> str:
 
 def _contrary(first: Today, other: Today) -> bool:
     """Whether a decided answer is denied by another machine: it decides the contrary, or what it
-    found in a cell lies on the other side of the bar, outside of what decided it."""
+    found in a cell lies on the other side of the bar, outside of what decided it. Another version
+    denies nothing."""
     if first.answer not in DECIDED or first.answer == other.answer:
+        return False
+    if other_versions(first.versions, other.versions):
         return False
     if other.answer in DECIDED:
         return True
@@ -97,6 +102,16 @@ def counts_text(summary: "LedgerSummary") -> str:
         + (f" ({proxies} by proxy)" if proxies else "")
         for name, number in summary.states.items()
         for proxies in (summary.proxies.get(name),)
+    )
+
+
+def versions_text(summary: "LedgerSummary") -> str:
+    """By which rule claims whose versions differ are counted; empty where there are none."""
+    if not summary.versions_differ:
+        return ""
+    return (
+        "Where versions of a middleware have different answers, the newest that was measured is "
+        f"counted and the others stand beside it: {', '.join(summary.versions_differ)}."
     )
 
 
@@ -186,7 +201,8 @@ class SourceLedger:
 class LedgerSummary:
     """How many claims there are, and verdict or state -> how many have it. `states`: all of them,
     also those that no claim is in, so that they add up to the claims; `proxies`: how many of the
-    decided ones are proxies."""
+    decided ones are proxies; `versions_differ`: the ids of those that are counted by the newest
+    version that was measured, since another one has another answer."""
 
     claims: int
     inferred: int
@@ -198,6 +214,7 @@ class LedgerSummary:
     answers: Mapping[str, int]
     states: Mapping[str, int]
     proxies: Mapping[str, int]
+    versions_differ: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,10 +293,7 @@ def _judged(
     campaigns: Sequence[MeasuredCampaign],
     shipped: Sequence[MeasuredCampaign],
 ) -> JudgedClaim:
-    # One's own campaigns first. No answer is chosen for what it says: of each, the order of
-    # `answers`.
-    every_answer = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
-    today = tuple(sorted(every_answer, key=lambda answer: answer.answer == "no data"))
+    today = tuple(answers(source, claim, [*campaigns, *shipped]))
     return JudgedClaim(
         claim=claim,
         layer=source.layer_of(claim),
@@ -303,6 +317,9 @@ def _summary(claims: Sequence[JudgedClaim]) -> LedgerSummary:
         answers=dict(Counter(one.answer for one in first)),
         states={name: states[name] for name in STATES},
         proxies={name: proxies[name] for name in DECIDED},
+        versions_differ=tuple(
+            one.claim.id for one in claims if one.today and one.today[0].told_versions
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from rmwbench.published.claims.claims_ledger import (
     JudgedClaim,
     SourceLedger,
     counts_text,
+    versions_text,
 )
 from rmwbench.published.claims.judging.today import Today
 from rmwbench.published.claims.sentences import (
@@ -71,7 +72,8 @@ HEAD = (
     "look (98 % or a little more for the first campaign of a machine, 99 % where it took two). The "
     "campaigns of one machine are pooled by their blocks; machines stand side by side, undecided "
     "ones too: first the one that lacks the fewest of a claim's cells, then the one with the most "
-    "blocks, then the newer, whatever they say. With fewer blocks an answer leans to one side and "
+    "blocks, then the newer, whatever they say. Versions of a middleware whose answers differ have "
+    "an answer each, the newest first. With fewer blocks an answer leans to one side and "
     "is undecided. A difference of two shares also allows for what no trial showed, that a trial "
     "goes wrong as a whole; a share that is compared with a level does not. So ten trials without "
     "a loss can refute that a third is lost, and cannot tell a difference of three points: where a "
@@ -149,6 +151,8 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
     summary = ledger.summary
     opening = f"{fmt.counted(summary.claims, 'statement')}: {counts_text(summary)}."
     yield Text(opening, "strong")
+    if differ := versions_text(summary):
+        yield Text(differ)
     for key, verdicts in (("published", summary.published), ("corrected", summary.corrected)):
         if verdicts:
             yield Text(f"As {key}: {', '.join(f'{name} {n}' for name, n in verdicts.items())}.")

@@ -191,7 +191,7 @@ def result(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
     name, reason = today.name, _reason(today)
     if today.takes is not None:
         name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"
-    text = f"{name}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
+    text = f"{name}{today.with_versions}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
     return f"{text}: {reason}" if reason else text
 
 

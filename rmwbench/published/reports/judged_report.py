@@ -32,6 +32,8 @@ class JudgedReport:
     report: PublicReport
     state: str
     today: Today | None
+    others: tuple[Today, ...] = ()
+    """Those of other versions, where they differ from it."""
 
     @property
     def here(self) -> str:
@@ -40,7 +42,9 @@ class JudgedReport:
             return WORDS[self.state]
         cell = _deciding(self.today)
         number = "" if cell is None else _number(cell, self.today.arms)
-        return f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
+        said = f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
+        others = [f"{WORDS[other.answer]}{other.with_versions}" for other in self.others]
+        return "; ".join([said, *others])
 
     @property
     def why(self) -> str:
@@ -56,11 +60,12 @@ class JudgedReport:
 def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> JudgedReport:
     """By these campaigns, or by what was measured for the shipped page where there are none."""
     measurements = campaigns or _shipped(report)
-    todays = sorted(
-        answers(report.claims, report.claim, measurements),
-        key=lambda today: today.answer == "no data",
-    )
-    return JudgedReport(report, state_of(report.claim, todays), todays[0] if todays else None)
+    todays = answers(report.claims, report.claim, measurements)
+    if not todays:
+        return JudgedReport(report, state_of(report.claim, todays), None)
+    first, *rest = todays
+    others = tuple(x for x in rest if x.layer == first.layer and x.told_versions)
+    return JudgedReport(report, state_of(report.claim, todays), first, others)
 
 
 def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.claims_ledger import document, ledger
+from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
@@ -43,6 +43,7 @@ def test_the_page_of_the_evaluations_has_the_ledgers_counts(whole):
     rows = (" | ".join(heads), "|".join(["---"] * len(heads)), " | ".join(map(str, counts)))
     made = f"| {rows[0]} |\n|{rows[1]}|\n| {rows[2]} |"
     assert made in written, f"docs/evaluations.md is to have\n{made}"
+    assert versions_text(summary).rstrip(".") in " ".join(written.split())
 
 
 def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_path):

@@ -61,12 +61,16 @@ def open_claims(
 def settled_by(
     sources: Sequence[Claims], campaigns: Sequence[Measured], where: str
 ) -> dict[str, str]:
-    """Claims that these campaigns decide: id -> `where` they were."""
+    """Claims that these campaigns decide, with the newest version that they have: id -> `where` they
+    were."""
     return {
         claim.id: where
         for file in sources
         for claim in file.items
-        if any(today.answer in DECIDED for today in answers(file, claim, campaigns))
+        if any(
+            today.answer in DECIDED and not today.superseded
+            for today in answers(file, claim, campaigns)
+        )
     }
 
 

@@ -75,7 +75,8 @@ class ClaimsHold:
         for one in self._wanted:
             if one.claim.id in self.decided or one.claim.id in self.given_up:
                 continue
-            by_layer = answers(one.claims, one.claim, [campaign], earlier=one.earlier)
+            answered = answers(one.claims, one.claim, [campaign], earlier=one.earlier)
+            by_layer = [today for today in answered if not today.superseded]
             decided_so = [today.answer for today in by_layer if today.answer in DECIDED]
             if decided_so:
                 self.decided[one.claim.id] = decided_so[0]

@@ -111,20 +111,18 @@ def decided(
 
 @dataclass(frozen=True)
 class ErrorFamily:
-    """What a cell of a test stands among: so many `cells` of one version in its test; the `tests`
-    of the statement, and the `versions` of its arms, of which one is enough against it."""
+    """What a cell of a test stands among: so many `cells` in its test, and the `tests` of the
+    statement, of which one is enough against it."""
 
     cells: int = 1
     tests: int = 1
-    versions: int = 1
 
     def among(self, answer: Answer, test: ClaimTest) -> int:
         """By what the error of a cell with this answer is divided."""
         needed = needed_of(test, self.cells)
-        others = self.tests * self.versions
         if answer == "does not hold":
-            return max(needed.least * others, needed.most + 1 if needed.most < needed.of else 1)
-        return max(needed.of - needed.least + 1, (needed.of - needed.most) * others)
+            return max(needed.least * self.tests, needed.most + 1 if needed.most < needed.of else 1)
+        return max(needed.of - needed.least + 1, (needed.of - needed.most) * self.tests)
 
 
 def leaning(test: ClaimTest, value: float | None) -> Answer | None:
@@ -184,12 +182,6 @@ def together(answers: Sequence[Answer], test: ClaimTest) -> Answer:
         return "does not hold"
     is_so = holding >= needed.least and open_or_holding <= needed.most
     return "holds" if is_so else "undecided"
-
-
-def of_versions(answers: Sequence[Answer]) -> Answer:
-    """The answer of a test whose arms have several versions, each with cells of its own; one
-    without data says nothing."""
-    return whole([answer for answer in answers if answer != "no data"] or answers)
 
 
 def whole(answers: Sequence[Answer]) -> Answer:

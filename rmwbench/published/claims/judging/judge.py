@@ -4,6 +4,7 @@ A claim speaks of one layer, of versions of its time, and of a machine. Where a 
 the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
 machine are pooled by their blocks (values.py); each machine has its own answer, undecided ones too,
 and none is selected for what it says: the one with the most of its cells and blocks stands first.
+Versions whose answers differ have an answer each, and the newest stands first (versions.py).
 By which rules a cell is decided: decision_rules.py.
 """
 
@@ -32,7 +33,6 @@ from rmwbench.published.claims.judging.decision_rules import (
     ErrorShare,
     decided,
     leaning,
-    of_versions,
     takes,
     together,
     whole,
@@ -56,6 +56,12 @@ from rmwbench.published.claims.judging.values import (
     value_of_cell,
     whatever_load,
 )
+from rmwbench.published.claims.judging.versions import (
+    CellKey,
+    by_version,
+    told_apart,
+    versions_of,
+)
 from rmwbench.words import numbers as fmt
 
 
@@ -66,28 +72,30 @@ def answers(
     *,
     earlier: int | None = None,
 ) -> list[Today]:
-    """What these campaigns say, one answer per machine, layer and touch: the claim's own layer
-    first, then the payload treated as there, then the answer that lacks the fewest of the cells
-    that the claim speaks of, then the one with the most blocks, then the newest, whatever it says.
-    Empty where they have none of the claim's cells. `earlier` as in `ErrorShare`."""
-    todays = []
+    """What these campaigns say, one answer per machine, layer and touch, and per version where
+    those differ: those that were not shipped first, then the claim's own layer, then the payload
+    treated as there, then the newest version that has enough blocks, then the answer that lacks
+    the fewest of the cells that the claim speaks of, then the one with the most blocks, then the
+    newest, whatever it says. Empty where they have none of the claim's cells. `earlier` as in
+    `ErrorShare`."""
+    todays: list[Today] = []
     of_suites = [
         campaign for campaign in campaigns if any(campaign.ran(test.suite) for test in claim.tests)
     ]
     for of_machine in _by_machine(of_suites):
         for alike in _by_touch(of_machine):
             for layer in sorted(layers_of(alike)):
-                cells, used = _cells(claims, claim, alike, layer, earlier)
-                if cells:
-                    todays.append(_today(claims, claim, alike, layer, cells, used))
+                todays += _of_machine(claims, claim, alike, layer, earlier)
     own = claims.layer_of(claim)
     todays.sort(key=lambda today: today.date or "", reverse=True)
     return sorted(
-        todays,
+        told_apart(todays),
         key=lambda today: (
             today.answer == "no data",
+            today.shipped,
             today.layer != own,
-            "touch" in today.proxy_codes,
+            today.touched,
+            today.superseded,
             today.missing,
             -today.blocks,
         ),
@@ -139,43 +147,93 @@ def _only(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
     return replace(campaign, workloads=tuple(item for item in workloads if item.arms))
 
 
-def _cells(
+@dataclass(frozen=True)
+class PooledCell:
+    """A cell over the campaigns that have measured it."""
+
+    left: Side
+    right: Side | None
+    sides: list[Sides]
+
+    @property
+    def arms(self) -> list[CampaignArm]:
+        return [side.arm for side in (self.left, self.right) if side is not None]
+
+
+def _of_machine(
     claims: Claims,
     claim: Claim,
     campaigns: Sequence[MeasuredCampaign],
     layer: str,
     earlier: int | None,
-) -> tuple[list[CellAnswer], dict[str, tuple[CampaignArm, MeasuredCampaign]]]:
-    """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
-    pooled: dict[tuple[int, Any], list[Sides]] = {}
-    places: dict[tuple[int, Any], tuple[Side, Side | None]] = {}
-    used: dict[str, tuple[CampaignArm, MeasuredCampaign]] = {}
+) -> list[Today]:
+    """One answer of all versions, or one of each where those that speak differ."""
+    if not (pooled := _pooled(claims, claim, campaigns, layer)):
+        return []
+    numbers = range(len(campaigns))
+    groups = by_version(
+        {key: versions_of(cell.arms) for key, cell in pooled.items()},
+        [[k for k, c in pooled.items() if n in {x.campaign for x in c.sides}] for n in numbers],
+    )
+    cells_by_group = [
+        _judged_cells(claims, claim, campaigns, {key: pooled[key] for key in keys}, earlier)
+        for keys in groups
+    ]
+
+    def today(cells: Mapping[CellKey, CellAnswer], answer: Answer | None = None) -> Today:
+        keys = [key for key in pooled if key in cells]
+        ordered = [cells[key] for key in keys]
+        said = answer or _answer_of(claim, ordered)
+        return _today(claims, claim, campaigns, layer, [pooled[key] for key in keys], ordered, said)
+
+    todays = list(map(today, cells_by_group))
+    with_data = [one for one in todays if one.answer != "no data"] or todays
+    speaking = {one.answer for one in with_data if one.speaks} or {x.answer for x in with_data}
+    if len(todays) < 2 or len(speaking) > 1:
+        return todays
+    return [today({k: v for of in cells_by_group for k, v in of.items()}, speaking.pop())]
+
+
+def _pooled(
+    claims: Claims, claim: Claim, campaigns: Sequence[MeasuredCampaign], layer: str
+) -> dict[CellKey, PooledCell]:
+    pooled: dict[CellKey, PooledCell] = {}
     for part, test in enumerate(claim.tests):
         for number, campaign in enumerate(campaigns):
             if not campaign.ran(test.suite):
                 continue
             for left, right, left_base, right_base in sides_of(test, claims.sides, campaign, layer):
-                key = part, _key(left, right)
                 others = (side and side.arm for side in (right, left_base, right_base))
-                pooled.setdefault(key, []).append(Sides(number, left.arm, *others))
-                places.setdefault(key, (left, right))
-                for _, arm in filter(None, (left, right)):
-                    used[f"{arm.arm} {arm.version}"] = arm, campaign
-    families = _families(claim, pooled)
+                cell = pooled.setdefault((part, _key(left, right)), PooledCell(left, right, []))
+                cell.sides.append(Sides(number, left.arm, *others))
+    return pooled
+
+
+def _judged_cells(
+    claims: Claims,
+    claim: Claim,
+    campaigns: Sequence[MeasuredCampaign],
+    pooled: Mapping[CellKey, PooledCell],
+    earlier: int | None,
+) -> dict[CellKey, CellAnswer]:
+    """The answers of one version's cells."""
+    counts = Counter(part for part, _ in pooled)
     long = {item.workload: item.steady_s for one in campaigns for item in one.workloads}
-    cells = [
-        _cell(
+    return {
+        (part, key): _cell(
             claims.conditions,
             claim.tests[part],
             part,
-            places[part, key],
-            sides,
+            cell,
             campaigns,
-            Judging(earlier, families[part], long.get(places[part, key][0].workload)),
+            Judging(
+                earlier,
+                ErrorFamily(counts[part], len(claim.tests)),
+                long.get(cell.left.workload),
+            ),
         )
-        for (part, key), sides in pooled.items()
-    ]
-    return cells, used
+        for (part, key), cell in pooled.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -186,23 +244,6 @@ class Judging:
     earlier: int | None
     family: ErrorFamily
     steady_s: float | None
-
-
-def _families(
-    claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]
-) -> dict[int, ErrorFamily]:
-    """Part of the statement -> what a cell of it stands among."""
-    versions: dict[int, Counter[tuple[str, ...]]] = {}
-    for (part, _), (first, *_) in pooled.items():
-        versions.setdefault(part, Counter())[_versions(first.left, first.right)] += 1
-    return {
-        part: ErrorFamily(max(cells_by_versions.values()), len(claim.tests), len(cells_by_versions))
-        for part, cells_by_versions in versions.items()
-    }
-
-
-def _versions(left: CampaignArm, right: CampaignArm | None) -> tuple[str, ...]:
-    return tuple(str(arm.version) for arm in (left, right) if arm is not None)
 
 
 def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
@@ -223,19 +264,20 @@ def _today(
     claim: Claim,
     campaigns: Sequence[MeasuredCampaign],
     layer: str,
+    pooled: Sequence[PooledCell],
     cells: Sequence[CellAnswer],
-    used: Mapping[str, tuple[CampaignArm, MeasuredCampaign]],
+    answer: Answer,
 ) -> Today:
+    used = {
+        f"{arm.arm} {arm.version}": (arm, campaigns[cell.sides[-1].campaign])
+        for cell in pooled
+        for arm in cell.arms
+    }
+    versions = versions_of(arm for arm, _ in used.values())
     theirs = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
     length = length_of(claims, claim, theirs, cells)
     counted = conditions_of(claim, cells)
     proxy = reasons(claims, claim, layer, used) | lacking(length, counted)
-    answer = whole(
-        [
-            _of_test(test, [c for c in cells if c.part == part])
-            for part, test in enumerate(claim.tests)
-        ]
-    )
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in DECIDED:
         verdict = "proxy"
@@ -256,6 +298,7 @@ def _today(
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
         sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
         last.shipped,
+        versions,
     )
 
 
@@ -265,23 +308,12 @@ def _missing(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
     return max(0, (test.cells.of if test.cells else 1) - max(versions.values(), default=0))
 
 
-def _of_test(test: ClaimTest, cells: Sequence[CellAnswer]) -> Answer:
-    """A test speaks of so many cells of one pair of arms: those of another version are not more of
-    them. A version with too few blocks in all of its cells says nothing beside one with enough."""
-    if not cells:
-        return "no data"
-    versions: dict[tuple[str, ...], list[CellAnswer]] = {}
-    for cell in cells:
-        versions.setdefault(cell.versions, []).append(cell)
-    enough = [
-        of_version
-        for of_version in versions.values()
-        if any(c.code != "few_blocks" for c in of_version)
-    ]
-    return of_versions(
+def _answer_of(claim: Claim, cells: Sequence[CellAnswer]) -> Answer:
+    """Of one version's cells."""
+    return whole(
         [
-            together([cell.answer for cell in of_version], test)
-            for of_version in enough or versions.values()
+            together([cell.answer for cell in cells if cell.part == part], test)
+            for part, test in enumerate(claim.tests)
         ]
     )
 
@@ -290,12 +322,11 @@ def _cell(
     conditions: Conditions,
     test: ClaimTest,
     part: int,
-    place: tuple[Side, Side | None],
-    sides: Sequence[Sides],
+    pooled: PooledCell,
     campaigns: Sequence[MeasuredCampaign],
     how: Judging,
 ) -> CellAnswer:
-    (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
+    (left_in, left), (right_in, right) = pooled.left, pooled.right or (None, None)
     of_left, of_right = test.topics
     label, other = unit(left_in, of_left), unit(right_in or left_in, of_right)
     label = label if right_in is None or label == other else f"{label} against {other}"
@@ -309,10 +340,11 @@ def _cell(
         unit=_unit(test),
         left_in=left_in,
         right_in=right_in,
-        versions=_versions(left, right),
+        versions=tuple(str(arm.version) for arm in pooled.arms),
         left_topic=of_left,
         right_topic=of_right if right else None,
     )
+    sides = pooled.sides
     refusals = [_refused(conditions, test, one, campaigns[one.campaign]) for one in sides]
     reasons = list(filter(None, refusals))
     usable = [one for one, refusal in zip(sides, refusals, strict=True) if refusal is None]

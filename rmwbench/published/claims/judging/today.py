@@ -1,7 +1,7 @@
 """What campaigns say of a claim: the answer of each machine and layer, with its cells."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.topic_metrics import unit
@@ -98,7 +98,8 @@ class Counted:
 
 @dataclass(frozen=True)
 class Today:
-    """What the campaigns of one machine say of a claim at one layer."""
+    """What the campaigns of one machine say of a claim at one layer: with every version of its
+    middlewares that was measured, or with one where their answers differ."""
 
     campaigns: tuple[str, ...]
     layer: str
@@ -121,6 +122,28 @@ class Today:
     missing: int = 0
     """How many of the cells that the claim speaks of have no data."""
     shipped: bool = False
+    versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Middleware, without the series of its version -> the versions that it is about."""
+    told_versions: tuple[str, ...] = ()
+    """`fastdds 3.6.2.0`, where another version says something else."""
+    superseded: bool = False
+    """Another version stands for the claim: a newer one, or one that was measured in enough
+    blocks."""
+
+    @property
+    def with_versions(self) -> str:
+        """` with fastdds 3.6.2.0`; empty where no version says something else."""
+        return f" with {', '.join(self.told_versions)}" if self.told_versions else ""
+
+    @property
+    def speaks(self) -> bool:
+        """Whether there are data, and enough blocks in some cell."""
+        return self.answer != "no data" and any(cell.code != "few_blocks" for cell in self.cells)
+
+    @property
+    def touched(self) -> bool:
+        """Whether the payload was treated otherwise than the original's."""
+        return "touch" in self.proxy_codes
 
     @property
     def campaign(self) -> str:

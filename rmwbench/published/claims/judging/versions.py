@@ -1,0 +1,119 @@
+"""The versions of the middlewares that an answer is about. Pure.
+
+A reader chooses a version, so versions whose answers differ have an answer each. Where a statement
+compares two middlewares, its version is the pair.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+from rmwbench.published.campaign import CampaignArm
+from rmwbench.published.claims.judging.today import Today
+from rmwbench.suite.side import bare
+
+Versions = Mapping[str, tuple[str, ...]]
+"""Middleware, without the series of its version -> its versions: two in a cell that compares
+them."""
+CellKey = tuple[int, Any]
+"""Which of the claim's tests, and the arms and levels of its sides."""
+
+
+def versions_of(arms: Iterable[CampaignArm]) -> Versions:
+    versions: dict[str, set[str]] = {}
+    for arm in arms:
+        middleware = " + ".join(map(bare, arm.middleware.split(" + ")))
+        versions.setdefault(middleware, set()).add(str(arm.version))
+    return {middleware: tuple(sorted(texts)) for middleware, texts in versions.items()}
+
+
+def by_version(
+    cells: Mapping[CellKey, Versions], of_campaign: Collection[Collection[CellKey]]
+) -> list[list[CellKey]]:
+    """The cells that were measured with each version, or with each pair of them that a campaign
+    measured together. A cell without the middlewares whose versions differ is in all of them.
+    `of_campaign`: the cells of each campaign."""
+    levels: dict[str, set[tuple[str, ...]]] = {}
+    for versions in cells.values():
+        for middleware, texts in versions.items():
+            levels.setdefault(middleware, set()).add(texts)
+    several = {middleware for middleware, texts in levels.items() if len(texts) > 1}
+    varied = {
+        key: {(name, texts) for name, texts in versions.items() if name in several}
+        for key, versions in cells.items()
+    }
+    choices: list[set[tuple[str, tuple[str, ...]]]] = []
+    for keys in of_campaign:
+        own = set().union(*(varied[key] for key in keys))
+        names = sorted({name for name, _ in own})
+        choices += map(set, product(*([x for x in own if x[0] == name] for name in names)))
+    largest = [choice for choice in choices if not any(choice < other for other in choices)]
+    unique = {frozenset(choice): choice for choice in largest}.values()
+    return [[key for key in cells if varied[key] <= choice] for choice in unique]
+
+
+def told_apart(todays: Sequence[Today]) -> list[Today]:
+    """The answers of a claim. Where another version of its layer says something else, one has the
+    versions of all middlewares that tell such answers apart; and whether another version stands
+    for the claim."""
+    return [_told_apart(today, [x for x in todays if x.layer == today.layer]) for today in todays]
+
+
+def _told_apart(today: Today, todays: Sequence[Today]) -> Today:
+    speaking = [other for other in todays if other.speaks]
+    if not any(_apart(today, other) for other in speaking):
+        return today
+    names = {name for one in todays for other in speaking for name in _apart(one, other)}
+    return replace(
+        today,
+        told_versions=tuple(
+            f"{middleware.partition('/')[0]} {' and '.join(texts)}"
+            for middleware, texts in today.versions.items()
+            if middleware in names
+        ),
+        superseded=any(
+            _apart(today, other)
+            and (other.shipped, other.touched) == (today.shipped, today.touched)
+            and (not today.speaks or _newer(other, today, todays))
+            for other in speaking
+        ),
+    )
+
+
+def other_versions(a: Versions, b: Versions) -> set[str]:
+    """The middlewares of which neither has a version of the other."""
+    return {name for name in a.keys() & b.keys() if not _share(a[name], b[name])}
+
+
+def _apart(today: Today, other: Today) -> set[str]:
+    """The middlewares whose versions tell two different answers apart."""
+    if today.answer in (other.answer, "no data"):
+        return set()
+    return other_versions(today.versions, other.versions)
+
+
+def _share(a: Sequence[str], b: Sequence[str]) -> bool:
+    """One that says less, without the library below an RMW, is no other version."""
+    return any(f"{x} ".startswith(f"{y} ") or f"{y} ".startswith(f"{x} ") for x in a for y in b)
+
+
+def _newer(a: Today, b: Today, todays: Sequence[Today]) -> bool:
+    """Of pairs the one whose versions stand higher, each in the order of its middleware."""
+    names = other_versions(a.versions, b.versions)
+    orders = {
+        name: sorted({_numbers(x.versions[name]) for x in todays if name in x.versions})
+        for name in names
+    }
+
+    def place(today: Today) -> int:
+        return sum(orders[name].index(_numbers(today.versions[name])) for name in names)
+
+    return place(a) > place(b)
+
+
+def _numbers(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+    """The newest first."""
+    numbers = (tuple(map(int, re.findall(r"\d+", text))) for text in texts)
+    return tuple(sorted(numbers, reverse=True))

@@ -1,0 +1,136 @@
+"""Versions of a middleware whose answers differ have an answer each, and the newest is counted."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.published.claims.campaign.claim_campaigns import settled_by
+from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.sentences import results
+from rmwbench.published.reports.judged_report import JudgedReport
+from tests.published.claims.asking import html, page
+from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+
+CLAIM = {"level": 15.0}
+"""FAST holds, SLOW does not."""
+
+
+def of_version(version, values, *, name="rclcpp/a", day=1, machine="one", workload="w", **more):
+    made = arm(name, values, version=version, **more)
+    return campaign(
+        (workload, made), machine=machine, created_utc=f"2026-11-{day:02}T00:00:00Z", name=version
+    )
+
+
+def judged(file, *campaigns):
+    (claim,) = ledger([file], campaigns).claims
+    return claim
+
+
+def said(claim):
+    return [(today.answer, today.told_versions) for today in claim.today]
+
+
+@pytest.mark.parametrize("old_day", [1, 3])
+def test_versions_that_differ_have_an_answer_each_and_the_newest_counts(old_day):
+    old, new = of_version("2.9.1", SLOW, day=old_day), of_version("2.10.0", FAST, day=2)
+    file = asked(**CLAIM)
+    made = ledger([file], [old, new])
+    (claim,) = made.claims
+    assert said(claim) == [("holds", ("a 2.10.0",)), ("does not hold", ("a 2.9.1",))]
+    assert claim.state == "holds" and made.summary.states["holds"] == 1
+    text = results(claim)
+    assert text.startswith("holds with a 2.10.0") and " · does not hold with a 2.9.1" in text
+    assert made.summary.versions_differ == ("c",)
+    rule = versions_text(made.summary)
+    assert "the newest that was measured is counted" in rule and rule in page(made)
+    assert "with a 2.9.1" in html(made) and "with a 2.10.0" in html(made)
+    (item,) = json.loads(json.dumps(document(made)))["sources"][0]["claims"]
+    assert [today["superseded"] for today in item["today"]] == [False, True]
+    assert item["today"][0]["versions"] == {"a": ["2.10.0"]}
+
+
+def test_where_versions_agree_there_is_one_answer_with_the_cells_of_all():
+    claim = judged(asked(**CLAIM), of_version("1.0", FAST), of_version("2.0", FAST, day=2))
+    (today,) = claim.today
+    assert today.answer == "holds" and len(today.cells) == 2 and today.told_versions == ()
+    assert "with" not in results(claim)
+
+
+def test_a_version_with_too_few_blocks_does_not_stand_for_the_claim():
+    enough, few = of_version("1.0", FAST), of_version("2.0", SLOW[:2], day=2)
+    claim = judged(asked(**CLAIM), enough, few)
+    assert said(claim) == [("holds", ())] and len(claim.today[0].cells) == 2
+    claim = judged(asked(**CLAIM), enough, of_version("1.1", SLOW, day=2), few)
+    assert said(claim) == [
+        ("does not hold", ("a 1.1",)),
+        ("holds", ("a 1.0",)),
+        ("undecided", ("a 2.0",)),
+    ]
+
+
+def test_the_version_of_a_comparison_is_the_pair():
+    def pair(a, b, values, day):
+        arms = arm("rclcpp/a", values, version=a), arm("rclcpp/b", SLOW, version=b)
+        return campaign(("w", *arms), machine="m", created_utc=f"2026-11-{day:02}T00:00:00Z")
+
+    claims = asked(right="b", factor=0.8)
+    slow = [1.5 * value for value in SLOW]
+    claim = judged(
+        claims, pair("1", "1", slow, 1), pair("1", "2", FAST, 2), pair("2", "2", slow, 3)
+    )
+    assert said(claim)[:1] == [("does not hold", ("a 2", "b 2"))]
+    assert sorted(said(claim)) == [
+        ("does not hold", ("a 1", "b 1")),
+        ("does not hold", ("a 2", "b 2")),
+        ("holds", ("a 1", "b 2")),
+    ]
+
+
+def test_cells_of_a_middleware_of_one_version_are_in_the_answer_of_each():
+    """A statement of two tests: `b` was measured once."""
+    file = asked(**CLAIM)
+    both = file.items[0].model_copy(
+        update={"also": (file.items[0].test.model_copy(update={"left": "b"}),)}
+    )
+    file = file.model_copy(update={"items": (both,)})
+    b = of_version("5.0", FAST, name="rclcpp/b")
+    claim = judged(file, b, of_version("1.0", SLOW), of_version("2.0", FAST, day=2))
+    assert said(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
+    assert [len(today.cells) for today in claim.today] == [2, 2]
+
+
+def test_a_campaign_may_have_two_versions():
+    """Its arms are of `a` and of the series `a-1.0`."""
+    series = replace(arm("rclcpp/a", SLOW, version="1.0"), middleware="a-1.0")
+    mixed = campaign(("w", arm("rclcpp/a", FAST, version="2.0")), ("v", series))
+    claim = judged(asked(**CLAIM), mixed)
+    assert said(claim) == [("holds", ("a 2.0",)), ("does not hold", ("a 1.0",))]
+
+
+def test_another_machine_denies_nothing_with_another_version():
+    new, old = of_version("2.0", FAST), of_version("1.0", SLOW, day=2, machine="two")
+    assert judged(asked(**CLAIM), new, old).state == "holds"
+    assert said(judged(asked(**CLAIM), new, old))[0] == ("holds", ("a 2.0",))
+    same = of_version("2.0", SLOW, day=2, machine="two")
+    assert judged(asked(**CLAIM), new, same).state == "machines differ"
+    more = of_version("2.0 below 7", SLOW, day=2, machine="two")  # no other version, but more said
+    assert judged(asked(**CLAIM), new, more).state == "machines differ"
+
+
+def test_an_older_version_settles_no_claim():
+    file, noisy = asked(**CLAIM), [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
+    old, new = of_version("1.0", FAST), of_version("2.0", noisy, day=2)
+    assert settled_by([file], [old], "here") == {"c": "here"}
+    assert settled_by([file], [old, new], "here") == {}
+
+
+def test_a_public_report_says_what_other_versions_do():
+    file = asked(**CLAIM)
+    first, *others = answers(
+        file, file.items[0], [of_version("1.0", SLOW), of_version("2.0", FAST, day=2)]
+    )
+    made = JudgedReport(None, "holds", first, tuple(others))
+    assert made.here.startswith("seen here: ") and made.here.endswith("; not seen with a 1.0")
