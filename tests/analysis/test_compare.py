@@ -16,6 +16,7 @@ from rmwbench.analysis.verdicts.ratio import (
     spread,
 )
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
+from tests.support.judging import judged
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -38,6 +39,11 @@ def campaign(rng, centres, blocks, sd):
 
 def noisy(centre, sd, seed, blocks=6):
     return list(centre * np.exp(sd * np.random.default_rng(seed).standard_normal(blocks)))
+
+
+def near(name, centre, sd, seed, blocks=6, lost=None, **more):
+    """An arm whose blocks scatter around a value."""
+    return arm(name, noisy(centre, sd, seed, blocks), lost, **more)
 
 
 @pytest.mark.long
@@ -66,7 +72,7 @@ def test_equivalent_is_claimed_wrongly_in_at_most_one_report_of_twenty():
     rng = np.random.default_rng(22)
     wrong = 0
     for _ in range(300):
-        verdicts = judge({"w": campaign(rng, [1, 1.0501], 6, 0.03)}, RULES)["w"]
+        verdicts = judged(campaign(rng, [1, 1.0501], 6, 0.03))
         wrong += verdicts["arm1"].verdict == "equivalent"
     assert wrong <= binom.ppf(0.998, 300, 0.05)
 
@@ -84,16 +90,7 @@ def test_differences_that_the_plan_promises_are_found():
 
 
 def test_a_clear_order():
-    verdicts = judge(
-        {
-            "w": [
-                arm("a", noisy(100, 0.05, 1)),
-                arm("b", noisy(200, 0.05, 2)),
-                arm("c", noisy(400, 0.05, 3)),
-            ]
-        },
-        RULES,
-    )["w"]
+    verdicts = judged([near("a", 100, 0.05, 1), near("b", 200, 0.05, 2), near("c", 400, 0.05, 3)])
     assert verdicts["a"].verdict == "best"
     assert verdicts["a"].against == "b"
     assert verdicts["a"].ratio.value == pytest.approx(1 / verdicts["b"].ratio.value)
@@ -104,7 +101,7 @@ def test_a_clear_order():
 def test_the_shown_interval_agrees_with_the_verdict():
     rng = np.random.default_rng(24)
     for _ in range(200):
-        verdicts = judge({"w": campaign(rng, [1, 1.3, 1.6], 6, 0.2)}, RULES)["w"]
+        verdicts = judged(campaign(rng, [1, 1.3, 1.6], 6, 0.2))
         for v in verdicts.values():
             if v.verdict == "worse":
                 assert v.ratio.low > 1
@@ -113,29 +110,21 @@ def test_the_shown_interval_agrees_with_the_verdict():
 
 
 def test_equivalent_within_the_margin():
-    verdicts = judge(
-        {"w": [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]}, RULES
-    )["w"]
+    verdicts = judged([near("a", 100, 0.005, 1), near("b", 101, 0.005, 2)])
     assert {v.verdict for v in verdicts.values()} == {"equivalent"}
 
 
 def test_a_difference_below_the_margin_is_not_claimed():
-    values = [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2))]
-    assert judge({"w": values}, Rules(margin=0.05))["w"]["b"].verdict == "worse"
-    assert judge({"w": values}, Rules(margin=0.15))["w"]["b"].verdict == "equivalent"
+    values = [near("a", 100, 0.002, 1), near("b", 108, 0.002, 2)]
+    assert judged(values, Rules(margin=0.05))["b"].verdict == "worse"
+    assert judged(values, Rules(margin=0.15))["b"].verdict == "equivalent"
 
 
 @pytest.mark.parametrize("noise", [0.09, 0.3, 4.0])
 def test_a_calibration_takes_no_verdict_away_and_warns(noise):
     """Calibrated in a bad moment or not at all: the same verdicts."""
-    values = {
-        "w": [
-            arm("a", noisy(100, 0.002, 1)),
-            arm("b", noisy(108, 0.002, 2)),
-            arm("c", noisy(101, 0.002, 3)),
-        ]
-    }
-    quiet, warned = judge(values)["w"], judge(values, Rules(noise=noise))["w"]
+    arms = [near("a", 100, 0.002, 1), near("b", 108, 0.002, 2), near("c", 101, 0.002, 3)]
+    quiet, warned = judged(arms), judged(arms, Rules(noise=noise))
     assert [v.verdict for v in warned.values()] == [v.verdict for v in quiet.values()]
     assert [v.ratio for v in warned.values()] == [v.ratio for v in quiet.values()]
     assert warned["b"].verdict == "worse"
@@ -144,9 +133,7 @@ def test_a_calibration_takes_no_verdict_away_and_warns(noise):
 
 
 def test_fewer_blocks_than_the_minimum_decide_nothing():
-    verdicts = judge(
-        {"w": [arm("a", noisy(100, 0.01, 1, 4)), arm("b", noisy(900, 0.01, 2, 4))]}, RULES
-    )["w"]
+    verdicts = judged([near("a", 100, 0.01, 1, 4), near("b", 900, 0.01, 2, 4)], RULES)
     assert verdicts["b"].verdict == verdicts["a"].verdict == "undecided"
     assert "only 4 blocks" in verdicts["b"].reason
     assert verdicts["b"].minutes_to_decide == 5
@@ -155,49 +142,27 @@ def test_fewer_blocks_than_the_minimum_decide_nothing():
 def test_only_blocks_that_both_arms_completed_are_used():
     a = JudgedArm("a", dict(enumerate(noisy(100, 0.05, 1))))
     b = JudgedArm("b", {k: v for k, v in enumerate(noisy(200, 0.05, 2)) if k != 3})
-    assert judge({"w": [a, b]}, RULES)["w"]["b"].ratio.blocks == 5
+    assert judged([a, b])["b"].ratio.blocks == 5
 
 
 def test_an_arm_without_trials_has_no_data_and_does_not_stand_in_the_way():
-    verdicts = judge(
-        {
-            "w": [
-                arm("a", noisy(100, 0.05, 1)),
-                arm("b", noisy(300, 0.05, 2)),
-                JudgedArm("dead", {}),
-            ]
-        },
-        RULES,
-    )["w"]
+    verdicts = judged([near("a", 100, 0.05, 1), near("b", 300, 0.05, 2), JudgedArm("dead", {})])
     assert verdicts["dead"].verdict == "no data"
     assert verdicts["a"].verdict == "best"
 
 
 def test_the_floor_is_a_reference_and_beats_nobody():
-    verdicts = judge(
-        {
-            "w": [
-                arm("floor", noisy(1, 0.05, 1), floor=True),
-                arm("a", noisy(100, 0.05, 2)),
-                arm("b", noisy(300, 0.05, 3)),
-            ]
-        },
-        RULES,
-    )["w"]
+    verdicts = judged(
+        [near("floor", 1, 0.05, 1, floor=True), near("a", 100, 0.05, 2), near("b", 300, 0.05, 3)]
+    )
     assert verdicts["floor"].verdict == "reference"
     assert verdicts["a"].verdict == "best"
 
 
 def test_a_fast_arm_that_loses_messages_is_worse():
-    verdicts = judge(
-        {
-            "w": [
-                arm("lossy", noisy(50, 0.05, 1), [80, 95, 70, 88, 101, 90]),
-                arm("sound", noisy(100, 0.05, 2)),
-            ]
-        },
-        RULES,
-    )["w"]
+    verdicts = judged(
+        [near("lossy", 50, 0.05, 1, lost=[80, 95, 70, 88, 101, 90]), near("sound", 100, 0.05, 2)]
+    )
     assert verdicts["lossy"].verdict == "worse"
     assert "8.7 % of its messages" in verdicts["lossy"].reason
     assert "asked to be reliable" in verdicts["lossy"].reason
@@ -211,8 +176,8 @@ def test_only_an_arm_that_is_decided_to_lose_more_in_the_whole_report_is_no_riva
 
     def workload(seed, lost):
         return [
-            arm("fast", noisy(1.0, 0.02, seed, 8), lost, reliable=True),
-            arm("slow", noisy(3.0, 0.02, seed + 50, 8), reliable=True),
+            near("fast", 1.0, 0.02, seed, 8, lost=lost, reliable=True),
+            near("slow", 3.0, 0.02, seed + 50, 8, reliable=True),
         ]
 
     report = {"w": workload(1, some)} | {f"w{n}": workload(n, None) for n in range(2, 6)}
@@ -223,43 +188,33 @@ def test_only_an_arm_that_is_decided_to_lose_more_in_the_whole_report_is_no_riva
     assert verdicts["fast"].verdict == "worse" and verdicts["slow"].verdict == "best"
 
 
-def test_a_single_lost_message_does_not_decide():
-    verdicts = judge(
-        {"w": [arm("a", noisy(50, 0.05, 1), [0, 0, 1, 0, 0, 0]), arm("b", noisy(100, 0.05, 2))]},
-        RULES,
-    )["w"]
-    assert verdicts["a"].verdict == "best"
-    assert verdicts["b"].verdict == "worse"
-
-
-def test_best_effort_may_lose_within_its_margin():
-    arms = [
-        arm("a", noisy(50, 0.05, 1), [5] * 6, reliable=False),
-        arm("b", noisy(100, 0.05, 2), reliable=False),
-    ]
-    assert judge({"w": arms}, RULES)["w"]["a"].verdict == "best"
-    arms = [
-        arm("a", noisy(50, 0.05, 1), [200] * 6, reliable=False),
-        arm("b", noisy(100, 0.05, 2), reliable=False),
-    ]
-    assert judge({"w": arms}, RULES)["w"]["a"].verdict == "worse"
+@pytest.mark.parametrize(
+    ("lost", "reliable", "verdicts"),
+    [
+        pytest.param([0, 0, 1, 0, 0, 0], True, ("best", "worse"), id="a single message"),
+        pytest.param([5] * 6, False, ("best", "worse"), id="best effort within its margin"),
+        pytest.param([200] * 6, False, ("worse", "best"), id="best effort beyond it"),
+    ],
+)
+def test_a_faster_arm_may_lose_this_and_no_more(lost, reliable, verdicts):
+    fast = near("fast", 50, 0.05, 1, lost=lost, reliable=reliable)
+    slow = near("slow", 100, 0.05, 2, reliable=reliable)
+    assert tuple(v.verdict for v in judged([fast, slow]).values()) == verdicts
 
 
 def test_an_infinite_quantile_has_no_ratio():
     values = noisy(100, 0.05, 1)
     dead = arm("dead", [math.inf] * 6, [900] * 6)
-    verdict = judge({"w": [arm("a", values), dead]}, RULES)["w"]["dead"]
+    verdict = judged([arm("a", values), dead])["dead"]
     assert verdict.verdict == "worse"
     assert isinstance(verdict.ratio, NoRatio)
-    once = judge({"w": [arm("a", values), arm("b", [*noisy(200, 0.01, 2, 5), math.inf])]}, RULES)[
-        "w"
-    ]["b"]
+    once = judged([arm("a", values), arm("b", [*noisy(200, 0.01, 2, 5), math.inf])])["b"]
     assert isinstance(once.ratio, NoRatio)
     assert once.verdict in ("worse", "undecided")
 
 
 def test_two_dead_arms_are_not_ordered():
-    verdicts = judge({"w": [arm(n, [math.inf] * 6, [1000] * 6) for n in "ab"]}, RULES)["w"]
+    verdicts = judged([arm(n, [math.inf] * 6, [1000] * 6) for n in "ab"])
     assert {v.verdict for v in verdicts.values()} == {"undecided"}
 
 
@@ -271,10 +226,10 @@ def timed(name, values, bound=0.0):
 def test_one_infinite_block_does_not_switch_the_margin_off():
     a = timed("a", [math.inf, *[100.01] * 11])
     b = timed("b", [100.0, math.inf, *[100.0] * 10])
-    assert {v.verdict for v in judge({"w": [a, b]})["w"].values()} == {"undecided"}
+    assert {v.verdict for v in judged([a, b]).values()} == {"undecided"}
     twice = timed("a", [math.inf, *[200.0] * 11])
-    assert judge({"w": [twice, b]})["w"]["a"].verdict == "worse"
-    assert judge({"w": [twice, b]}, Rules(aa_floor=1.5))["w"]["a"].verdict == "undecided"
+    assert judged([twice, b])["a"].verdict == "worse"
+    assert judged([twice, b], Rules(aa_floor=1.5))["a"].verdict == "undecided"
 
 
 @pytest.mark.parametrize(
@@ -283,9 +238,9 @@ def test_one_infinite_block_does_not_switch_the_margin_off():
 def test_a_sign_is_one_only_beyond_what_the_clocks_leave_open(bound, verdict):
     a = timed("a", [math.inf, *[130.0] * 11], bound)
     b = timed("b", [100.0, math.inf, *[100.0] * 10], bound)
-    assert judge({"w": [a, b]})["w"]["a"].verdict == verdict
+    assert judged([a, b])["a"].verdict == verdict
     half = timed("a", [*[math.inf] * 4, *[100.1] * 4], 50.0)
-    assert judge({"w": [half, timed("b", [100.0] * 8, 50.0)]})["w"]["a"].verdict == "undecided"
+    assert judged([half, timed("b", [100.0] * 8, 50.0)])["a"].verdict == "undecided"
 
 
 def test_how_far_two_arms_are_apart_is_said_of_the_blocks_that_both_have():
@@ -294,7 +249,7 @@ def test_how_far_two_arms_are_apart_is_said_of_the_blocks_that_both_have():
     bounds = dict.fromkeys(range(7), 20_000.0)
     a = JudgedArm("a", dict.fromkeys(shared, 100_000.0) | {5: math.inf}, bounds=bounds)
     b = JudgedArm("b", dict.fromkeys(shared, 110_000.0) | {6: math.inf}, bounds=bounds)
-    verdicts = judge({"w": [a, b]})["w"]
+    verdicts = judged([a, b])
     assert "10 µs apart; the hosts' clocks are known to ±40 µs" in verdicts["b"].reason
 
 
@@ -302,7 +257,7 @@ def test_how_far_two_arms_are_apart_is_said_of_the_blocks_that_both_have():
 def test_a_worse_record_does_not_protect_an_arm(infinite):
     """In the other blocks both are alike: five of them had kept the arm from any verdict."""
     a = timed("a", [*[math.inf] * infinite, *[100.0] * (20 - infinite)])
-    assert judge({"w": [a, timed("b", noisy(100, 0.005, 1, 20))]})["w"]["a"].verdict == "worse"
+    assert judged([a, timed("b", noisy(100, 0.005, 1, 20))])["a"].verdict == "worse"
 
 
 def test_ties_count_for_nobody_and_the_median_must_be_beyond_the_margin():
@@ -336,7 +291,7 @@ def test_equal_arms_with_infinite_blocks_are_told_apart_in_at_most_one_report_of
             timed(a.name, np.where(gone, math.inf, list(a.primary.values())))
             for a, gone in zip(arms, lost, strict=True)
         ]
-        wrong += any(v.verdict == "worse" for v in judge({"w": both})["w"].values())
+        wrong += any(v.verdict == "worse" for v in judged(both).values())
     assert wrong <= binom.ppf(0.998, reports, 0.05)
 
 
@@ -356,23 +311,20 @@ def test_the_interval_beside_equivalent_ends_within_the_margin(looks):
 
 
 def test_undecided_says_how_long_would_decide():
-    verdicts = judge(
-        {"w": [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 110, 140, 150, 105, 160])]},
-        RULES,
-    )["w"]
+    verdicts = judged(
+        [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 110, 140, 150, 105, 160])], RULES
+    )
     b = verdicts["b"]
     assert b.verdict == "undecided"
     assert 7 <= b.minutes_to_decide < 200
     assert verdicts["a"].minutes_to_decide == b.minutes_to_decide
-    hopeless = judge(
-        {
-            "w": [
-                arm("a", [100, 130, 90, 110, 95, 120]),
-                arm("b", [105.1, 136.4, 94.6, 115.2, 100.1, 126.0]),
-            ]
-        },
+    hopeless = judged(
+        [
+            arm("a", [100, 130, 90, 110, 95, 120]),
+            arm("b", [105.1, 136.4, 94.6, 115.2, 100.1, 126.0]),
+        ],
         Rules(minutes_per_block=60.0),
-    )["w"]["b"]
+    )["b"]
     assert hopeless.minutes_to_decide is None
 
 
@@ -382,13 +334,12 @@ def test_the_promised_time_is_about_right():
     promised = [
         v.minutes_to_decide
         for _ in range(40)
-        if (v := judge({"w": campaign(rng, [1, 1.5], 6, 0.4)}, RULES)["w"]["arm1"]).verdict
-        == "undecided"
+        if (v := judged(campaign(rng, [1, 1.5], 6, 0.4), RULES)["arm1"]).verdict == "undecided"
         and v.minutes_to_decide
     ]
     blocks = int(np.median(promised))
     decided = sum(
-        judge({"w": campaign(rng, [1, 1.5], blocks, 0.4)}, RULES)["w"]["arm1"].verdict == "worse"
+        judged(campaign(rng, [1, 1.5], blocks, 0.4), RULES)["arm1"].verdict == "worse"
         for _ in range(60)
     )
     assert decided >= 25
@@ -397,13 +348,13 @@ def test_the_promised_time_is_about_right():
 def test_verdicts_do_not_depend_on_the_order_of_arms():
     rng = np.random.default_rng(26)
     arms = campaign(rng, [1, 1.2, 1.5, 4], 6, 0.2)
-    assert judge({"w": arms}, RULES)["w"] == judge({"w": arms[::-1]}, RULES)["w"]
+    assert judged(arms) == judged(arms[::-1])
 
 
 def test_more_workloads_make_the_same_evidence_weaker():
     pair = [arm("a", [100, 130, 90, 110, 95, 120]), arm("b", [150, 180, 150, 150, 155, 160])]
-    alone = judge({"w": pair}, RULES)["w"]["b"].ratio
-    equal = [arm("a", noisy(100, 0.3, 1)), arm("b", noisy(100, 0.3, 2))]
+    alone = judged(pair, RULES)["b"].ratio
+    equal = [near("a", 100, 0.3, 1), near("b", 100, 0.3, 2)]
     among = judge({"w": pair, **{f"x{i}": equal for i in range(5)}}, RULES)["w"]["b"].ratio
     assert among.low < alone.low
 
@@ -449,24 +400,24 @@ def test_spread_is_of_block_ratios_not_of_blocks():
 def test_equal_ratios_of_coarse_values_are_not_certainty():
     """Five blocks of 1 tick against 2 ticks: a t test on them alone has no variance at all."""
     ticks = [arm("a", [10e6] * 5), arm("b", [20e6] * 5), arm("c", [10e6, 20e6, 10e6, 10e6, 20e6])]
-    assert judge({"w": ticks}, RULES)["w"]["b"].verdict == "undecided"
+    assert judged(ticks)["b"].verdict == "undecided"
     fine = [
-        arm("a", noisy(10e6, 1e-6, 1, 5)),
-        arm("b", noisy(20e6, 1e-6, 2, 5)),
-        arm("c", noisy(15e6, 0.2, 3, 5)),
+        near("a", 10e6, 1e-6, 1, 5),
+        near("b", 20e6, 1e-6, 2, 5),
+        near("c", 15e6, 0.2, 3, 5),
     ]
-    assert judge({"w": fine}, RULES)["w"]["b"].verdict == "worse"
+    assert judged(fine)["b"].verdict == "worse"
 
 
 def test_worse_needs_the_interval_beyond_the_floor_and_the_estimate_beyond_the_margin():
-    values = {"w": [arm("a", noisy(100, 0.01, 1)), arm("b", noisy(112, 0.01, 2))]}
-    assert judge(values, Rules())["w"]["b"].verdict == "worse"
-    shown = judge(values, Rules())["w"]["b"].ratio
-    assert 1.05 < shown.low < shown.value < shown.high < 1.2
-    assert judge(values, Rules(aa_floor=0.05))["w"]["b"].verdict == "worse"
-    inside = Rules(aa_floor=(shown.low + shown.value) / 2 - 1)
-    assert judge(values, inside)["w"]["b"].verdict == "undecided"
-    assert judge(values, Rules(aa_floor=0.20))["w"]["b"].verdict == "undecided"
+    arms = [near("a", 100, 0.01, 1), near("b", 112, 0.01, 2)]
+    free = judged(arms)["b"]
+    assert free.verdict == "worse"
+    assert 1.05 < free.ratio.low < free.ratio.value < free.ratio.high < 1.2
+    assert judged(arms, Rules(aa_floor=0.05))["b"].verdict == "worse"
+    inside = Rules(aa_floor=(free.ratio.low + free.ratio.value) / 2 - 1)
+    assert judged(arms, inside)["b"].verdict == "undecided"
+    assert judged(arms, Rules(aa_floor=0.20))["b"].verdict == "undecided"
     assert Rules(margin=0.05, aa_floor=0.2).least() == 0.2
 
 
@@ -474,7 +425,7 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
     """The matrices of all pairs, against one pair at a time."""
     rng = np.random.default_rng(29)
     arms = campaign(rng, np.linspace(1, 2, 80), 10, 0.1)
-    verdicts = judge({"w": arms}, RULES)["w"]
+    verdicts = judged(arms, RULES)
     for name, verdict in verdicts.items():
         if verdict.verdict == "worse":
             both = {a.name: a.primary for a in arms}
@@ -487,7 +438,7 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
 def test_a_primary_value_of_0_is_the_smallest_and_has_no_ratio():
     """A time of 0 is a value that is documented: its arm was left without data."""
     none, some = timed("none", [0.0] * 6), timed("some", [100.0] * 6)
-    verdicts = judge({"w": [none, some]})["w"]
+    verdicts = judged([none, some])
     assert verdicts["none"].verdict == "best"
     assert verdicts["some"].verdict == "worse" and verdicts["some"].against == "none"
     assert "in sign: none is 0 in some blocks" in verdicts["some"].reason
@@ -501,10 +452,10 @@ def test_a_primary_value_of_0_is_the_smallest_and_has_no_ratio():
 def test_a_value_of_0_in_few_blocks_decides_nothing_and_two_that_are_always_0_are_not_apart():
     few = timed("few", [0.0, 100.0, 100.0, 100.0, 100.0, 100.0])
     some = timed("some", [101.0, 99.0, 100.0, 101.0, 99.0, 100.0])
-    verdicts = judge({"w": [few, some]})["w"]
+    verdicts = judged([few, some])
     assert {v.verdict for v in verdicts.values()} == {"undecided"}
     assert "few is 0 in some blocks, in too few to decide by sign" in verdicts["some"].reason
-    zero = judge({"w": [timed("a", [0.0] * 6), timed("b", [0.0] * 6)]})["w"]
+    zero = judged([timed("a", [0.0] * 6), timed("b", [0.0] * 6)])
     assert {v.verdict for v in zero.values()} == {"undecided"}
 
 
@@ -512,6 +463,6 @@ def test_a_0_leaves_the_ratios_of_the_other_arms_as_they_are():
     """Also where an arm with bounds is 0 in a block that another lacks."""
     a, b = timed("a", noisy(100, 0.05, 1)), timed("b", noisy(200, 0.05, 2))
     zero = timed("zero", [0.0, 100.0, 100.0, 100.0, 100.0, 100.0], 1.0)
-    alone = judge({"w": [a, b]}, Rules(alpha=0.01))["w"]["b"]
-    beside = judge({"w": [a, b, zero]}, Rules(alpha=0.01))["w"]["b"]
+    alone = judged([a, b], Rules(alpha=0.01))["b"]
+    beside = judged([a, b, zero], Rules(alpha=0.01))["b"]
     assert alone.verdict == beside.verdict == "worse"

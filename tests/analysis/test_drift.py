@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
-from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import Settling, Ungranted, WorkloadAnswer
 from tests.report.test_facts import part
+from tests.support.judging import judged
 from tests.support.typed import typed
 
 MS = 1e6
@@ -88,7 +88,7 @@ def workload(levels, drifts):
         )
         for name, level in levels.items()
     ]
-    verdicts = best.judge({"w": arms}, Rules())["w"]
+    verdicts = judged(arms)
     whole = typed(WorkloadAnswer, part(arms, verdicts) | {"workload": "w"})
     shown = tuple(replace(arm, drift=drifts.get(arm.arm)) for arm in whole.arms)
     return replace(whole, arms=shown)

@@ -7,11 +7,11 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential, statements
-from rmwbench.analysis.verdicts.best import judge
 from rmwbench.analysis.verdicts.failed_arms import counted, lost_by_its_arm, with_lost
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
 from rmwbench.bundle.bundle_reader import TrialLine
+from tests.support.judging import judged
 
 RNG = random.Random(1)
 
@@ -27,26 +27,22 @@ def line(status, failed_by=None):
 
 
 def test_an_arm_that_fails_in_four_of_ten_blocks_is_not_best_however_fast():
-    verdicts = judge({"w": [arm("flaky", 1e6, 10, failed=(1, 4, 6, 8)), arm("steady", 1.4e6, 10)]})[
-        "w"
-    ]
+    verdicts = judged([arm("flaky", 1e6, 10, failed=(1, 4, 6, 8)), arm("steady", 1.4e6, 10)])
     assert verdicts["flaky"].verdict in ("undecided", "worse")
     assert verdicts["steady"].verdict != "worse"
     assert "failed in 4 of 10" in verdicts["flaky"].reason
 
 
 def test_an_arm_that_fails_in_most_blocks_is_worse_by_loss():
-    verdicts = judge({"w": [arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)]})[
-        "w"
-    ]
+    verdicts = judged([arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)])
     assert (verdicts["flaky"].verdict, verdicts["flaky"].by) == ("worse", By.DELIVERY)
     assert verdicts["steady"].verdict == "best"
 
 
 def test_an_arm_that_fails_in_every_trial_is_worse_and_does_not_work_here():
-    verdicts = judge(
-        {"w": [arm("dead", 1, 5, failed=range(5)), arm("steady", 1e6, 5), arm("slow", 3e6, 5)]}
-    )["w"]
+    verdicts = judged(
+        [arm("dead", 1, 5, failed=range(5)), arm("steady", 1e6, 5), arm("slow", 3e6, 5)]
+    )
     assert (verdicts["dead"].verdict, verdicts["dead"].by) == ("worse", By.FAILURE)
     assert verdicts["dead"].reason == "failed in each of 5 trials: it does not work here"
     assert verdicts["dead"].against == "steady"
@@ -54,18 +50,15 @@ def test_an_arm_that_fails_in_every_trial_is_worse_and_does_not_work_here():
 
 
 def test_fewer_failures_than_blocks_needed_call_nothing_worse():
-    verdicts = judge({"w": [arm("dead", 1, 3, failed=range(3)), arm("steady", 1e6, 3)]})["w"]
+    verdicts = judged([arm("dead", 1, 3, failed=range(3)), arm("steady", 1e6, 3)])
     assert verdicts["dead"].verdict == "undecided"
 
 
 def test_a_clearly_slower_arm_stays_worse_for_a_failure():
     """One block that it lost besides does not save it."""
     arms = [arm("slow", 4e6, 7, failed=(2,)), arm("fast", 1e6, 7)]
-    assert judge({"w": arms})["w"]["slow"].verdict == "worse"
-    assert (
-        judge({"w": [arms[0], arm("flaky", 1e6, 7, failed=(5,))]})["w"]["slow"].verdict
-        == "undecided"
-    )
+    assert judged(arms)["slow"].verdict == "worse"
+    assert judged([arms[0], arm("flaky", 1e6, 7, failed=(5,))])["slow"].verdict == "undecided"
 
 
 def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
@@ -109,7 +102,7 @@ def test_only_the_worker_loses_a_block_for_its_arm():
 
 
 def test_where_no_arm_works_there_is_no_data():
-    verdicts = judge({"w": [arm("a", 1, 5, failed=range(5)), arm("b", 1, 5, failed=range(5))]})["w"]
+    verdicts = judged([arm("a", 1, 5, failed=range(5)), arm("b", 1, 5, failed=range(5))])
     assert {v.verdict for v in verdicts.values()} == {"no data"}
     assert "no other arm works here" in verdicts["a"].reason
 
@@ -117,7 +110,6 @@ def test_where_no_arm_works_there_is_no_data():
 def test_looks_keep_what_does_not_work():
     looks = sequential.planned_looks(5, 10)
     arms = {"w": [arm("dead", 1, 10, failed=range(10)), arm("steady", 1e6, 10)]}
-    early = sequential.judge(arms, Rules(), looks, blocks=5)["w"]["dead"]
-    assert early.by == By.FAILURE
-    assert sequential.judge(arms, Rules(), looks)["w"]["dead"] == early
-    assert sequential.judge(arms, Rules(), looks, blocks=3)["w"]["dead"].verdict == "undecided"
+    after = {b: sequential.judge(arms, Rules(), looks, blocks=b)["w"]["dead"] for b in (3, 5, 10)}
+    assert after[3].verdict == "undecided"
+    assert after[5].by == By.FAILURE and after[10] == after[5]

@@ -9,6 +9,7 @@ from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import WorkloadAnswer
 from tests.report.test_facts import part
+from tests.support.judging import judged
 from tests.support.typed import typed
 
 BLOCKS = 8
@@ -19,8 +20,8 @@ def arm(name: str, level: float, family: Family, **changed) -> JudgedArm:
     noise = [1 + 0.02 * ((7 * block + len(name)) % 5 - 2) for block in range(BLOCKS)]
     blocks = range(BLOCKS)
     sent = {b: (0, 1000) for b in blocks}
-    judged = JudgedArm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
-    return replace(judged, **changed)
+    values = {b: level * noise[b] for b in blocks}
+    return replace(JudgedArm(name, values, sent, family=family), **changed)
 
 
 COPYING = [arm("a", 100.0, Family.COPY), arm("bb", 300.0, Family.COPY)]
@@ -28,13 +29,13 @@ LOANED = [arm("ccc", 10.0, Family.LOAN), arm("dddd", 30.0, Family.LOAN)]
 
 
 def test_each_family_has_its_best_and_nobody_is_worse_than_an_arm_of_the_other():
-    verdicts = best.judge({"w": COPYING + LOANED}, Rules())["w"]
+    verdicts = judged(COPYING + LOANED)
     assert [v.verdict for v in verdicts.values()] == ["best", "worse", "best", "worse"]
     assert verdicts["bb"].against == "a" and verdicts["dddd"].against == "ccc"
 
 
 def test_a_lone_arm_of_a_family_is_alone_however_slow_it_is():
-    verdicts = best.judge({"w": [*LOANED, COPYING[1]]}, Rules())["w"]
+    verdicts = judged([*LOANED, COPYING[1]])
     assert verdicts["bb"].verdict == "alone"
 
 
@@ -46,7 +47,7 @@ def test_looks_keep_the_decisions_of_each_family():
 
 def test_an_arm_that_never_works_is_so_beside_whatever_works():
     dead = JudgedArm("dead", {}, failed=frozenset(range(BLOCKS)), family=Family.LOAN)
-    verdicts = best.judge({"w": [*COPYING, dead]}, Rules())["w"]
+    verdicts = judged([*COPYING, dead])
     assert verdicts["dead"].verdict == "worse" and verdicts["dead"].by == "failure"
 
 
@@ -64,9 +65,7 @@ def test_over_topics_the_best_of_a_family_is_best_in_it():
 
 def test_the_answer_has_a_sentence_for_each_family_and_never_one_best_of_both():
     arms = COPYING + LOANED
-    workload = typed(
-        WorkloadAnswer, part(arms, best.judge({"w": arms}, Rules())["w"]) | {"workload": "w"}
-    )
+    workload = typed(WorkloadAnswer, part(arms, judged(arms)) | {"workload": "w"})
     told = headline(workload)
     assert told.answer.startswith("By copy: take a: ") and " By loan: take ccc: " in told.answer
     for text in (told.lead, told.rest):  # what to take is printed larger

@@ -17,9 +17,9 @@ from rmwbench.analysis.records.clocks import fit
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks, on_one_clock
 from rmwbench.analysis.stats.estimate import Measured, NoData
-from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.errors import UserError
+from tests.support.judging import judged
 
 AHEAD_NS, DRIFT = 1_000 * 10**9, 4e-5
 BEGIN_NS, LENGTH_NS, PERIOD_NS = 5 * 10**15, 4 * 10**9, 4 * 10**6
@@ -296,7 +296,7 @@ def arms(fast_ns, slow_ns, bound_ns):
 
 def test_a_difference_below_the_bound_is_not_claimed_and_one_above_is():
     def verdict(*args):
-        return best.judge({"w": arms(*args)}, Rules())["w"]["slow"]
+        return judged(arms(*args))["slow"]
 
     clear = verdict(50_000.0, 60_000.0, 0.0)
     assert clear.verdict == "worse" and clear.ratio.high < 1.21

@@ -356,19 +356,19 @@ def _bent_table(draw: random.Random, material: Material) -> dict[str, Any]:
     file = draw.choice(
         sorted(path.name for path in (material.campaign / "tables" / name).iterdir())
     )
-    found = {"input": "table", "table": name, "file": file}
+    bent = {"input": "table", "table": name, "file": file}
     size = (material.campaign / "tables" / name / file).stat().st_size
     if draw.random() < 0.3:
-        return found | {
+        return bent | {
             "flip": [
                 [draw.randrange(size), draw.randrange(1, 256)]
                 for _ in range(draw.choice((1, 3, 50)))
             ]
         }
     if draw.random() < 0.2:
-        return found | {"cut": draw.randrange(size)}
+        return bent | {"cut": draw.randrange(size)}
     columns = pq.read_schema(material.campaign / "tables" / name / file).names
-    return found | {
+    return bent | {
         "column": draw.choice(columns),
         "value": draw.choice(NASTY),
         "rows": draw.choice((1, None)),
@@ -545,8 +545,8 @@ def _run(words: list[str], place: Path) -> tuple[str, str, int | None]:
         os._exit(99)
     deadline, status = time.monotonic() + TIMEOUT_S, None
     while time.monotonic() < deadline and status is None:
-        ended, found = os.waitpid(child, os.WNOHANG)
-        status = found if ended else None
+        ended, wait_status = os.waitpid(child, os.WNOHANG)
+        status = wait_status if ended else None
         if status is None:
             time.sleep(0.005)
     if status is None:
@@ -601,8 +601,8 @@ class Server:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._process.stdin.write(json.dumps(one) + "\n")
         self._process.stdin.flush()
-        found: str | None = json.loads(self._process.stdout.readline())
-        return found
+        problem: str | None = json.loads(self._process.stdout.readline())
+        return problem
 
     def end(self) -> None:
         assert self._process.stdin is not None

@@ -16,9 +16,9 @@ def material(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server():
-    found = fuzz.Server()
-    yield found
-    found.end()
+    made = fuzz.Server()
+    yield made
+    made.end()
 
 
 @pytest.mark.long

@@ -155,8 +155,8 @@ def test_a_column_of_another_type_is_named(damaged):
 def test_json_without_end_or_with_half_a_character_cannot_break_a_reader():
     with pytest.raises(ValueError, match="deep"):
         parse_json("[" * 100_000)
-    found = parse_json(b'{"a\\ud800": ["\\udc80 b", "\\ud83d\\ude00"]}')
-    assert found == {"a\ufffd": ["\ufffd b", "\U0001f600"]}
+    read = parse_json(b'{"a\\ud800": ["\\udc80 b", "\\ud83d\\ude00"]}')
+    assert read == {"a\ufffd": ["\ufffd b", "\U0001f600"]}
 
 
 BOMB = "".join(

@@ -75,18 +75,18 @@ def order(made: Cell | None = None) -> Order:
 def outcome(made: Cell | None = None) -> TrialOutcome:
     """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at
     12000."""
-    found = TrialOutcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
-    found.times.window = TrialWindow(1000, 2000, 12000)
-    found.times.started_late_ns = -1
-    found.times.ended_ns = 20000
-    for endpoint in found.order.cell.endpoints:
-        wire = endpoint.wire(found.order.cell.arm, 7)
-        found.endpoints.granted[endpoint.endpoint] = {
+    trial = TrialOutcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
+    trial.times.window = TrialWindow(1000, 2000, 12000)
+    trial.times.started_late_ns = -1
+    trial.times.ended_ns = 20000
+    for endpoint in trial.order.cell.endpoints:
+        wire = endpoint.wire(trial.order.cell.arm, 7)
+        trial.endpoints.granted[endpoint.endpoint] = {
             "qos": wire["qos"],
             "publish_mode": "sync",
             "wait": "block",
         }
-    return found
+    return trial
 
 
 SENT_NAMES = (
@@ -104,8 +104,8 @@ SENT_NAMES = (
 
 def section(endpoint, *rows, capacity=99):
     """Slots as a worker fills them; what a row does not name is 0."""
-    found = np.zeros(len(rows), [(name, "<i8") for name in SENT_NAMES])
+    slots = np.zeros(len(rows), [(name, "<i8") for name in SENT_NAMES])
     for number, row in enumerate(rows):
         for name, value in ({"seq": number} | row).items():
-            found[name][number] = value
-    return RecordSection(SENT, endpoint, capacity, len(rows), 0, found)
+            slots[name][number] = value
+    return RecordSection(SENT, endpoint, capacity, len(rows), 0, slots)

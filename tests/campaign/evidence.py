@@ -9,7 +9,7 @@ from rmwbench.analysis.records.ledger import ABSENT
 
 
 @dataclass
-class Found:
+class TableEvidence:
     """`rows`: table → its rows; `clock_map` other than they have it."""
 
     rows: dict[str, list[dict[str, Any]]]

@@ -52,9 +52,9 @@ def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dic
     file.write_text(SUITE.format(**asked, blocks=5))
     second = rmwbench(*command[1:], "-o", "second", "--no-report", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
-    found = answer(tmp_path / "second")
-    assert found["campaign"]["added"] == [advice[symptom.value]["arm"]]
-    (tried,) = [one["tried"] for one in found["advice"] if one["symptom"] == symptom.value]
+    shown_again = answer(tmp_path / "second")
+    assert shown_again["campaign"]["added"] == [advice[symptom.value]["arm"]]
+    (tried,) = [one["tried"] for one in shown_again["advice"] if one["symptom"] == symptom.value]
     return {one["metric"]: one["answer"] for one in tried}
 
 

@@ -29,8 +29,8 @@ def observed(
     made=None,
 ):
     """An outcome in which the interfaces carried these bytes during the window."""
-    found = outcome(made)
-    found.sections = list(sections)
+    trial = outcome(made)
+    trial.sections = list(sections)
     counts = {name: sent for name, sent in (("lo", lo), ("eth0", eth0)) if sent is not None}
     usage = [
         {"at": "steady_begin", "interfaces": {name: {"tx_bytes": 1000} for name in counts}},
@@ -44,18 +44,18 @@ def observed(
             "shared_segments": [{"name": name, "rss_bytes": 1, "pss_bytes": 1} for name in maps]
         }
         endpoints = {"2": {"evidence": list(evidence)}} if process == "listener" else {}
-        found.sampling.collected[process] = {
+        trial.sampling.collected[process] = {
             "usage": usage,
             "memory": memory,
             "endpoints": endpoints,
         }
-    return found
+    return trial
 
 
-def shares(found) -> dict[tuple[str, str], float]:
+def shares(trial) -> dict[tuple[str, str], float]:
     return {
         (row["interface"] or row["path"], row["label"]): round(row["fraction"], 3)
-        for row in attestations(found)
+        for row in attestations(trial)
         if row["fraction"]
     }
 
@@ -112,10 +112,10 @@ def test_evidence_is_scaled_from_the_trial_to_the_window():
     # 10 messages in the window and 10 in the warm-up; the middleware counts all 20.
     sections = received(10), received(10, taken_ns=1500)
     rows = np.concatenate([section.rows for section in sections])
-    found = observed(
+    trial = observed(
         RecordSection(RECEIVED, 2, 1000, 20, 0, rows), evidence=[{"path": "shm", "messages": 20}]
     )
-    assert shares(found) == {("shm", "evidence"): 1.0}
+    assert shares(trial) == {("shm", "evidence"): 1.0}
 
 
 def test_nothing_delivered_or_nothing_counted_attests_nothing():
@@ -157,7 +157,7 @@ def test_a_path_that_was_asked_for_is_held_against_the_attested(asked, kwargs, c
 
 
 def sampled(
-    found,
+    trial,
     *,
     lo: int,
     eth0: int = 0,
@@ -188,8 +188,8 @@ def sampled(
             "sockets": sockets(1000 + grown * tcp) + peers,
         }
 
-    found.sampling.sampled = {"snapshots": [snapshot("steady_begin", 0), snapshot("steady_end", 1)]}
-    return found
+    trial.sampling.sampled = {"snapshots": [snapshot("steady_begin", 0), snapshot("steady_end", 1)]}
+    return trial
 
 
 def test_the_sockets_tell_tcp_from_udp():
@@ -232,14 +232,14 @@ def test_a_unix_socket_is_named_where_it_connects_writer_and_reader_and_nothing_
 
 
 def test_a_void_says_what_the_worker_knows_of_the_reason():
-    found = observed(received(10), lo=2000, segments=BOTH)
-    found.endpoints.granted[1]["notes"] = [
+    trial = observed(received(10), lo=2000, segments=BOTH)
+    trial.endpoints.granted[1]["notes"] = [
         "a pool of 3 slots",
         "path: keep_all switches shared memory off",
     ]
-    found.endpoints.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
-    assert reasons(found) == ["keep_all switches shared memory off"]
-    reason = contradiction("shm", attestations(found), reasons(found))
+    trial.endpoints.granted[2]["notes"] = ["path: keep_all switches shared memory off"]
+    assert reasons(trial) == ["keep_all switches shared memory off"]
+    reason = contradiction("shm", attestations(trial), reasons(trial))
     assert reason.startswith("path: asked for shm") and reason.endswith(
         "; keep_all switches shared memory off"
     )
@@ -258,11 +258,11 @@ def test_what_was_in_flight_at_the_windows_edges_is_not_a_path_of_its_own():
 
 def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_that_counters_tell():
     def seconds_long(**more):
-        found = sampled(
+        trial = sampled(
             observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20
         )
-        found.times.window = TrialWindow(0, 2_000, 2_000 + 2_500_000_000)
-        return found
+        trial.times.window = TrialWindow(0, 2_000, 2_000 + 2_500_000_000)
+        return trial
 
     shared = attestations(seconds_long(segments=BOTH))
     assert [(r["path"], r["label"], r["fraction"]) for r in shared] == [
@@ -279,8 +279,8 @@ def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_th
 
 
 def test_a_transport_that_the_middleware_names_is_not_shared_with_discovery():
-    found = observed(received(10), evidence=[{"path": "tcp", "messages": 10}])
-    rows = attestations(sampled(found, lo=1500, tcp=1000, segments=1, datagrams=3))
+    trial = observed(received(10), evidence=[{"path": "tcp", "messages": 10}])
+    rows = attestations(sampled(trial, lo=1500, tcp=1000, segments=1, datagrams=3))
     assert {r["path"]: r["fraction"] for r in rows} == {"tcp": pytest.approx(1.0), "udp": 0.0}
 
 
@@ -298,7 +298,7 @@ def test_fewer_bytes_than_the_payloads_are_all_of_it_where_they_are_compressed()
 
 
 def test_nodes_of_one_process_need_no_path():
-    found = observed(received(5), made=cell(processes="one"))
-    found.sampling.collected = {"robot": found.sampling.collected["listener"]}
-    assert attestations(found)[-1]["path"] == "process"
-    assert contradiction("process", attestations(found)) is None
+    trial = observed(received(5), made=cell(processes="one"))
+    trial.sampling.collected = {"robot": trial.sampling.collected["listener"]}
+    assert attestations(trial)[-1]["path"] == "process"
+    assert contradiction("process", attestations(trial)) is None

@@ -67,12 +67,12 @@ def probes(result: TrialResult) -> dict[str, float]:
 
 def cpu_ns(result: TrialResult) -> dict[str, float]:
     """Role → processor time in the window."""
-    found: dict[str, float] = {}
+    used_ns: dict[str, float] = {}
     for row in result.tables["counters"].to_pylist():
         if row["counter"] == "cpu" and row["at"] in ("steady_begin", "steady_end"):
             sign = 1 if row["at"] == "steady_end" else -1
-            found[row["role"]] = found.get(row["role"], 0) + sign * row["value"]
-    return found
+            used_ns[row["role"]] = used_ns.get(row["role"], 0) + sign * row["value"]
+    return used_ns
 
 
 def not_failed(result: TrialResult) -> TrialResult:
@@ -90,27 +90,27 @@ def loads() -> list[str]:
 
 def test_all_processors_busy_is_all_processors_busy(worker):
     result = not_failed(run(worker, "cpu100"))
-    found = probes(result)
+    probed = probes(result)
     assert (
-        found["background_achieved"] > 0.8
-        and found["busy"] + found["softirq"] + found["steal"] >= 0.9
+        probed["background_achieved"] > 0.8
+        and probed["busy"] + probed["softirq"] + probed["steal"] >= 0.9
     )
     assert "machine_bound" in [
         v.rule for v in machine.violations(result.tables["probes"].to_pylist())
     ]
     assert cpu_ns(result)["background"] > 5 * cpu_ns(result)["publisher"]
-    assert found["background_cpu"] <= found["own"] <= 1
+    assert probed["background_cpu"] <= probed["own"] <= 1
 
 
 @pytest.mark.smoke
 def test_half_of_the_processors_is_half(worker):
-    found = probes(not_failed(run(worker, "cpu50")))
-    assert found["background_achieved"] > 0.8 and 0.05 < found["background_cpu"] < 0.6
+    probed = probes(not_failed(run(worker, "cpu50")))
+    assert probed["background_achieved"] > 0.8 and 0.05 < probed["background_cpu"] < 0.6
 
 
 def test_copies_move_bytes(worker):
-    found = probes(not_failed(run(worker, "membw")))
-    assert found["background_achieved"] > 0.8 and found["background_rate"] > 1e8
+    probed = probes(not_failed(run(worker, "membw")))
+    assert probed["background_achieved"] > 0.8 and probed["background_rate"] > 1e8
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
@@ -146,13 +146,13 @@ def test_traffic_is_on_the_interface_and_not_on_the_middlewares_account(worker, 
 
 def test_processors_kept_awake_count_as_idle(worker):
     result = not_failed(run(worker, "idle", "awake"))
-    found, used = probes(result), cpu_ns(result)
-    assert found["host_awake"] == 1 and used["awake"] >= 0
-    shares = [found[name] for name in ("busy", "idle", "softirq", "steal")]
+    probed, used = probes(result), cpu_ns(result)
+    assert probed["host_awake"] == 1 and used["awake"] >= 0
+    shares = [probed[name] for name in ("busy", "idle", "softirq", "steal")]
     assert sum(shares) == pytest.approx(1.0) and min(shares) >= 0
     # The spinners ran in what would have been idle time, and are in neither our own nor anybody
     # else's share.
-    assert used["awake"] / (0.6e9 * os.cpu_count()) <= found["idle"] + 0.05
+    assert used["awake"] / (0.6e9 * os.cpu_count()) <= probed["idle"] + 0.05
 
 
 def test_nothing_is_left_of_a_load(worker):
@@ -273,14 +273,14 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
                 crew.watch_until(now_ns + 400_000_000)
                 loads.stop()
                 assert {name: load.host for name, load in loads._loads.items()} == names
-                found = {row["probe"]: row["value"] for row in loads.probes()}
-                assert not loads.problems and found["background_achieved"] > 0.3, (
+                probed = {row["probe"]: row["value"] for row in loads.probes()}
+                assert not loads.problems and probed["background_achieved"] > 0.3, (
                     loads.problems,
-                    found,
+                    probed,
                 )
                 # the sum of all hosts: 10 000 datagrams of 1400 bytes a second each
                 if kind == "traffic":
-                    assert found["background_rate"] == pytest.approx(14e6 * len(names), rel=0.7)
+                    assert probed["background_rate"] == pytest.approx(14e6 * len(names), rel=0.7)
                 flows = {host: flow.datagram_bytes for host, flow in loads.own_flows.items()}
                 assert flows == (dict.fromkeys(names.values(), 1428) if kind == "traffic" else {})
             finally:

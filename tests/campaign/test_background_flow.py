@@ -38,8 +38,8 @@ def snapshots(middlewares_bytes: int, middlewares_datagrams: int, ours: int):
 FLOW = LoadFlow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
 
 
-def grown(found, group, name):
-    begin, end = window(found)
+def grown(trial, group, name):
+    begin, end = window(trial)
     value = (
         (lambda s: s["udp"][name]) if group == "udp" else (lambda s: s["interfaces"][group][name])
     )
@@ -47,14 +47,14 @@ def grown(found, group, name):
 
 
 def test_what_we_sent_is_taken_out_and_nothing_else():
-    found = outcome()
-    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
-    assert grown(found, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
-    found.network.background = {"local": FLOW}
-    assert grown(found, "lo", "tx_bytes") == grown(found, "lo", "rx_bytes") == 360_000
-    assert grown(found, "lo", "tx_packets") == grown(found, "udp", "out_datagrams") == 1000
-    assert grown(found, "lo", "tx_dropped") == grown(found, "udp", "rcvbuf_errors") == 0
-    assert grown(found, "eth0", "tx_bytes") == 60
+    trial = outcome()
+    trial.sampling.sampled = snapshots(360_000, 1000, ours=500)
+    assert grown(trial, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
+    trial.network.background = {"local": FLOW}
+    assert grown(trial, "lo", "tx_bytes") == grown(trial, "lo", "rx_bytes") == 360_000
+    assert grown(trial, "lo", "tx_packets") == grown(trial, "udp", "out_datagrams") == 1000
+    assert grown(trial, "lo", "tx_dropped") == grown(trial, "udp", "rcvbuf_errors") == 0
+    assert grown(trial, "eth0", "tx_bytes") == 60
 
 
 def counted(rows, host, counter):
@@ -68,36 +68,36 @@ def counted(rows, host, counter):
 
 
 def test_what_we_sent_is_in_no_counter_of_the_trial_either():
-    found = outcome()
-    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
-    assert counted(sampled.counters(found), "local", "interface.lo.tx_bytes") == 1_074_000
-    found.network.background = {"local": FLOW}
-    rows = list(sampled.counters(found))
+    trial = outcome()
+    trial.sampling.sampled = snapshots(360_000, 1000, ours=500)
+    assert counted(sampled.counters(trial), "local", "interface.lo.tx_bytes") == 1_074_000
+    trial.network.background = {"local": FLOW}
+    rows = list(sampled.counters(trial))
     assert counted(rows, "local", "interface.lo.tx_bytes") == 360_000
     assert counted(rows, "local", "udp.out_datagrams") == 1000
     assert counted(rows, "local", "interface.eth0.tx_bytes") == 60
 
 
 def test_without_a_sampler_it_is_taken_out_of_what_a_worker_counted():
-    found = outcome()
-    found.network.background = {"local": FLOW}
+    trial = outcome()
+    trial.network.background = {"local": FLOW}
     usage = snapshots(360_000, 1000, ours=500)["snapshots"]
-    found.sampling.collected = {"talker": {"usage": usage}}
-    rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
+    trial.sampling.collected = {"talker": {"usage": usage}}
+    rows = trial_tables(trial, "done", None, [])["counters"].to_pylist()
     assert counted(rows, "local", "interface.lo.tx_bytes") == 360_000
 
 
 def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason():
-    found = outcome()
-    found.network.shared_host = True
-    found.sampling.sampled = snapshots(360_000, 1000, ours=0)
+    trial = outcome()
+    trial.network.shared_host = True
+    trial.sampling.sampled = snapshots(360_000, 1000, ours=0)
     before = {"interfaces": {"lo": {"tx_bytes": 1}, "eth0": {"tx_bytes": 2}}}
-    found.network.traffic = {"before_open": {"local": before}}
-    tables = trial_tables(found, "done", None, [])
+    trial.network.traffic = {"before_open": {"local": before}}
+    tables = trial_tables(trial, "done", None, [])
     rows = tables["counters"].to_pylist()
     names = [row["counter"] for row in rows if row["counter"].startswith("interface.")]
     assert {name.split(".")[1] for name in names} == {"lo"}
-    found = cost(
+    costs = cost(
         rows,
         published=1000,
         heard=1000,
@@ -106,5 +106,5 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
         delivered_bytes=320_000,
         no_data=unread(tables["events"].to_pylist()),
     )
-    assert found["wire_bytes_per_payload_byte"] == 1.125
-    assert "other programs" in found["wire_bytes_per_payload_byte_eth0"]
+    assert costs["wire_bytes_per_payload_byte"] == 1.125
+    assert "other programs" in costs["wire_bytes_per_payload_byte_eth0"]

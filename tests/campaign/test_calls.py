@@ -186,14 +186,14 @@ def test_a_late_joiner_that_never_matches_fails_nothing(tmp_path):
 
 @pytest.mark.own_host
 def test_interfaces_are_read_before_the_first_session_and_at_the_complete_graph(tmp_path):
-    found = {
+    counted = {
         (row["counter"], row["at"]): row["value"]
         for row in rows(run(tmp_path, cell(CALLS)), "counters")
         if row["at"] in ("before_open", "complete")
     }
-    assert {at for _, at in found} == {"before_open", "complete"}
+    assert {at for _, at in counted} == {"before_open", "complete"}
     for counter in ("interface.lo.tx_bytes", "interface.eth0.rx_packets", "udp.out_datagrams"):
-        assert found[counter, "complete"] >= found[counter, "before_open"] >= 0
+        assert counted[counter, "complete"] >= counted[counter, "before_open"] >= 0
 
 
 def test_modes_reach_the_worker_and_its_configuration_is_kept(tmp_path):

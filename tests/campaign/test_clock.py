@@ -15,7 +15,7 @@ from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
 from tests.campaign.cells import outcome as made
 from tests.campaign.ended import well
-from tests.campaign.evidence import Found
+from tests.campaign.evidence import TableEvidence
 from tests.lab import fake_worker
 
 
@@ -67,15 +67,15 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     rows = {name: table.to_pylist() for name, table in result.tables.items()}
     (row,) = rows["trials"]
     assert ("clock_map" in rows) == bool(ahead_s)
-    found = Found(rows)
-    trial = measure_trial(found)
+    evidence = TableEvidence(rows)
+    trial = measure_trial(evidence)
     ledger = trial.messages.ledger
     assert ledger.wanted == 60 and ledger.delivered > 30
     latency = trial.messages.samples["response_latency"]
     assert latency.values[0] > 0 and latency.values[-1] < 10**9
     # Sent when the window said so, and the workers' own times told on our clock, whatever their
     # clock shows.
-    told, known = on_one_clock(found)
+    told, known = on_one_clock(evidence)
     bound = known.slack_ns(SteadyWindow(row["steady_begin_ns"], row["steady_end_ns"]))
     due = told.records.sent("intended_ns")
     assert abs(int(due[0]) - row["start_ns"]) <= bound
@@ -86,5 +86,5 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     assert abs(raw["time_ns"] - first["time_ns"] - ahead_s * 10**9) <= bound
     # Both of a message's stamps are of one host, so even a naive analysis has its latency; not so
     # its time of day.
-    naive = measure_trial(replace(found, clock_map=[]))
+    naive = measure_trial(replace(evidence, clock_map=[]))
     assert (naive.values["achieved_rate"] > 0) == (ahead_s == 0)

@@ -56,14 +56,14 @@ def test_who_needs_shared_memory_is_not_heard_from_another_container(middleware,
 @pytest.mark.own_host
 def test_what_a_process_costs_is_counted_once_in_a_container_too():
     worker = tools.worker("cyclonedds")
-    found = {}
+    roles = {}
     for level in ("none", "own_ipc"):
         result = run_trial(Order(1, cell_of("cyclonedds", level), 0, 0, seed=3, nonce=9), worker)
         assert result.status == "done", result.reason
-        found[level] = {
+        roles[level] = {
             (row["process"], row["role"]) for row in result.tables["counters"].to_pylist()
         }
-    assert found["none"] == found["own_ipc"]
+    assert roles["none"] == roles["own_ipc"]
 
 
 def test_a_suite_that_names_no_level_is_told_which_there_are():

@@ -101,7 +101,7 @@ class Walk:
             if line in valid:
                 key = line["block"], self.plan.cell(line["cell"]).comparison
                 sessions.setdefault(key, set()).add(session)
-        return {key for key, found in sessions.items() if len(found) > 1}
+        return {key for key, in_sessions in sessions.items() if len(in_sessions) > 1}
 
 
 def test_looks_come_between_blocks_and_the_last_one_at_the_end():

@@ -61,15 +61,13 @@ def test_a_comparison_comes_with_what_it_is_held_against():
     loaded = load("degraded/collateral")
     groups = comparisons(cells(loaded))
     costs = dict.fromkeys(groups, 1.0)
-    held_against = [found for found, group in groups.items() if group[0].workload.against]
+    held_against = [fits for fits, group in groups.items() if group[0].workload.against]
     assert held_against
     for budget_s in range(1, len(groups) + 1):
-        found = cut.fitting(loaded, groups, costs, budget_s)
+        fits = cut.fitting(loaded, groups, costs, budget_s)
         for one in held_against:
             workload = groups[one][0].workload
-            assert (
-                one not in found or f"{workload.against}{one.removeprefix(workload.name)}" in found
-            )
+            assert one not in fits or f"{workload.against}{one.removeprefix(workload.name)}" in fits
 
 
 def test_any_prefix_of_the_order_is_what_a_smaller_budget_keeps():
@@ -118,12 +116,12 @@ def within(made, budget_s, **more):
 
 def test_only_the_levels_that_were_asked_for_are_planned(planner):
     made, request = planner()
-    _, found = made.chosen(replace(request, at=("rate_hz=30", "rate_hz=300")))
-    assert {cell.factors["rate_hz"] for cell in found} == {30, 300}
-    assert {cell.factors["message"] for cell in found} == {
+    _, chosen = made.chosen(replace(request, at=("rate_hz=30", "rate_hz=300")))
+    assert {cell.factors["rate_hz"] for cell in chosen} == {30, 300}
+    assert {cell.factors["message"] for cell in chosen} == {
         cell.factors["message"] for cell in made.chosen(request)[1]
     }
-    assert len({cell.number for cell in found}) == len(found)
+    assert len({cell.number for cell in chosen}) == len(chosen)
     for wrong in ("rate_hz=31", "rate=30", "rate_hz"):
         with pytest.raises(UserError, match="no such level of a factor") as raised:
             made.chosen(replace(request, at=(wrong,)))
@@ -132,26 +130,26 @@ def test_only_the_levels_that_were_asked_for_are_planned(planner):
 
 def test_without_a_short_version_comparisons_are_left_out(planner):
     made = planner()
-    request, found = within(made, 40)
+    request, cut_plan = within(made, 40)
     assert set(request.comparisons) == {key(64, 30), key(1024, 300)}
-    assert (found.version, found.all_comparisons, len(found.not_run)) == ("whole", 15, 13)
+    assert (cut_plan.version, cut_plan.all_comparisons, len(cut_plan.not_run)) == ("whole", 15, 13)
     plan = made[0].plan(request)
     assert plan.blocks >= plan.suite.blocks.minimum
     assert plan.estimated_s <= 40
     arms = {one.key: [cell.arm.name for cell in one.cells] for one in plan.comparisons}
     assert arms == {one: ["a", "b"] for one in request.comparisons}
-    assert {one.key for one in plan.comparisons} | set(found.not_run) == comparisons(
+    assert {one.key for one in plan.comparisons} | set(cut_plan.not_run) == comparisons(
         made[0].chosen(made[1])[1]
     ).keys()
-    assert "not run within 40 s: 13 of 15 comparisons" in found.text.lower()
+    assert "not run within 40 s: 13 of 15 comparisons" in cut_plan.text.lower()
 
 
 def test_the_short_version_stands_in_where_there_is_one(planner):
     made = planner(SHORT)
-    request, found = within(made, 75)
-    assert (request.shortened, request.comparisons, found.version) == (True, None, "short")
-    assert (found.all_comparisons, len(found.not_run)) == (15, 9)
-    assert found.lines == ("stream: all with message=Bytes(128)|Bytes(256)|Bytes(512)",)
+    request, cut_plan = within(made, 75)
+    assert (request.shortened, request.comparisons, cut_plan.version) == (True, None, "short")
+    assert (cut_plan.all_comparisons, len(cut_plan.not_run)) == (15, 9)
+    assert cut_plan.lines == ("stream: all with message=Bytes(128)|Bytes(256)|Bytes(512)",)
     assert made[0].plan(request).blocks == 5
 
 
@@ -182,21 +180,21 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     payload = large.endpoints[0].type.payload_bytes
     assert read == pytest.approx(1000 * payload, rel=1e-6)
     assert written == pytest.approx(2 * read)  # once into the message, once into the middleware
-    found = SMALL.beyond(large)
-    assert (found.kind, found.asked, found.carried) == (
+    beyond = SMALL.beyond(large)
+    assert (beyond.kind, beyond.asked, beyond.carried) == (
         "copying",
         pytest.approx(2000 * payload),
         9e9,
     )
-    assert "16.8 of 9 GB/s" in found.text
+    assert "16.8 of 9 GB/s" in beyond.text
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None
     assert replace(SMALL, copying=40e9).beyond(large) is None
 
 
 def test_two_rates_that_differ_never_read_the_same():
-    found = Beyond("copying", 9.004e9, 9.001e9, "bytes/s", "copied by 2 processors")
-    assert "9.004 of 9.001 GB/s" in found.text
+    beyond = Beyond("copying", 9.004e9, 9.001e9, "bytes/s", "copied by 2 processors")
+    assert "9.004 of 9.001 GB/s" in beyond.text
 
 
 def test_copying_is_measured_where_it_matters_only():
@@ -209,8 +207,8 @@ def test_copying_is_measured_where_it_matters_only():
 
 def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
     made = planner("short: {arms: [a], timeline: {steady_s: 0.7}}")
-    request, found = within(made, 20, arms=("b",))
-    assert (request.shortened, found.version) == (False, "whole")
+    request, cut_plan = within(made, 20, arms=("b",))
+    assert (request.shortened, cut_plan.version) == (False, "whole")
     assert len(request.comparisons) == 2
 
 

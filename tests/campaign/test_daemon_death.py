@@ -58,9 +58,9 @@ def events(result: TrialResult) -> dict[str, dict]:
 def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens():
     result = run("router")
     assert well(result)
-    found = events(result)
-    assert found["killed"]["process"] == "router" and found["not_joined"]["process"] == "joiner"
-    assert "Unable to connect" in found["not_joined"]["text"]
+    told = events(result)
+    assert told["killed"]["process"] == "router" and told["not_joined"]["process"] == "joiner"
+    assert "Unable to connect" in told["not_joined"]["text"]
     # 10 messages of warm-up and 20 before the kill; a second later the schedule sends the last of
     # 85
     assert 20 <= max(seqs(result, 2)) < 60 and not seqs(result, 3)

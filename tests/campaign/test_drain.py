@@ -13,10 +13,10 @@ MS, UPTIME = 1_000_000, 10**15
 def longest(monkeypatch, *rows, events=()):
     """Of messages of endpoint 2 with (ns from the start of the machine when they were intended,
     ns that they took, flags)."""
-    found = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
+    messages = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
     for place, (intended_ns, took_ns, flags) in enumerate(rows):
-        found[place] = (intended_ns, intended_ns + took_ns, flags)
-    section = RecordSection(RECEIVED, 2, 99, len(rows), 0, found)
+        messages[place] = (intended_ns, intended_ns + took_ns, flags)
+    section = RecordSection(RECEIVED, 2, 99, len(rows), 0, messages)
     monkeypatch.setattr(records, "read", lambda *_: [section])
     made = outcome()
     made.events = [{"event": e, "endpoint": 2, "time_ns": t, "process": "p"} for e, t in events]

@@ -20,14 +20,14 @@ PAGE = Path(__file__).parents[2] / "docs/formats/bundle.md"
 def table() -> dict[str, tuple[str, str, str]]:
     """Code → what the trial is, whose doing it is, its data."""
     part = PAGE.read_text().split("### How a trial ends")[1].split("Where a rule of the machine")[0]
-    found = {}
+    endings = {}
     for line in part.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if line.startswith("| `") and len(cells) == 4:
             for code in re.findall(r"`(\w+)`", cells[0]):
-                assert code not in found, code
-                found[code] = (cells[1], cells[2], cells[3])
-    return found
+                assert code not in endings, code
+                endings[code] = (cells[1], cells[2], cells[3])
+    return endings
 
 
 def test_every_code_is_in_the_table_and_no_other():

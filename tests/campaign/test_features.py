@@ -16,7 +16,7 @@ from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
-from tests.campaign.evidence import Found
+from tests.campaign.evidence import TableEvidence
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
@@ -48,8 +48,8 @@ def run(middleware: str, text: str) -> TrialResult:
 
 
 def rows(result: TrialResult, table: str, **wanted) -> Iterator[dict]:
-    found = result.tables[table].to_pylist() if table in result.tables else []
-    return (row for row in found if all(row[name] == value for name, value in wanted.items()))
+    table_rows = result.tables[table].to_pylist() if table in result.tables else []
+    return (row for row in table_rows if all(row[name] == value for name, value in wanted.items()))
 
 
 def grown(result: TrialResult, process: str, counter: str) -> float:
@@ -110,14 +110,14 @@ workloads: [{{name: w, message: Bytes(64), rate_hz: 500, timeline: {{steady_s: 4
 def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
     result = run("synthetic", SOAK.format(leak=leak))
     (trial,) = rows(result, "trials")
-    found = [
+    samples = [
         (row["time_ns"], row["process"], row["counter"], row["value"])
         for row in rows(result, "samples")
         if row["counter"] in ("pss", "file_pss")
     ]
     window = SteadyWindow(trial["steady_begin_ns"], trial["steady_end_ns"])
     values = memory.growth(
-        found, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
+        samples, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
     )
     # what malloc adds to 512 B and the list that keeps them is less than as much again
     low, high = (0.8 * leak, 1.5 * leak) if leak else (-16, 16)
@@ -139,9 +139,9 @@ workloads: [{name: w, message: Bytes(64), rate_hz: 500, timeline: {steady_s: 4}}
 @pytest.mark.timing  # what it measures, others change
 def test_planted_processor_time_is_found_in_every_second():
     result = run("synthetic", BURN)
-    found = Found({name: table.to_pylist() for name, table in result.tables.items()})
-    found.counters = tuple(rows(result, "counters"))
-    trial = measure_trial(found)
+    evidence = TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
+    evidence.counters = tuple(rows(result, "counters"))
+    trial = measure_trial(evidence)
     cores = trial.messages.samples[cpu_by_second.NAME].values
     assert len(cores) == 3, "the window's last second has no sample at its end"
     assert all(cores >= 0.97 * 500 * 400e-6)

@@ -74,12 +74,12 @@ def test_frames_arrive_whole_and_their_source_is_not_a_cost_of_the_middlewares(m
 
 
 def outcome(*accounts: Account, **counters: int) -> TrialOutcome:
-    found = TrialOutcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
-    found.beside.sources = list(accounts)
-    found.sampling.collected = {
+    trial = TrialOutcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
+    trial.beside.sources = list(accounts)
+    trial.sampling.collected = {
         "talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}
     }
-    return found
+    return trial
 
 
 def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags_it():

@@ -66,8 +66,8 @@ def document(campaign):
 
 
 def workload(document, name):
-    (found,) = (w for w in document["workloads"] if w["workload"] == name)
-    return found
+    (shown,) = (w for w in document["workloads"] if w["workload"] == name)
+    return shown
 
 
 @pytest.mark.smoke
@@ -91,8 +91,8 @@ def test_what_an_empty_node_costs_is_measured_and_nothing_else(document):
 
 
 def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, document):
-    found = workload(document, "empty")
-    verdicts = {arm["verdict"]["verdict"] for arm in found["arms"]}
+    answer = workload(document, "empty")
+    verdicts = {arm["verdict"]["verdict"] for arm in answer["arms"]}
     assert verdicts <= {"best", "worse", "equivalent", "undecided"}
     shown = summarise(campaign)
     empty = view(shown).sections[1]

@@ -34,24 +34,24 @@ def steal(value: float) -> list[dict]:
 )
 def test_a_transport_that_was_asked_for_and_not_taken_voids_the_trial(transport, option, void):
     """The option says more than the mode, and has the last word."""
-    found = outcome()
-    arm = found.order.cell.arm
+    trial = outcome()
+    arm = trial.order.cell.arm
     more = {
         "modes": {} if transport is None else {"transport": transport},
         "options": {} if option is None else {"path": option},
     }
-    made = replace(found.order.cell, arm=arm.model_copy(update=more))
-    found.order = replace(found.order, cell=made)
+    made = replace(trial.order.cell, arm=arm.model_copy(update=more))
+    trial.order = replace(trial.order, cell=made)
     row = {"path": "shm", "interface": None, "label": "counted", "fraction": 1.0, "note": None}
-    codes = [reason.code for reason in void_reasons(found, [row])]
+    codes = [reason.code for reason in void_reasons(trial, [row])]
     assert codes == ([Code.PATH] if void else [])
 
 
 def spoilt() -> TrialOutcome:
     """By a hypervisor; what its user keeps is said as it is ordered."""
-    found = outcome()
-    found.probes = steal(0.12)
-    return found
+    trial = outcome()
+    trial.probes = steal(0.12)
+    return trial
 
 
 def test_a_good_trial_is_not_void():
@@ -66,40 +66,40 @@ def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
 
 def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
     monkeypatch.delenv("RMWBENCH_SPOILT")
-    found = spoilt()
-    assert void_reasons(found, []) == voids(steal(0.12)) and excused_reasons(found) == []
+    trial = spoilt()
+    assert void_reasons(trial, []) == voids(steal(0.12)) and excused_reasons(trial) == []
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
-    found = spoilt()
-    (flag,) = excused_reasons(found)
-    assert void_reasons(found, []) == [] and flag.code is Code.STEAL
+    trial = spoilt()
+    (flag,) = excused_reasons(trial)
+    assert void_reasons(trial, []) == [] and flag.code is Code.STEAL
     assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
-    found.times.started_late_ns = 3_000_000
-    assert [reason.code for reason in void_reasons(found, [])] == [Code.START_LATE]
+    trial.times.started_late_ns = 3_000_000
+    assert [reason.code for reason in void_reasons(trial, [])] == [Code.START_LATE]
 
 
 def test_a_trial_that_failed_on_a_noisy_machine_is_void_unless_the_user_keeps_it(monkeypatch):
     """It was void all the same, so its block ran again and again and was then left out for all."""
     failure = Failure(Reason(Code.HUNG, "worker a: no end of the schedule"), FailedBy.WORKER)
     monkeypatch.delenv("RMWBENCH_SPOILT")
-    found = spoilt()
-    found.failure = failure
-    void = judged(found)
+    trial = spoilt()
+    trial.failure = failure
+    void = judged(trial)
     assert (void.status, void.cause) == ("void", "machine")
     assert [reason.code for reason in void.reasons] == [Code.STEAL, Code.HUNG]
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
-    found = spoilt()
-    found.failure = failure
-    failed = judged(found)
+    trial = spoilt()
+    trial.failure = failure
+    failed = judged(trial)
     assert (failed.status, failed.failed_by) == ("failed", FailedBy.WORKER)
     assert [reason.code for reason in failed.reasons] == [Code.HUNG]
-    found.times.started_late_ns = 3_000_000  # of the machine, and kept by no one
-    assert judged(found).status == "void"
+    trial.times.started_late_ns = 3_000_000  # of the machine, and kept by no one
+    assert judged(trial).status == "void"
 
 
 def test_a_start_that_came_too_late_is_the_machines_fault():
-    found = outcome()
-    found.times.started_late_ns = 3_000_000
-    (reason,) = void_reasons(found, [])
+    trial = outcome()
+    trial.times.started_late_ns = 3_000_000
+    (reason,) = void_reasons(trial, [])
     assert reason.text == "machine: start_late: the start reached a worker 3.0 ms after its time"
     assert is_machines_fault([reason])
 
@@ -128,20 +128,20 @@ def test_a_start_that_came_too_late_is_the_machines_fault():
     ],
 )
 def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, complaint):
-    found = outcome()
-    found.endpoints.granted[endpoint] |= change
-    reasons = void_reasons(found, [])
+    trial = outcome()
+    trial.endpoints.granted[endpoint] |= change
+    reasons = void_reasons(trial, [])
     assert bool(reasons) == (complaint is not None)
     assert complaint is None or (complaint in reasons[0].text and reasons[0].code is Code.GRANTED)
 
 
 def test_every_reason_is_told(monkeypatch):
     monkeypatch.delenv("RMWBENCH_SPOILT")
-    found = outcome()
-    found.times.started_late_ns, found.probes = 1_000_000, steal(0.2)
-    found.sections = [received(3)]
-    found.sections[0].__dict__["claimed"] = 2000
-    reasons = void_reasons(found, [])
+    trial = outcome()
+    trial.times.started_late_ns, trial.probes = 1_000_000, steal(0.2)
+    trial.sections = [received(3)]
+    trial.sections[0].__dict__["claimed"] = 2000
+    reasons = void_reasons(trial, [])
     assert [reason.code for reason in reasons] == [Code.RECORDS, Code.START_LATE, Code.STEAL]
     assert not is_machines_fault(reasons)
 

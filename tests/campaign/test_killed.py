@@ -49,10 +49,10 @@ DIES = ", killed_s: 0.35, restarts_s: 0.7"
 
 
 def cell(driver="", planner="", hold_ms=0):
-    (found,) = cells(
+    (made,) = cells(
         parse(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms), where="mini.yaml")
     )
-    return found
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -142,40 +142,40 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
 
 
 def test_held_messages_are_counted_in_the_records_of_the_dead():
-    found = TrialOutcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
-    planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
+    trial = TrialOutcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
+    planner = next(e.endpoint for e in trial.order.cell.endpoints if e.process == "planner")
     rows = np.zeros(3, [("consumed_ns", "<i8")])
     rows["consumed_ns"] = [100, 0, 0]
-    found.sections = [
+    trial.sections = [
         RecordSection(RECEIVED, planner, 9, 3, 0, rows),
         RecordSection(RECEIVED, planner + 5, 9, 3, 0, rows),
     ]
-    found.events = [
+    trial.events = [
         {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
     ]
-    record_flags.tell_held(found)
-    assert [e["text"] for e in found.events] == ["killed_s while holding 2 messages"]
-    found.events = [
+    record_flags.tell_held(trial)
+    assert [e["text"] for e in trial.events] == ["killed_s while holding 2 messages"]
+    trial.events = [
         {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
     ]
-    found.sections = []
-    record_flags.tell_held(found)
-    assert found.events[0]["text"] == "killed_s while holding 0 messages"
-    assert found.events[1]["event"] == "flag" and "held no message" in found.events[1]["text"]
+    trial.sections = []
+    record_flags.tell_held(trial)
+    assert trial.events[0]["text"] == "killed_s while holding 0 messages"
+    assert trial.events[1]["event"] == "flag" and "held no message" in trial.events[1]["text"]
 
 
 def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it():
-    found = TrialOutcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
+    trial = TrialOutcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
     second = 1_000_000_000
-    found.times.window = Told(0, 0, 10 * second)
+    trial.times.window = Told(0, 0, 10 * second)
     usage = lambda time_ns, cpu_ns: {"time_ns": time_ns, "cpu_ns": cpu_ns}  # noqa: E731
     for process, edges in (
         ("logger", (usage(100_000, second), usage(10 * second + 100_000, 2 * second))),
         ("planner again", (usage(8 * second, second // 20), usage(10 * second, second // 4))),
     ):
         at = zip(("steady_begin", "steady_end"), edges, strict=True)
-        found.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
-    rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
+        trial.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
+    rows = trial_tables(trial, "done", None, [])["counters"].to_pylist()
     both = cost(rows, published=100, heard=100, delivered=100, window_ns=10 * second)
     alone = [row for row in rows if row["process"] == "planner again"]
     one = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
@@ -189,29 +189,29 @@ def stuck(what, timeout_s, *_):
 
 def begun(monkeypatch, sent, **life):
     """A trial of 1.7 s at 10 Hz whose only publisher sent so many and does not end."""
-    found = TrialOutcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
-    found.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
-    found.times.windows = {"driver": found.times.window}
-    found.endpoints.started = {1}
+    trial = TrialOutcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
+    trial.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
+    trial.times.windows = {"driver": trial.times.window}
+    trial.endpoints.started = {1}
     due_ns = 1_000_000_000 + 100_000_000 * np.arange(sent)
-    found.sections = [
+    trial.sections = [
         section(1, *({"intended_ns": one, "return_ns": one + 5000} for one in due_ns))
     ]
-    monkeypatch.setattr(held_calls, "_sent", lambda outcome, files: {1: found.sections[0].rows})
+    monkeypatch.setattr(held_calls, "_sent", lambda outcome, files: {1: trial.sections[0].rows})
     monkeypatch.setattr(held_calls.time, "monotonic_ns", lambda: 3_000_000_000)
-    return found, SimpleNamespace(wait=stuck, workers={"driver": None})
+    return trial, SimpleNamespace(wait=stuck, workers={"driver": None})
 
 
 @pytest.mark.parametrize("life", [{"planner": ", killed_s: 0.35"}, {}])
 def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monkeypatch, life):
-    found, crew = begun(monkeypatch, 5, **life)
-    _finish(found, crew, 0.2, {})
-    assert found.endpoints.unfinished == {1: 4}
-    told, flag = found.events
+    trial, crew = begun(monkeypatch, 5, **life)
+    _finish(trial, crew, 0.2, {})
+    assert trial.endpoints.unfinished == {1: 4}
+    told, flag = trial.events
     assert (told["event"], told["endpoint"]) == (UNFINISHED, 1)
     assert told["value"] == 1_500_000_000, "since the sixth message was due"
     assert flag["code"] == "held" and "12 messages of its schedule" in flag["text"]
-    sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
+    sent = trial_tables(trial, "done", None, [])["sent"].to_pylist()
     assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
     assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1][
         "intended_ns"
@@ -219,25 +219,25 @@ def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monke
 
 
 def test_a_schedule_that_sent_all_and_does_not_end_is_its_workers_fault(monkeypatch):
-    found, crew = begun(monkeypatch, 17)
+    trial, crew = begun(monkeypatch, 17)
     with pytest.raises(WorkerFailed):
-        _finish(found, crew, 0.2, {})
-    assert not found.events and not found.endpoints.unfinished
+        _finish(trial, crew, 0.2, {})
+    assert not trial.events and not trial.endpoints.unfinished
 
 
 @pytest.mark.parametrize(("owed", "joined"), [("create", False), ("start", True)])
 def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothing(owed, joined):
-    found = outcome(cell(planner=", joins_s: 0.1, killed_s: 0.35"))
-    found.times.window = Told(0, 0, 2_000_000_000)
-    planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
+    trial = outcome(cell(planner=", joins_s: 0.1, killed_s: 0.35"))
+    trial.times.window = Told(0, 0, 2_000_000_000)
+    planner = next(e.endpoint for e in trial.order.cell.endpoints if e.process == "planner")
     if not joined:
-        del found.endpoints.granted[planner]
+        del trial.endpoints.granted[planner]
     worker = SimpleNamespace(killed=False, pid=7)
     crew = SimpleNamespace(workers={"planner": worker}, kill=lambda process: None)
-    changes = Changes(found, crew, None, found.times.window)
+    changes = Changes(trial, crew, None, trial.times.window)
     changes._posted = [(SimpleNamespace(worker=worker, cmd=owed, answered=False), None)]
-    changes._kill(next(one for one in found.order.cell.changes if one.killed))
+    changes._kill(next(one for one in trial.order.cell.changes if one.killed))
     assert changes._posted == [] and planner in changes.absent_endpoints
-    assert found.endpoints.not_joined == (set() if joined else {planner})
-    assert [e["event"] for e in found.events] == ["killed", *["not_joined"] * (not joined)]
-    assert not [one for one in void._granted(found) if f"endpoint {planner} " in one.text]
+    assert trial.endpoints.not_joined == (set() if joined else {planner})
+    assert [e["event"] for e in trial.events] == ["killed", *["not_joined"] * (not joined)]
+    assert not [one for one in void._granted(trial) if f"endpoint {planner} " in one.text]

@@ -32,9 +32,9 @@ def latency(value=None, low=None, high=None, trials=5, **bound):
     return Estimate(unit="ns", value=value, low=low, high=high, trials=trials, **bound)
 
 
-def settled(found, share, *, limits=(P50,), blocks=5, **tried):
+def settled(shown_metrics, share, *, limits=(P50,), blocks=5, **tried):
     """What is said of an arm at a look of this share of the error; None where it is not settled."""
-    metrics = found if isinstance(found, dict) else {P50.metric: found}
+    metrics = shown_metrics if isinstance(shown_metrics, dict) else {P50.metric: shown_metrics}
     arm = Tried(done=blocks, metrics=metrics, **tried)
     judged = of_arm(limits, NOTHING, arm, 5, share)
     shown = ArmInCondition(
@@ -50,7 +50,7 @@ def settled(found, share, *, limits=(P50,), blocks=5, **tried):
 
 
 @pytest.mark.parametrize(
-    ("found", "share", "outcome"),
+    ("metric", "share", "outcome"),
     [
         (latency(50, 40, 60), 0.02, Outcome.MEETS),
         (latency(50, 10, 98), 0.02, None),  # within, but not for a look of this share
@@ -64,8 +64,8 @@ def settled(found, share, *, limits=(P50,), blocks=5, **tried):
         (latency(no_data="none"), 0.05, None),
     ],
 )
-def test_settled_is_what_more_blocks_would_not_change(found, share, outcome):
-    assert settled(found, share) == outcome
+def test_settled_is_what_more_blocks_would_not_change(metric, share, outcome):
+    assert settled(metric, share) == outcome
 
 
 def test_an_arm_without_data_or_on_a_busy_machine_is_not_waited_for():
@@ -77,10 +77,10 @@ def test_an_arm_without_data_or_on_a_busy_machine_is_not_waited_for():
 def test_every_limit_is_judged_by_the_wider_interval():
     """Not the one with the least room alone: the interval of another may be wider."""
     cpu = Estimate(unit="cores", value=0.95, low=0.94, high=0.96, trials=5)
-    found = {CPU.metric: cpu, P50.metric: latency(30, 12, 90)}
-    assert settled(found, 0.05, limits=(CPU, P50)) is Outcome.MEETS
-    assert settled(found, 0.02, limits=(CPU,)) is Outcome.MEETS
-    assert settled(found, 0.02, limits=(CPU, P50)) is None
+    metrics = {CPU.metric: cpu, P50.metric: latency(30, 12, 90)}
+    assert settled(metrics, 0.05, limits=(CPU, P50)) is Outcome.MEETS
+    assert settled(metrics, 0.02, limits=(CPU,)) is Outcome.MEETS
+    assert settled(metrics, 0.02, limits=(CPU, P50)) is None
 
 
 def test_only_the_workloads_that_the_suite_decides_are_waited_for(tmp_path):
@@ -115,8 +115,8 @@ def test_a_bound_where_nothing_was_seen_is_the_one_of_the_share_itself(lost):
     (value, low, high), _ = clustered_fraction(counts, totals)
     printed = Estimate(unit="fraction", value=value, low=low, high=high, trials=5)
     (_, *wider), _ = clustered_fraction(counts, totals, 0.98)
-    found = PrintedInterval.of(printed, 0.02)
-    assert (found.low, found.high) == pytest.approx(wider)
+    shown_interval = PrintedInterval.of(printed, 0.02)
+    assert (shown_interval.low, shown_interval.high) == pytest.approx(wider)
 
 
 @pytest.mark.parametrize("blocks", [(5, 8), (5, 20)])

@@ -41,11 +41,11 @@ def cell_over(tmp_path, network: str):
 def test_a_message_counts_once_per_link_and_host_and_twice_on_a_medium_of_both(tmp_path):
     links = "links: {robot: {both: {medium: air}}, base: {both: {medium: air}}}"
     made, _ = cell_over(tmp_path, f"{{media: {{air: {{rate_mbps: 54}}}}, {links}}}")
-    found = {one.part: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
-    assert found == {"medium air": pytest.approx(2 * SENT_MBPS)}
+    asked_mbps = {one.part: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
+    assert asked_mbps == {"medium air": pytest.approx(2 * SENT_MBPS)}
     made, _ = cell_over(tmp_path, "{links: {robot: {up: {rate_mbps: 10}, down: {rate_mbps: 10}}}}")
-    found = {one.part: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
-    assert found == {
+    asked_mbps = {one.part: one.asked_bps / 1e6 for one in plan_refusals.overloads(made[0])}
+    assert asked_mbps == {
         "the link up of host robot": pytest.approx(SENT_MBPS),
         "the link down of host robot": 0,
     }

@@ -68,8 +68,8 @@ def test_a_daemon_that_a_file_connects_to_is_started_where_it_looks_for_it():
     session, server = cell("session-of-a-router-zenoh.json5"), cell("super-client-fastdds.xml")
     assert daemons(session.sides["talker"], worker("zenoh")) == ["router"]
     assert kinds(session) == kinds(server) == []
-    (found,) = needed_daemons(server, {"fastdds": worker("fastdds")}, 1, 0)
-    assert (found.name, found.environment) == ("server", {"RMWBENCH_ADDRESS": "192.168.50.9"})
+    (daemon,) = needed_daemons(server, {"fastdds": worker("fastdds")}, 1, 0)
+    assert (daemon.name, daemon.environment) == ("server", {"RMWBENCH_ADDRESS": "192.168.50.9"})
     assert given(server) == {"local": ("192.168.50.9/24",)}
     two = cell("super-client-fastdds.xml", hosts=TWO_HOSTS)
     assert given(two) == {"robot": ("192.168.50.9/24",), "base": ("192.168.50.1/24",)}
@@ -82,8 +82,8 @@ def test_a_routers_file_is_what_daemon_takes():
     more = ", daemon: {profile: router-zenoh.json5}"
     made = cell("session-of-a-router-zenoh.json5", more=more)
     assert kinds(made) == []
-    (found,) = needed_daemons(made, {"zenoh": worker("zenoh")}, 1, 0)
-    assert found.fields["profile"]["name"] == "router-zenoh"
+    (daemon,) = needed_daemons(made, {"zenoh": worker("zenoh")}, 1, 0)
+    assert daemon.fields["profile"]["name"] == "router-zenoh"
     wrong = cell(
         "session-of-a-router-zenoh.json5",
         more=", daemon: {profile: session-of-a-router-zenoh.json5}",
@@ -108,7 +108,7 @@ def test_a_minimum_that_the_kernel_does_not_grant_has_the_command():
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "needs"),
     [
         (
             "<CycloneDDS><Domain><Unsupported><SocketReceiveBufferSize min='2GB'/></Unsupported>"
@@ -129,8 +129,8 @@ def test_a_minimum_that_the_kernel_does_not_grant_has_the_command():
         ("<Tracing><OutputFile>/x/y</OutputFile></Tracing>", FileNeeds(writes=("/x/y",))),
     ],
 )
-def test_what_cyclone_reads_under_an_older_name_is_read(text, found):
-    assert file_needs("cyclonedds", "xml", text) == found
+def test_what_cyclone_reads_under_an_older_name_is_read(text, needs):
+    assert file_needs("cyclonedds", "xml", text) == needs
 
 
 def test_a_folder_that_it_writes_to_is_made_in_memory_and_never_over_what_trials_need(tmp_path):

@@ -39,16 +39,16 @@ def endings(directory: Path) -> dict[str, set[tuple[str, str]]]:
     """Arm → (status, reason) of its trials, those aside that the machine spoiled."""
     bundle = Bundle(directory / "out")
     arms = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
-    found: dict[str, set[tuple[str, str]]] = {arm: set() for arm in arms.values()}
+    ended: dict[str, set[tuple[str, str]]] = {arm: set() for arm in arms.values()}
     for line in bundle.trials():
         if not (line.reason or "").startswith(("machine:", "canary:", "steal:")):
-            found[arms[line.cell]].add((line.status, line.reason or ""))
-    return found
+            ended[arms[line.cell]].add((line.status, line.reason or ""))
+    return ended
 
 
 def arm(directory: Path, name: str) -> dict:
     (workload,) = show_document(Bundle(directory / "out"))["workloads"]
-    return next(found for found in workload["arms"] if found["arm"] == name)
+    return next(shown_arm for shown_arm in workload["arms"] if shown_arm["arm"] == name)
 
 
 def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_that_reason(
@@ -81,15 +81,15 @@ def test_shared_memory_that_the_profile_switches_off_is_void(tmp_path):
     arms = "  - {name: zenoh tcp, middleware: zenoh, profile: tcp, options: {path: shm}}\n"
     arms += "  - {name: zenoh right, middleware: zenoh, profile: tcp, options: {path: tcp}}\n"
     run(tmp_path, arms, "  - {name: large, message: Bytes(100000), rate_hz: 100}\n")
-    found = endings(tmp_path)
-    assert found["zenoh tcp"]
-    for status, reason in found["zenoh tcp"]:
+    ended = endings(tmp_path)
+    assert ended["zenoh tcp"]
+    for status, reason in ended["zenoh tcp"]:
         assert (
             status == "void"
             and "tcp on lo" in reason
             and "the profile switches shared memory off" in reason
         )
-    assert found["zenoh right"] == {("done", "")}
+    assert ended["zenoh right"] == {("done", "")}
 
 
 def test_a_socket_buffer_that_is_too_small_is_named_with_what_it_dropped(tmp_path):

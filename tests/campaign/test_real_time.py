@@ -37,9 +37,9 @@ def cell(level: str, wait: str = "block") -> Cell:
 def test_processors_are_dealt_out_in_turn():
     usable = sorted(os.sched_getaffinity(0))
     made = cell("pinned")
-    found = [spawn.scheduling(made, process.name) for process in made.processes]
-    assert [one.processors for one in found] == [
-        (usable[n % len(usable)],) for n in range(len(found))
+    scheduled = [spawn.scheduling(made, process.name) for process in made.processes]
+    assert [one.processors for one in scheduled] == [
+        (usable[n % len(usable)],) for n in range(len(scheduled))
     ]
     assert spawn.scheduling(cell("none"), made.processes[0].name) is None
     assert spawn.scheduling(cell("all"), made.processes[0].name) == Scheduling(

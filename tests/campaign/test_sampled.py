@@ -59,9 +59,9 @@ def rows(result: TrialResult, table: str) -> Rows:
     return result.tables[table].to_pylist() if table in result.tables else []
 
 
-def grown(found: Rows, counter: str) -> dict[str, float]:
+def grown(counters: Rows, counter: str) -> dict[str, float]:
     """Process → growth of a counter within the window."""
-    wanted = [r for r in found if r["counter"] == counter]
+    wanted = [r for r in counters if r["counter"] == counter]
     at = {
         edge: {r["process"]: r["value"] for r in wanted if r["at"] == edge}
         for edge in ("steady_begin", "steady_end")
@@ -78,13 +78,13 @@ def test_the_document_of_the_page_is_read_here_too():
     document = sampler.parse(block.encode())
     assert document["snapshots"][0]["processes"]["talker"]["cpu_ns"] == 1
     columns = sampled.samples(document)
-    found = dict(
+    units = dict(
         zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True)
     )
-    assert found["talker", "cpu"] == "ns" and found["talker", "rss"] == "bytes"
+    assert units["talker", "cpu"] == "ns" and units["talker", "rss"] == "bytes"
     assert (
-        found["machine", "interface.lo.tx_packets"] == "count"
-        and found["machine", "processor.steal"] == "ns"
+        units["machine", "interface.lo.tx_packets"] == "count"
+        and units["machine", "processor.steal"] == "ns"
     )
     assert sampled.schedule(document)["event"] == ["out_runnable", "in", "out_blocked", "woken"]
     with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
@@ -372,8 +372,8 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
         ],
         "memory": {"rmwbench_floor": {"rss_bytes": 1}},
     }
-    found = with_successor(document, "planner again", 9)
-    begin, end = found["snapshots"]
+    corrected = with_successor(document, "planner again", 9)
+    begin, end = corrected["snapshots"]
     assert set(begin["processes"]) == {"planner"} and set(end["processes"]) == {
         "logger",
         "planner again",
@@ -383,7 +383,7 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
         and end["processes"]["logger"]["role"] == "worker"
     )
     assert (
-        found["memory"] == {"planner again": {"rss_bytes": 1}}
+        corrected["memory"] == {"planner again": {"rss_bytes": 1}}
         and end["sockets"][1]["process"] == "planner again"
     )
     # as it was read
@@ -403,10 +403,10 @@ def of_machine(softirq_ns: int, joules: float | None) -> dict:
         }
         for where, ticks in (("steady_begin", 0), ("steady_end", softirq_ns))
     ]
-    found = {"snapshots": edges, "memory": {}, "no_data": {}}
+    document = {"snapshots": edges, "memory": {}, "no_data": {}}
     if joules is None:
-        return found | {"no_data": {"energy": "no RAPL counter"}}
-    return found | {"energy": {"rapl:package-0": {"joules": joules}}}
+        return document | {"no_data": {"energy": "no RAPL counter"}}
+    return document | {"energy": {"rapl:package-0": {"joules": joules}}}
 
 
 @pytest.mark.parametrize(

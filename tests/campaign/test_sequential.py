@@ -97,8 +97,8 @@ class Virtual:
         verdict = "best" if blocks >= self.open_until else "undecided"
         if self.silent:
             verdict = "no data"
-        found = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
-        return look_at(plan(), blocks, 0.01, ended, found, leaving=self.leaving)
+        verdicts = {"small": {"two": Verdict(verdict, "three", None, "so", minutes_to_decide=9.0)}}
+        return look_at(plan(), blocks, 0.01, ended, verdicts, leaving=self.leaving)
 
     def lines(self, kind) -> list:
         text = (self.directory / "journal.jsonl").read_text()
@@ -342,25 +342,25 @@ def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, m
 
 def test_only_what_matters_is_waited_for():
     open_, shut = (Verdict(word, None, None, "") for word in ("undecided", "worse"))
-    found = {
+    verdicts = {
         "small": {"one": Verdict("reference", None, None, ""), "two": shut},
         "large": {"two": open_},
     }
-    both = look_at(plan(), 2, 0.01, False, found)
+    both = look_at(plan(), 2, 0.01, False, verdicts)
     assert (both.decided, both.of, [o.comparison for o in both.open]) == (1, 2, ["large"])
-    small = look_at(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, found)
+    small = look_at(plan("{minimum: 5, maximum: 12, decide: [small]}"), 2, 0.01, False, verdicts)
     assert (small.decided, small.of, small.open) == (1, 1, ())
     assert small.verdicts["large"] == {"two": "undecided"}  # said, though not waited for
 
 
 def test_an_arm_that_never_has_data_is_not_waited_for():
-    found = {
+    verdicts = {
         "small": {
             "two": Verdict("no data", None, None, ""),
             "three": Verdict("best", None, None, ""),
         }
     }
-    assert look_at(plan(), 2, 0.01, False, found).open == ()
+    assert look_at(plan(), 2, 0.01, False, verdicts).open == ()
 
 
 SYNTHETIC = """

@@ -92,8 +92,8 @@ def segments() -> set[str]:
 
 @pytest.fixture
 def needs_the_first_set():
-    found = find_workers([name for name in FIRST_SET if name != "sampler"])
-    if missing := [name for name in FIRST_SET[:-1] if name not in found or found[name].problem]:
+    workers = find_workers([name for name in FIRST_SET if name != "sampler"])
+    if missing := [name for name in FIRST_SET[:-1] if name not in workers or workers[name].problem]:
         pytest.skip(f"not built: {', '.join(missing)}")
     if os.geteuid():
         pytest.skip("making an interface needs root")
@@ -112,12 +112,12 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
         str(campaign),
         "--no-report",
     ]
-    found = on_a_robots_computer(*words, kind="shared")
-    assert found["code"] == 0, found["out"]
-    assert found["heard"] == []
+    ran = on_a_robots_computer(*words, kind="shared")
+    assert ran["code"] == 0, ran["out"]
+    assert ran["heard"] == []
     journal = [json.loads(line) for line in (campaign / "journal.jsonl").read_text().splitlines()]
     trials = [line for line in journal if line["type"] == "trial"]
-    assert len(trials) == 14, found["out"]
+    assert len(trials) == 14, ran["out"]
     # A busy machine spoils a trial, which has run all the same: it was listened to.
     spoilt = [
         line for line in trials if line["status"] == "void" and line.get("cause") == "machine"
@@ -127,9 +127,9 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
         # A declared fault (docs/middlewares/fastdds.md#surprises): best effort over TCP.
         over_tcp = [line for line in failed if "heard nothing" in line["reason"]]
         told = [f"trial {line['trial']}, small: fastdds tcp failed" for line in over_tcp]
-        assert all(words in found["out"] for words in told), found["out"]
+        assert all(words in ran["out"] for words in told), ran["out"]
         failed = [line for line in failed if line not in over_tcp]
-    assert failed == [], found["out"]
+    assert failed == [], ran["out"]
     plan = json.loads((campaign / "campaign.json").read_text())["plan"]
     assert plan["host"]["kind"] == "shared"
     assert len(plan["unsupported"]) == 1 and "one RouDi" in plan["unsupported"][0]["reason"]
@@ -145,9 +145,9 @@ def test_the_same_listener_hears_a_middleware_that_is_not_kept(tmp_path, needs_t
     talker = tmp_path / "talk.py"
     worker = find_workers(["cyclonedds"])["cyclonedds"]
     talker.write_text(TALK.format(executable=str(worker.executable)))
-    found = on_a_robots_computer(sys.executable, str(talker), kind="own")
-    assert found["code"] == 0, found["out"]
-    assert any(b"RTPS".hex() in frame for frame in found["heard"]), found["out"]
+    ran = on_a_robots_computer(sys.executable, str(talker), kind="own")
+    assert ran["code"] == 0, ran["out"]
+    assert any(b"RTPS".hex() in frame for frame in ran["heard"]), ran["out"]
 
 
 TALK = """

@@ -51,9 +51,9 @@ workloads:
 def two_publishers(image, command, processes=("robot", "robot"), schedule="shared"):
     text = SUITE.format(camera=processes[0], control=processes[1], schedule=schedule)
     suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-    found = outcome(cells(suite)[0])
-    found.sections = [image, command]
-    return found
+    trial = outcome(cells(suite)[0])
+    trial.sections = [image, command]
+    return trial
 
 
 @pytest.fixture
@@ -129,49 +129,49 @@ def held_trial(monkeypatch):
     def made(images, states, phase_ns=0, schedule="shared"):
         text = HELD_SUITE.format(schedule=schedule, phase_ns=phase_ns)
         suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-        found = outcome(cells(suite)[0])
-        found.times.window = TrialWindow(0, 0, 2000 * MS)
-        found.times.windows = {p.name: found.times.window for p in found.order.cell.processes}
-        found.endpoints.started = {1, 2}
+        trial = outcome(cells(suite)[0])
+        trial.times.window = TrialWindow(0, 0, 2000 * MS)
+        trial.times.windows = {p.name: trial.times.window for p in trial.order.cell.processes}
+        trial.endpoints.started = {1, 2}
         due = {1: 50 * MS * np.arange(images), 2: phase_ns + 1000 * MS * np.arange(states)}
-        found.sections = [
+        trial.sections = [
             section(
                 number, *({"intended_ns": t, "call_ns": t + 1, "return_ns": t + MS} for t in times)
             )
             for number, times in due.items()
         ]
-        rows = {one.endpoint: one.rows for one in found.sections}
+        rows = {one.endpoint: one.rows for one in trial.sections}
         monkeypatch.setattr(held_calls, "_sent", lambda outcome, files: rows)
         monkeypatch.setattr(held_calls.time, "monotonic_ns", lambda: 2500 * MS)
-        return found
+        return trial
 
     return made
 
 
 def test_who_has_sent_all_owes_nothing_behind_the_call_of_a_sibling(held_trial):
-    found = held_trial(images=39, states=2)
-    for one in held_calls.held_calls(found, {}):
-        held_calls.tell_unfinished(found, one)
-    assert found.endpoints.unfinished == {1: 38, 2: 1}
-    unfinished, flag = found.events
+    trial = held_trial(images=39, states=2)
+    for one in held_calls.held_calls(trial, {}):
+        held_calls.tell_unfinished(trial, one)
+    assert trial.endpoints.unfinished == {1: 38, 2: 1}
+    unfinished, flag = trial.events
     assert (unfinished["endpoint"], unfinished["value"]) == (1, 550 * MS)
     assert flag["code"] == Code.HELD and "endpoint 2" not in flag["text"]
-    rows = trial_tables(found, "done", None, [])["sent"].to_pylist()
+    rows = trial_tables(trial, "done", None, [])["sent"].to_pylist()
     never = [(row["endpoint"], row["seq"]) for row in rows if row["call_ns"] is None]
     assert never == [(1, 39)]
 
 
 def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
-    found = held_trial(images=8, states=0, phase_ns=450 * MS)
-    caller, waiting = held_calls.held_calls(found, {})
+    trial = held_trial(images=8, states=0, phase_ns=450 * MS)
+    caller, waiting = held_calls.held_calls(trial, {})
     assert (caller.endpoint.endpoint, caller.since_ns, caller.behind) == (1, 400 * MS, None)
     assert (waiting.since_ns, waiting.unsent, waiting.behind) == (450 * MS, 2, 1)
-    held_calls.tell_unfinished(found, waiting)
-    held_calls.tell_unfinished(found, caller)
-    told = [event for event in found.events if event["event"] == UNFINISHED]
+    held_calls.tell_unfinished(trial, waiting)
+    held_calls.tell_unfinished(trial, caller)
+    told = [event for event in trial.events if event["event"] == UNFINISHED]
     context = Context(SimpleNamespace(events=told), clocks=None)
     assert [event["code"] for event in told] == [WAITS, None] and context.stuck == {1}
-    assert found.events[0]["text"] == (
+    assert trial.events[0]["text"] == (
         "a publish call of endpoint 1 had not returned after 2.05 s, and endpoint 2 waited for it on "
         "the same thread, and 2 messages of its schedule had not been sent"
     )

@@ -33,7 +33,7 @@ def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> fl
     single trials."""
     draw, made, logs = random.Random(7), plan("{planned: 12, minimum: 5}"), []
     for _ in range(campaigns):
-        course, stolen, found = Course(made), spells(draw), {}
+        course, stolen, latencies = Course(made), spells(draw), {}
         while trial := course.next:
             cell = made.cell(trial.cell)
             for attempt in itertools.count():
@@ -49,10 +49,10 @@ def ratio(share_of_demand: bool, whole_blocks: bool, campaigns: int = 150) -> fl
             course.ended(trial, "void" if void else "done", "machine" if void else None, True)
             key = trial.block, cell.comparison
             if void:
-                found.pop(key, None) if whole_blocks else None
+                latencies.pop(key, None) if whole_blocks else None
             else:
-                found.setdefault(key, {})[cell.arm.name] = latency
-        blocks = [arms for arms in found.values() if {"one", "two"} <= arms.keys()]
+                latencies.setdefault(key, {})[cell.arm.name] = latency
+        blocks = [arms for arms in latencies.values() if {"one", "two"} <= arms.keys()]
         logs += [arms["two"] - arms["one"] for arms in blocks]
     return math.exp(sum(logs) / len(logs))
 

@@ -11,9 +11,9 @@ CALL, RETURN, FILL = 5_000_000, 8_000_000, 2_000_000
 
 
 def sent(*rows):
-    found = outcome()
-    found.sections = [section(1, *rows)]
-    return trial_tables(found, "done", None, [])["sent"].to_pylist()
+    trial = outcome()
+    trial.sections = [section(1, *rows)]
+    return trial_tables(trial, "done", None, [])["sent"].to_pylist()
 
 
 def test_how_long_a_loan_was_written_is_told_of_sources_and_relays_alike():
@@ -43,35 +43,35 @@ JOINED = 4 * SECOND
 def joined(monkeypatch):
     """A trial from 0 to 11 s, steady from 1 s on, in which a publisher of 100 Hz joins at 4 s and
     sends 50 messages."""
-    found = outcome(cell(schedule="arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}"))
-    found.times.window = TrialWindow(0, SECOND, 11 * SECOND)
-    found.times.windows = {p.name: found.times.window for p in found.order.cell.processes}
+    trial = outcome(cell(schedule="arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}"))
+    trial.times.window = TrialWindow(0, SECOND, 11 * SECOND)
+    trial.times.windows = {p.name: trial.times.window for p in trial.order.cell.processes}
     told = []
-    changes = Changes(found, None, None, found.times.window)
+    changes = Changes(trial, None, None, trial.times.window)
     monkeypatch.setattr(changes, "_post", lambda *command: told.append(command[2]))
     monkeypatch.setattr("rmwbench.campaign.trial.changes.take_created", lambda *_: None)
     monkeypatch.setattr("rmwbench.campaign.trial.timeouts.JOIN_LEAD_NS", 0)
     monkeypatch.setattr("time.monotonic_ns", lambda: JOINED)
-    publisher = next(e for e in found.order.cell.endpoints if e.kind == "publisher")
+    publisher = next(e for e in trial.order.cell.endpoints if e.kind == "publisher")
     changes._created(None, Change(3.0, True, publisher.process, publisher.node, (1,)))
     assert [(fields["at_ns"], fields["endpoints"]) for fields in told] == [(JOINED, [1])]
     due = [JOINED + 10 * MS * n for n in range(50)]
-    found.sections = [section(1, *({"intended_ns": t, "call_ns": t} for t in due))]
-    return found
+    trial.sections = [section(1, *({"intended_ns": t, "call_ns": t} for t in due))]
+    return trial
 
 
-def never(found):
-    rows = trial_tables(found, "done", None, [])["sent"].to_pylist()
+def never(trial):
+    rows = trial_tables(trial, "done", None, [])["sent"].to_pylist()
     return [(row["intended_ns"], row["flags"]) for row in rows if row["call_ns"] is None]
 
 
 def test_what_a_late_publisher_never_sent_was_due_by_its_own_schedule(monkeypatch):
-    found = joined(monkeypatch)
-    found.endpoints.finished[1] = {"never_sent": 30}
-    assert never(found) == [(JOINED + 10 * MS * n, 0) for n in range(50, 80)]
+    trial = joined(monkeypatch)
+    trial.endpoints.finished[1] = {"never_sent": 30}
+    assert never(trial) == [(JOINED + 10 * MS * n, 0) for n in range(50, 80)]
 
 
 def test_of_a_late_publisher_that_is_stuck_only_what_it_had_to_send_is_never_sent(monkeypatch):
-    found = joined(monkeypatch)
-    found.endpoints.unfinished = {1: None}
-    assert never(found) == [(JOINED + 10 * MS * n, 0) for n in range(50, 700)]
+    trial = joined(monkeypatch)
+    trial.endpoints.unfinished = {1: None}
+    assert never(trial) == [(JOINED + 10 * MS * n, 0) for n in range(50, 700)]

@@ -34,27 +34,27 @@ def started():
     def made(schedule, reply):
         text = SUITE.format(schedule=schedule)
         suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-        found = outcome(cells(suite)[0])
-        for endpoint in found.order.cell.endpoints:
-            found.endpoints.granted[endpoint.endpoint] = {"qos": endpoint.qos.wire()}
-        take_started(found, {"talker": reply, "listener": reply})
-        return found
+        trial = outcome(cells(suite)[0])
+        for endpoint in trial.order.cell.endpoints:
+            trial.endpoints.granted[endpoint.endpoint] = {"qos": endpoint.qos.wire()}
+        take_started(trial, {"talker": reply, "listener": reply})
+        return trial
 
     return made
 
 
-def schedules_refused(found):
-    reasons = void_reasons(found, [])
+def schedules_refused(trial):
+    reasons = void_reasons(trial, [])
     return [r.text for r in reasons if r.code is Code.GRANTED and "schedule" in r.text]
 
 
 def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants(started):
-    found = started("shared", {"schedule": "shared"})
-    told = start_fields(found.times.window, found.order.cell)
+    trial = started("shared", {"schedule": "shared"})
+    told = start_fields(trial.times.window, trial.order.cell)
     assert told["schedule"] == "shared" and told["grace_ns"] == 150_000_000
-    granted = found.endpoints.granted
+    granted = trial.endpoints.granted
     assert [granted[n].get("schedule") for n in (1, 2, 3, 4)] == ["shared", "shared", None, None]
-    assert schedules_refused(found) == []
+    assert schedules_refused(trial) == []
 
 
 def test_a_worker_that_sends_for_all_from_one_thread_was_not_given_what_was_asked(started):

@@ -16,7 +16,7 @@ from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.cells import order
-from tests.campaign.evidence import Found
+from tests.campaign.evidence import TableEvidence
 
 AHEAD_S = 1000
 LINK_NS = 2_000_000
@@ -43,7 +43,7 @@ workloads:
 
 
 @pytest.fixture(scope="module")
-def found() -> Found:
+def evidence() -> TableEvidence:
     workers = find_workers(CANDIDATES)
     worker = next((workers[name] for name in CANDIDATES if name in workers), None)
     if worker is None:
@@ -63,30 +63,30 @@ def found() -> Found:
     # A busy machine may break the network's promise: that voids the trial, and none of its stamps.
     assert result.status in ("done", "void") and "clock" not in (result.reason or ""), result.reason
     assert "received" in result.tables, result.reason
-    return Found(
+    return TableEvidence(
         {name: table.to_pylist() for name, table in result.tables.items() if name != "frames"}
     )
 
 
-def one_way_ns(found, writer_kind_host):
+def one_way_ns(evidence, writer_kind_host):
     """Latencies of the messages that were sent from that host."""
     writer = next(
         e["endpoint"]
-        for e in found.endpoints
+        for e in evidence.endpoints
         if e["kind"] == "publisher" and e["host"] == writer_kind_host
     )
     told = measure_trial(
         replace(
-            found,
+            evidence,
             rows={
-                **found.rows,
-                "received": [row for row in found.rows["received"] if row["writer"] == writer],
+                **evidence.rows,
+                "received": [row for row in evidence.rows["received"] if row["writer"] == writer],
             }
-            | {"sent": [row for row in found.rows["sent"] if row["endpoint"] == writer]}
+            | {"sent": [row for row in evidence.rows["sent"] if row["endpoint"] == writer]}
             | {
                 "endpoints": [
                     e
-                    for e in found.endpoints
+                    for e in evidence.endpoints
                     if e["kind"] == "subscription" or e["endpoint"] == writer
                 ]
             },
@@ -98,8 +98,8 @@ def one_way_ns(found, writer_kind_host):
 @pytest.mark.timing
 @pytest.mark.parametrize("sender", ["robot", "base"])
 @pytest.mark.smoke
-def test_a_one_way_latency_is_what_the_link_makes_it(found, sender):
-    trial, latency = one_way_ns(found, sender)
+def test_a_one_way_latency_is_what_the_link_makes_it(evidence, sender):
+    trial, latency = one_way_ns(evidence, sender)
     bound = trial.clock_bounds["response_latency"]
     assert 0 < bound < 10_000_000 and len(latency) >= 50
     assert LINK_NS - bound <= latency[0] < 10**9
@@ -107,23 +107,24 @@ def test_a_one_way_latency_is_what_the_link_makes_it(found, sender):
     assert "clocks of two hosts" in metric.interval and metric.low >= LINK_NS - 2 * bound
 
 
-def test_a_naive_analysis_of_the_same_trial_is_nonsense(found):
-    _, away = one_way_ns(replace(found, clock_map=[]), "robot")
-    _, home = one_way_ns(replace(found, clock_map=[]), "base")
+def test_a_naive_analysis_of_the_same_trial_is_nonsense(evidence):
+    _, away = one_way_ns(replace(evidence, clock_map=[]), "robot")
+    _, home = one_way_ns(replace(evidence, clock_map=[]), "base")
     assert away[0] > 0.99 * AHEAD_S * 10**9
     # Its steady state is 1000 s after the window: what is left of its messages came before they
     # were sent.
     assert not len(home) or home[0] < -0.99 * AHEAD_S * 10**9
 
 
-def test_the_map_holds_the_truth_before_in_and_after_the_window(found):
+def test_the_map_holds_the_truth_before_in_and_after_the_window(evidence):
     rows = {
-        host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")
+        host: [row for row in evidence.clock_map if row["host"] == host]
+        for host in ("robot", "base")
     }
     (robot,) = rows["robot"]
     assert (robot["offset_ns"], robot["bound_ns"]) == (0, 0)
     assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])
-    begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
+    begin, end = evidence.row["steady_begin_ns"], evidence.row["steady_end_ns"]
     assert any(row["t_ns"] < begin for row in rows["base"]) and any(
         row["t_ns"] > end for row in rows["base"]
     )

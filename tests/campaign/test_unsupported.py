@@ -143,9 +143,11 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     bench.install("late_cannot", "create")
     code, output = bench.run()
     assert code == 0 and "not supported: mode transport: udp only" in output
-    found = bench.lines("unsupported")
+    unsupported = bench.lines("unsupported")
     bundle = Bundle(bench.out)
-    assert {cells_of(bundle)[line["cell"]][0] for line in found} == {"calls"} and len(found) == 2
+    assert {cells_of(bundle)[line["cell"]][0] for line in unsupported} == {"calls"} and len(
+        unsupported
+    ) == 2
     assert not bundle.trials("failed") and len(bundle.trials("done")) == 4
     assert show_document(bundle)["campaign"]["blocks_complete"] == 2
     journal = bench.out / "journal.jsonl"

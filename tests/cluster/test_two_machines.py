@@ -14,7 +14,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.placement import placed
 from tests.campaign.cells import order
-from tests.campaign.evidence import Found
+from tests.campaign.evidence import TableEvidence
 from tests.cluster.pair import AHEAD_S, Pair, why_not
 
 pytestmark = [
@@ -77,8 +77,8 @@ def result(pair, workers):
 
 
 @pytest.fixture(scope="module")
-def found(result) -> Found:
-    return Found({name: table.to_pylist() for name, table in result.tables.items()})
+def found(result) -> TableEvidence:
+    return TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
 
 
 def test_messages_cross_and_are_recorded_on_both_machines(found):

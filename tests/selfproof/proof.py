@@ -79,8 +79,8 @@ class Proof:
 
     def arm(self, name: str, workload: str = "stream") -> dict[str, Any]:
         """The show document's entry."""
-        (found,) = (w for w in self.document["workloads"] if w["workload"] == workload)
-        return next(arm for arm in found["arms"] if arm["arm"] == name)
+        (shown,) = (w for w in self.document["workloads"] if w["workload"] == workload)
+        return next(arm for arm in shown["arms"] if arm["arm"] == name)
 
     def metric(self, metric: str, arm: str, workload: str = "stream") -> dict[str, Any]:
         return self.arm(arm, workload)["metrics"][metric]

@@ -58,30 +58,30 @@ def searched(tmp_path_factory):
 
 
 def arm(document, name):
-    return next(found for found in document.arms if found.arm == name)
+    return next(one for one in document.arms if one.arm == name)
 
 
-def saturated_hz(found):
+def saturated_hz(one):
     """What came through per second at each level whose queue grew: the capacity that the machine
     left at that time."""
-    rates = [level.metrics["achieved_rate"].value for level in found.levels if level.unstable]
+    rates = [level.metrics["achieved_rate"].value for level in one.levels if level.unstable]
     return np.array([float(rate) for rate in rates if rate is not None])
 
 
 @pytest.mark.parametrize("name, block_s", [("calls 4 ms", 0.004), ("calls 1 ms", 0.001)])
 def test_the_interval_holds_the_known_capacity(searched, name, block_s):
     _, document = searched
-    found, truth = arm(document, name), 1 / block_s
-    assert found.trials.failed == 0
-    for level in found.levels:
+    known, truth = arm(document, name), 1 / block_s
+    assert known.trials.failed == 0
+    for level in known.levels:
         if level.level > GROWS * truth:
             assert level.held == 0, f"nothing can hold {level.level} Hz"
-    assert (saturated_hz(found) <= GROWS * truth).all()
-    capacity = found.capacity
-    if capacity.state != "bracketed" or found.trials.done < 8 or not len(saturated_hz(found)):
-        pytest.skip(f"the machine left {found.trials.done} trials: {found.answer}")
+    assert (saturated_hz(known) <= GROWS * truth).all()
+    capacity = known.capacity
+    if capacity.state != "bracketed" or known.trials.done < 8 or not len(saturated_hz(known)):
+        pytest.skip(f"the machine left {known.trials.done} trials: {known.answer}")
     assert capacity.low <= GROWS * truth and capacity.value <= STEP * truth
-    assert capacity.high * STEP >= min(np.median(saturated_hz(found)), truth)
+    assert capacity.high * STEP >= min(np.median(saturated_hz(known)), truth)
 
 
 def test_how_it_fails_is_told_apart(searched):

@@ -111,8 +111,8 @@ def test_every_loss_is_found_on_its_hop_and_the_message_never_arrives(campaign):
     lost = [hop for trial in trials for hop in trial.lost_on if hop is not None]
     assert lost, "nothing was injected: the test proves nothing"
     arm = campaign.arm("lossy", "chain")
-    found = [part["lost"] for part in arm["chain"]["parts"] if part["kind"] == "transport"]
-    assert found == [lost.count(hop) for hop in range(HOPS)]
+    lost_on_hop = [part["lost"] for part in arm["chain"]["parts"] if part["kind"] == "transport"]
+    assert lost_on_hop == [lost.count(hop) for hop in range(HOPS)]
     assert arm["metrics"]["lost_in_relays"]["value"] == 0
     wanted = sum(len(trial.lost_on) for trial in trials)
     assert arm["metrics"]["end_to_end_undelivered"]["value"] == pytest.approx(

@@ -26,14 +26,14 @@ def test_an_honest_middleware_is_attested(campaign, arm, path):
     [("wrong wish", "shm"), ("memory called udp", "udp"), ("tcp called memory", "shm")],
 )
 def test_another_path_than_asked_voids_the_trial_whatever_the_middleware_says(campaign, arm, asked):
-    found = campaign.arm(arm)
-    assert found["trials"]["done"] == 0
+    shown = campaign.arm(arm)
+    assert shown["trials"]["done"] == 0
     # one that only the machine spoilt ran again
-    failures = [one["reason"] for one in found["trials"]["failures"] if "path:" in one["reason"]]
+    failures = [one["reason"] for one in shown["trials"]["failures"] if "path:" in one["reason"]]
     assert len(failures) == 2
     assert all(f"path: asked for {asked}, but only 0 %" in reason for reason in failures)
-    assert found["verdict"]["verdict"] == "no data"
-    assert "no_data" in found["metrics"]["response_latency_p50"]
+    assert shown["verdict"]["verdict"] == "no data"
+    assert "no_data" in shown["metrics"]["response_latency_p50"]
 
 
 def test_a_lie_that_nobody_asked_about_is_not_repeated(campaign):

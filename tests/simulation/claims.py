@@ -178,7 +178,7 @@ def false_claims(
         yield rate(report.name, int(campaigns * scale), wrong, enough)
 
 
-def found(
+def power(
     report: Report, campaigns: int, seed: int, enough: Enough = all_of_them, name: str = ""
 ) -> Rate:
     """How often the last arm, the slow one, is called worse in the first workload."""
@@ -211,7 +211,7 @@ def power_of_promised_ratios(scale: float = 1.0, enough: Enough = all_of_them) -
             f"{fast} fast, {arms - fast} slow, {workloads} workloads, {blocks} blocks, sd "
             f"{sd}: {ratio:.3g}×"
         )
-        yield found(report, int(n * scale), 2000 + seed, enough, name)
+        yield power(report, int(n * scale), 2000 + seed, enough, name)
 
 
 def power_of_proposed_blocks(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
@@ -227,7 +227,7 @@ def power_of_proposed_blocks(scale: float = 1.0, enough: Enough = all_of_them) -
         blocks = blocks_for(ratio, sd, comparisons(arms, arms * workloads), least=5)
         report = Report("", [1] * (arms - 1) + [ratio], workloads, blocks, sd)
         name = f"{arms} arms, {workloads} workloads, {ratio}× at sd {sd}: {blocks} blocks"
-        yield found(report, int(n * scale), 2100 + seed, enough, name)
+        yield power(report, int(n * scale), 2100 + seed, enough, name)
 
 
 def power_after_pilots(scale: float = 1.0, enough: Enough = all_of_them) -> Iterator[Rate]:
@@ -299,8 +299,8 @@ def false_claims_of_budgets(scale: float = 1.0, enough: Enough = all_of_them) ->
         rng = np.random.default_rng(3500 + seed)
 
         def wrong(report: Report = report, rng: np.random.Generator = rng) -> bool:
-            found = sequential.judge(report.arms(rng), report.rules, looks, ended=True)
-            return report.false(found)
+            verdicts = sequential.judge(report.arms(rng), report.rules, looks, ended=True)
+            return report.false(verdicts)
 
         name = f"3 equal arms, looks {looks}, budget ends at {blocks}"
         yield rate(name, int(400 * scale), wrong, enough)
@@ -412,7 +412,7 @@ def without(arms: dict[str, list[JudgedArm]], blocks: Container[int]) -> dict[st
                     for d in (a.primary, a.undelivered)
                 ),
             )
-            for a in found
+            for a in judged
         ]
-        for w, found in arms.items()
+        for w, judged in arms.items()
     }

@@ -50,17 +50,17 @@ def block_ratios(campaigns: int) -> Iterator[Row]:
     for number, scene in enumerate(SCENES):
         logs, truth = log_quantiles(scene, campaigns, seed=100 + number, blocks=BLOCKS)
         for at, q in enumerate(QUANTILES):
-            found = [
+            ratios = [
                 r if isinstance(r := ratio(_blocks(a), _blocks(b)), BlockRatio) else None
                 for a, b in zip(np.exp(logs[:, :, 0, at]), np.exp(logs[:, :, 1, at]), strict=True)
             ]
             true = math.exp(truth[0, at] - truth[1, at])
-            hits = [r.low <= true <= r.high for r in found if r]
+            hits = [r.low <= true <= r.high for r in ratios if r]
             if len(hits) < campaigns / 4:
                 # lost messages reach the quantile nearly always: compared by sign, there is no
                 # ratio
                 continue
-            widths = [r.high / r.low for r in found if r]
+            widths = [r.high / r.low for r in ratios if r]
             yield Row(
                 "block ratio",
                 f"p{q * 100:g}, {scene.name}",
@@ -101,7 +101,7 @@ def pooled_latencies(campaigns: int) -> Iterator[Row]:
             )
             rank = math.ceil(len(everyone) * q) - 1
             true = float(np.partition(everyone, rank)[rank])
-            found = [
+            measured = [
                 intervals.pooled_quantile(list(campaign), q)
                 for part in first_arm(scene, campaigns=campaigns, seed=400 + number, **sample)
                 for campaign in part
@@ -111,7 +111,7 @@ def pooled_latencies(campaigns: int) -> Iterator[Row]:
                 "percentile of trials pooled",
                 case,
                 true,
-                found,
+                measured,
                 ratio=True,
                 promised=scene.promised,
             )
@@ -296,25 +296,31 @@ def _fraction(
     case: str, true: float, lost: np.ndarray, messages: int, promised: bool = True
 ) -> Row:
     totals = np.full(BLOCKS, messages)
-    found = [intervals.clustered_fraction(c, totals)[0] for c in lost]
-    return _row("fraction lost", case, true, found, promised=promised)
+    measured = [intervals.clustered_fraction(c, totals)[0] for c in lost]
+    return _row("fraction lost", case, true, measured, promised=promised)
 
 
 def _over(entry, values: np.ndarray) -> tuple[float, float, float]:
-    found = over_trials(entry.unit, entry.kind, values, len(values), "values")
-    assert isinstance(found, Measured)
-    return found.value, found.low, found.high
+    estimate = over_trials(entry.unit, entry.kind, values, len(values), "values")
+    assert isinstance(estimate, Measured)
+    return estimate.value, estimate.low, estimate.high
 
 
 def _row(
-    family: str, case: str, true: float, found: list, *, ratio: bool = False, promised: bool = True
+    family: str,
+    case: str,
+    true: float,
+    measured: list,
+    *,
+    ratio: bool = False,
+    promised: bool = True,
 ) -> Row:
-    hits = [low <= true <= high for _, low, high in found]
+    hits = [low <= true <= high for _, low, high in measured]
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = (np.array([f[k] for f in found]) for k in (1, 2))
+        low, high = (np.array([f[k] for f in measured]) for k in (1, 2))
         widths = high / low if ratio else high - low
         width = float(np.median(np.where(np.isfinite(widths), widths, math.inf)))
-    return Row(family, case, float(np.mean(hits)), width, 1.0, len(found), promised)
+    return Row(family, case, float(np.mean(hits)), width, 1.0, len(measured), promised)
 
 
 def _blocks(values: np.ndarray) -> dict[int, float]:

@@ -153,12 +153,12 @@ def order_statistics(
         drawn = law.draw(rng, (*shape, messages))
         drawn.partition([rank - 1 for rank in ranks], axis=-1)
         return drawn[..., [rank - 1 for rank in ranks]]
-    uniform, below, found = np.zeros(shape), 0, []
+    uniform, below, statistics = np.zeros(shape), 0, []
     for rank in ranks:
         uniform = uniform + (1 - uniform) * rng.beta(rank - below, messages - rank + 1, shape)
-        found.append(uniform)
+        statistics.append(uniform)
         below = rank
-    return law.at(np.stack(found, -1))
+    return law.at(np.stack(statistics, -1))
 
 
 def true_log_quantiles(
@@ -169,10 +169,10 @@ def true_log_quantiles(
     rng = np.random.default_rng(seed)
     out = []
     for law in (scene.a, scene.b):
-        found = np.concatenate(
+        drawn = np.concatenate(
             [order_statistics(law, rng, (2000,), messages, quantiles) for _ in range(4)]
         )
-        logs = np.log(found)
+        logs = np.log(drawn)
         out.append(np.where(np.isfinite(logs), logs, np.nan))
     return np.nanmean(np.stack(out), axis=1) + scene.slow * math.log(SLOW)
 

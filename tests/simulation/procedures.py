@@ -45,17 +45,17 @@ def noisy(arms: int, times: float) -> Law:
     """The first arms scatter so many times as much as the others."""
 
     def law(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
-        found = normal(rng, shape)
-        found[:, :arms] *= times
-        return found
+        values = normal(rng, shape)
+        values[:, :arms] *= times
+        return values
 
     return law
 
 
 def noisy_workload(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
-    found = normal(rng, shape)
-    found[0] *= 5
-    return found
+    values = normal(rng, shape)
+    values[0] *= 5
+    return values
 
 
 def student(freedom: int) -> Law:
@@ -72,9 +72,9 @@ def two_states(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndar
 def two_states_in_half(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
     """Of every second arm a trial is twice as slow with probability 0.3, of the others never; the
     means of all are equal, so that arms tie which are seen in one state only."""
-    found = 0.2 * normal(rng, shape)
-    found[:, ::2] += math.log(2) * ((rng.random(shape) < 0.3) - 0.3)[:, ::2]
-    return found
+    values = 0.2 * normal(rng, shape)
+    values[:, ::2] += math.log(2) * ((rng.random(shape) < 0.3) - 0.3)[:, ::2]
+    return values
 
 
 def rarely_slow(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
@@ -87,21 +87,21 @@ def skewed(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
 
 def against_each_other(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
     """What slows the first arm in a block speeds the second."""
-    found, shared_part = normal(rng, shape), SD * rng.standard_normal((shape[0], shape[2]))
-    found[:, 0] += shared_part
-    found[:, 1] -= shared_part
-    return found
+    values, shared_part = normal(rng, shape), SD * rng.standard_normal((shape[0], shape[2]))
+    values[:, 0] += shared_part
+    values[:, 1] -= shared_part
+    return values
 
 
 def autoregressive(correlation: float) -> Law:
     """An arm's deviation resembles its own of the block before."""
 
     def law(rng: np.random.Generator, shape: tuple[int, int, int]) -> np.ndarray:
-        found = rng.standard_normal(shape)
+        values = rng.standard_normal(shape)
         for block in range(1, shape[2]):
-            fresh = math.sqrt(1 - correlation**2) * found[..., block]
-            found[..., block] = correlation * found[..., block - 1] + fresh
-        return SD * found
+            fresh = math.sqrt(1 - correlation**2) * values[..., block]
+            values[..., block] = correlation * values[..., block - 1] + fresh
+        return SD * values
 
     return law
 
@@ -167,7 +167,7 @@ def simulate(
     `plain`: without shared variances."""
     made = {**LAWS, **BEYOND}[law]
     rng = np.random.default_rng(seed)
-    false, found = [0, 0], 0.0
+    false, share_found = [0, 0], 0.0
     slower = np.array(ratios) > min(ratios)
     with _alone() if plain else nullcontext():
         for at, truth in enumerate(((1,) * len(ratios), tuple(ratios))):
@@ -175,8 +175,8 @@ def simulate(
                 worse = _worse(made, truth, workloads, blocks, rng)
                 best = np.array(truth) == min(truth)
                 false[at] += bool(worse[:, best].any())
-                found += float(worse[:, slower].mean()) if at and slower.any() else 0.0
-    return Row(law, max(false) / campaigns, found / campaigns, campaigns)
+                share_found += float(worse[:, slower].mean()) if at and slower.any() else 0.0
+    return Row(law, max(false) / campaigns, share_found / campaigns, campaigns)
 
 
 def _alone():
@@ -208,7 +208,9 @@ def _worse(
         for w in range(workloads)
     }
     verdicts = compare.judge(arms)
-    return np.array([[v.verdict == "worse" for v in found.values()] for found in verdicts.values()])
+    return np.array(
+        [[v.verdict == "worse" for v in of_workload.values()] for of_workload in verdicts.values()]
+    )
 
 
 def table(

@@ -37,7 +37,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Found:
+class Outcome:
     """`false`: reports with a false `worse` where all tie, and where they do not; `found`: of the
     arms that are truly slower those that are called worse; `time`: what was taken, in whole
     blocks."""
@@ -61,10 +61,10 @@ def simulate(
     ratios: Sequence[float] = RATIOS,
     workloads: int = 3,
     campaigns: int,
-) -> Found:
+) -> Outcome:
     rng = np.random.default_rng(SEED)
     truths = ((1.0,) * len(ratios), tuple(map(float, ratios)))
-    false, found, time, blocks = [0, 0], 0.0, 0.0, 0.0
+    false, share_found, time, blocks = [0, 0], 0.0, 0.0, 0.0
     slower = np.array(ratios) > min(ratios)
     for at, truth in enumerate(truths):
         best = np.array(truth) == min(truth)
@@ -72,10 +72,10 @@ def simulate(
             worse, took, ran = campaign(design, LAWS[law], truth, workloads, rng)
             false[at] += bool(worse[:, best].any())
             if at:
-                found += float(worse[:, slower].mean()) if slower.any() else 0.0
+                share_found += float(worse[:, slower].mean()) if slower.any() else 0.0
                 time, blocks = time + took, blocks + ran
     n = campaigns
-    return Found((false[0] / n, false[1] / n), found / n, time / n, blocks / n)
+    return Outcome((false[0] / n, false[1] / n), share_found / n, time / n, blocks / n)
 
 
 def campaign(

@@ -60,9 +60,9 @@ def test_what_is_promised_is_found(promises):
 def test_an_interval_that_only_clears_one_is_not_what_is_promised():
     """Half of the interval's width, the former promise, is found in about half of the campaigns."""
     report = claims.Report("", [1, 1.132], blocks=5, sd=0.1)  # exp(t(4, 97.5 %)·0.1/√5)
-    found = claims.found(report, 500, 1)
-    assert 0.3 < found.rate < 0.6
-    assert not at_least(found)
+    power = claims.power(report, 500, 1)
+    assert 0.3 < power.rate < 0.6
+    assert not at_least(power)
 
 
 @pytest.mark.parametrize(

@@ -43,11 +43,11 @@ def test_what_is_not_promised_is_really_not_kept(rows):
 
 
 def test_t_is_the_only_candidate_that_covers_and_is_finite_at_five_blocks():
-    found: dict[str, list[coverage.MethodRow]] = {}
+    rows: dict[str, list[coverage.MethodRow]] = {}
     for row in coverage.methods(CAMPAIGNS, blocks=(5,)):
         if not row.case.endswith("*"):
-            found.setdefault(row.method, []).append(row)
-    assert min(r.coverage for r in found["t"]) >= LEAST
-    assert max(r.width for r in found["t"]) < 5
-    assert max(r.coverage for r in found["BCa bootstrap"]) < 0.9
-    assert all(r.width == float("inf") for r in found["sign-flip inversion"])
+            rows.setdefault(row.method, []).append(row)
+    assert min(r.coverage for r in rows["t"]) >= LEAST
+    assert max(r.width for r in rows["t"]) < 5
+    assert max(r.coverage for r in rows["BCa bootstrap"]) < 0.9
+    assert all(r.width == float("inf") for r in rows["sign-flip inversion"])

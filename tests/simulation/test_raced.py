@@ -16,10 +16,10 @@ MOST_FALSE = 0.05 + 3 * math.sqrt(0.05 * 0.95 / CAMPAIGNS)
 
 @pytest.mark.parametrize("law", ["normal", "two states (×2 in 30 %)"])
 def test_a_campaign_by_the_clock_keeps_its_error_and_its_time(law):
-    found = simulate(CLOCK, law, campaigns=CAMPAIGNS)
+    design_run = simulate(CLOCK, law, campaigns=CAMPAIGNS)
     assert CLOCK.looks == (5, 8, 10)
-    assert max(found.false) <= MOST_FALSE
-    assert 5 <= found.time <= CLOCK.within
+    assert max(design_run.false) <= MOST_FALSE
+    assert 5 <= design_run.time <= CLOCK.within
 
 
 def test_racing_turns_the_time_of_decided_arms_into_blocks_for_the_others():

@@ -88,8 +88,8 @@ def rmwbench(
         os.close(out_end)
         os.close(err_end)
         pid = int(connection.recv(64))
-        found = {out: b"", err: b""}
-        readers = [threading.Thread(target=_read_all, args=(end, found)) for end in found]
+        read = {out: b"", err: b""}
+        readers = [threading.Thread(target=_read_all, args=(end, read)) for end in read]
         for reader in readers:
             reader.start()
         connection.settimeout(timeout)
@@ -101,7 +101,7 @@ def rmwbench(
         finally:
             for reader in readers:
                 reader.join()
-    written = [_decoded(found[end]) if text else found[end] for end in (out, err)]
+    written = [_decoded(read[end]) if text else read[end] for end in (out, err)]
     done = subprocess.CompletedProcess(["rmwbench", *arguments], code, *written)
     done.pid = pid
     return done
@@ -125,9 +125,9 @@ def captured(capsys: Any, *words: object) -> tuple[int, str, str]:
     return code, written.out, written.err
 
 
-def _read_all(end: int, found: dict[int, bytes]) -> None:
+def _read_all(end: int, read: dict[int, bytes]) -> None:
     with open(end, "rb") as file:
-        found[end] = file.read()
+        read[end] = file.read()
 
 
 def _decoded(written: bytes) -> str:

@@ -69,7 +69,7 @@ class Row:
 
 
 def rows(topics: Sequence[Planted]) -> list[Row]:
-    found = []
+    recorded = []
     for number, topic in enumerate(topics):
         logs = topic.times.astype(np.int64) + topic.origin_ns
         stamps = topic.times if topic.published is None else topic.published
@@ -77,8 +77,8 @@ def rows(topics: Sequence[Planted]) -> list[Row]:
         published = stamps.astype(np.int64) + origin_ns
         for log_ns, published_ns, size in zip(logs, published, topic.sizes, strict=True):
             data = b"\0\1\0\0" + bytes(int(size) - 4)
-            found.append(Row(int(log_ns), number, int(published_ns), data))
-    return sorted(found)
+            recorded.append(Row(int(log_ns), number, int(published_ns), data))
+    return sorted(recorded)
 
 
 def mcap(

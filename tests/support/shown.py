@@ -18,6 +18,6 @@ def show_document(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str,
     return document(summarise(bundle, limits))
 
 
-def shown_of(found: dict[str, Any]) -> SuiteAnswer:
+def shown_of(written: dict[str, Any]) -> SuiteAnswer:
     """A document that a test has made or changed, as the answer that a report renders."""
-    return _READ.validate_python(found)
+    return _READ.validate_python(written)

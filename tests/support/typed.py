@@ -20,36 +20,36 @@ def exact(value: object, unit: str = "fraction", **more: object) -> dict[str, An
     return {"unit": unit, "value": value, "low": value, "high": value, **more}
 
 
-def typed(kind: type[T], found: Mapping[str, Any] | None = None) -> T:
+def typed(kind: type[T], given: Mapping[str, Any] | None = None) -> T:
     """`kind` from its document (docs/formats); what that leaves out is empty: None, no members,
     zero, of several words `no data` or the
     first."""
-    return _adapter(kind).validate_python(_whole(kind, found or {}))
+    return _adapter(kind).validate_python(_whole(kind, given or {}))
 
 
-def _whole(kind: Any, found: Any) -> Any:
+def _whole(kind: Any, given: Any) -> Any:
     if get_origin(kind) is Annotated:
-        return _whole(get_args(kind)[0], found)
+        return _whole(get_args(kind)[0], given)
     if is_dataclass(kind):
         hints = _hints(kind)
         keys = {one.name: one.name.removesuffix("_") for one in fields(kind)}
-        unknown = found.keys() - keys.values()
+        unknown = given.keys() - keys.values()
         assert not unknown, f"{kind.__name__} has no {', '.join(sorted(unknown))}"
         return {
-            key: _whole(hints[name], found[key]) if key in found else _empty(hints[name])
+            key: _whole(hints[name], given[key]) if key in given else _empty(hints[name])
             for name, key in keys.items()
         }
     if get_origin(kind) is UnionType:
-        if found is None:
+        if given is None:
             return None
         known = [one for one in get_args(kind) if one is not NoneType]
-        return _whole(known[0], found) if len(known) == 1 else found
+        return _whole(known[0], given) if len(known) == 1 else given
     if get_origin(kind) is tuple:
         of = get_args(kind)
-        return [_whole(of[0], one) for one in found] if of[-1] is Ellipsis else found
+        return [_whole(of[0], one) for one in given] if of[-1] is Ellipsis else given
     if get_origin(kind) is Mapping:
-        return {key: _whole(get_args(kind)[1], one) for key, one in found.items()}
-    return found
+        return {key: _whole(get_args(kind)[1], one) for key, one in given.items()}
+    return given
 
 
 def _empty(kind: Any) -> Any:

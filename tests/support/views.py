@@ -26,9 +26,9 @@ def page(doc: SuiteAnswer, evaluated: Evaluated = NOT_EVALUATED) -> str:
     return render_html(of_shown(doc, evaluated, draw=True))
 
 
-def blocks(found: Iterable[Block]) -> Iterator[Block]:
+def blocks(shown_blocks: Iterable[Block]) -> Iterator[Block]:
     """All of them, those in sections too."""
-    for block in found:
+    for block in shown_blocks:
         yield block
         if isinstance(block, Section):
             yield from blocks(block.blocks)
@@ -42,10 +42,10 @@ def section(view: shown.View, title: str) -> Section:
     return next(b for b in of_view(view) if isinstance(b, Section) and b.title == title)
 
 
-def texts(found: Iterable[Block]) -> list[str]:
+def texts(shown_blocks: Iterable[Block]) -> list[str]:
     """The sentences, also of lists and of facts."""
     out: list[str] = []
-    for block in blocks(found):
+    for block in blocks(shown_blocks):
         if isinstance(block, Text):
             out.append(f"{block.lead} {block.text}".strip())
         elif isinstance(block, Items):
@@ -57,12 +57,12 @@ def texts(found: Iterable[Block]) -> list[str]:
     return out
 
 
-def tables(found: Iterable[Block]) -> list[Table]:
-    return [block for block in blocks(found) if isinstance(block, Table)]
+def tables(shown_blocks: Iterable[Block]) -> list[Table]:
+    return [block for block in blocks(shown_blocks) if isinstance(block, Table)]
 
 
-def pictures(found: Iterable[Block]) -> list[Picture]:
-    return [block for block in blocks(found) if isinstance(block, Picture)]
+def pictures(shown_blocks: Iterable[Block]) -> list[Picture]:
+    return [block for block in blocks(shown_blocks) if isinstance(block, Picture)]
 
 
 def heads(table: Table) -> list[str]:
