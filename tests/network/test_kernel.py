@@ -425,7 +425,7 @@ def test_without_the_privilege_it_says_what_it_needs(monkeypatch):
     def denied(*_):
         return errno.EPERM
 
-    monkeypatch.setattr("rmwbench.lab.network.kernel.netlink.told", denied)
+    monkeypatch.setattr("rmwbench.lab.network.kernel.netlink.refusal", denied)
     made = links("{backend: kernel}")
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()

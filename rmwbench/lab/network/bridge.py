@@ -96,21 +96,20 @@ def losing(chance: float, *, exempt: bool) -> bytes:
 def _assembled(lines: list[tuple[int, int] | _If | str]) -> bytes:
     """Words are places; a jump without one goes on to the next line."""
     places: dict[str, int] = {}
-    code = [line for line in lines if not isinstance(line, str)]
-    count = 0
+    code: list[tuple[int, int] | _If] = []
     for line in lines:
         if isinstance(line, str):
-            places[line] = count
+            places[line] = len(code)
         else:
-            count += 1
-    found = b""
-    for at, line in enumerate(code, start=1):
+            code.append(line)
+    program = b""
+    for following, line in enumerate(code, start=1):
         if isinstance(line, _If):
-            jumps = [places[to] - at if to else 0 for to in (line.yes, line.no)]
-            found += struct.pack("=HBBI", line.code, *jumps, line.value)
+            jumps = [places[word] - following if word else 0 for word in (line.yes, line.no)]
+            program += struct.pack("=HBBI", line.code, *jumps, line.value)
         else:
-            found += _instruction(*line)
-    return found
+            program += _instruction(*line)
+    return program
 
 
 def _instruction(code: int, value: int) -> bytes:
@@ -131,6 +130,7 @@ touch a frame."""
 LOSS, CROSS = 1, 2  # priorities of filters
 UNLIMITED_FRAMES = 100_000
 _SMALL_FRAME_BITS = 8 * 64
+_MAKE, _REPLACE = netlink.CREATE | netlink.EXCL, netlink.CREATE | netlink.REPLACE
 
 
 @dataclass(frozen=True)
@@ -163,68 +163,61 @@ class Ports:
         return self.c if direction == "up" else self.b
 
 
-def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
+def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write]]:
     """Everything but the pairs that lead to the hosts, which are there; the last messages are the
     dumps for `check`."""
-    make = netlink.CREATE | netlink.EXCL
-    found: list[NetlinkMessage] = [
-        ("bridge", netlink.NEWLINK, make, netlink.bridge(BRIDGE, "switch"))
+    messages: list[NetlinkMessage] = [
+        ("bridge", netlink.NEWLINK, _MAKE, netlink.bridge(BRIDGE, "switch"))
     ]
     for number, host in enumerate(links.hosts, start=1):
-        ports, mtu = Ports(number), links.mtu_bytes(host)
-        names = ports.names()
-        pair = netlink.veth(ports.b, names[ports.b], ports.c, names[ports.c])
-        found.append((f"veth before {host}", netlink.NEWLINK, make, pair))
-        for index in names:
-            sized = netlink.link(index, mtu=mtu, queue_frames=QUEUE_FRAMES)
-            found.append((f"MTU before {host}", netlink.NEWLINK, 0, sized))
-        found += [
-            (f"port of {host}", netlink.NEWLINK, 0, netlink.port_of(ports.c, BRIDGE)),
-            (
-                f"port of {host} learns nothing",
-                netlink.SETLINK,
-                0,
-                netlink.knows_its_hosts(ports.c),
-            ),
-            (f"address of {host} at its port", netlink.NEWNEIGH, make, _forwarding(ports)),
-        ]
-        for index in names:
-            found.append((f"ingress before {host}", netlink.NEWQDISC, make, netlink.ingress(index)))
-        for here, there in ((ports.a, ports.b), (ports.b, ports.a)):
-            body = netlink.cross_over(here, CROSS, there)
-            found.append(
-                (
-                    f"crossing over before {host} (cls_bpf, act_mirred)",
-                    netlink.NEWTFILTER,
-                    make,
-                    body,
-                )
-            )
-        for direction in ("up", "down"):
-            spec = links.spec(host, direction)
-            found += [_loss(ports, direction, spec, make), *_paced(ports, direction, spec)]
-    everything = [
-        BRIDGE,
-        *(index for number in range(len(links.hosts)) for index in Ports(number + 1).names()),
-    ]
-    found += [
+        messages += _before_host(links, host, Ports(number))
+    devices = [index for number in range(len(links.hosts)) for index in Ports(number + 1).names()]
+    messages += [
         ("the network's devices up", netlink.NEWLINK, 0, netlink.link(index, up=True))
-        for index in everything
+        for index in (BRIDGE, *devices)
     ]
-    return found + dumps(links), list(WRITES), []
+    return messages + dumps(links), list(WRITES)
+
+
+def _before_host(links: Links, host: str, ports: Ports) -> list[NetlinkMessage]:
+    """The devices before a host, with their settings, filters and schedulers."""
+    names = ports.names()
+    pair = netlink.veth(ports.b, names[ports.b], ports.c, names[ports.c])
+    messages: list[NetlinkMessage] = [(f"veth before {host}", netlink.NEWLINK, _MAKE, pair)]
+    for index in names:
+        sized = netlink.link(index, mtu=links.mtu_bytes(host), queue_frames=QUEUE_FRAMES)
+        messages.append((f"MTU before {host}", netlink.NEWLINK, 0, sized))
+    port, deaf = netlink.port_of(ports.c, BRIDGE), netlink.knows_its_hosts(ports.c)
+    forwarding = netlink.forwarding(ports.c, addresses.mac(ports.number))
+    messages += [
+        (f"port of {host}", netlink.NEWLINK, 0, port),
+        (f"port of {host} learns nothing", netlink.SETLINK, 0, deaf),
+        (f"address of {host} at its port", netlink.NEWNEIGH, _MAKE, forwarding),
+    ]
+    for index in names:
+        messages.append((f"ingress before {host}", netlink.NEWQDISC, _MAKE, netlink.ingress(index)))
+    step = f"crossing over before {host} (cls_bpf, act_mirred)"
+    for here, there in ((ports.a, ports.b), (ports.b, ports.a)):
+        body = netlink.cross_over(here, CROSS, there)
+        messages.append((step, netlink.NEWTFILTER, _MAKE, body))
+    for direction in ("up", "down"):
+        spec = links.spec(host, direction)
+        messages += [_loss(ports, direction, spec, _MAKE), *_paced(ports, direction, spec)]
+    return messages
 
 
 def dumps(links: Links) -> list[NetlinkMessage]:
-    found: list[NetlinkMessage] = [
+    messages: list[NetlinkMessage] = [
         ("read links", netlink.GETLINK, netlink.DUMP, netlink.link(0)),
         ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0)),
     ]
     for number in range(1, len(links.hosts) + 1):
         for index in (Ports(number).b, Ports(number).c):
             within = netlink.of_device(index, parent=netlink.INGRESS_HANDLE)
-            found.append(("read rates", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(index)))
-            found.append(("read filters", netlink.GETTFILTER, netlink.DUMP, within))
-    return found
+            classes = netlink.of_device(index)
+            messages.append(("read rates", netlink.GETTCLASS, netlink.DUMP, classes))
+            messages.append(("read filters", netlink.GETTFILTER, netlink.DUMP, within))
+    return messages
 
 
 def check(links: Links, done: Configured) -> None:
@@ -233,12 +226,8 @@ def check(links: Links, done: Configured) -> None:
         raise NetworkBroken(failure(*done.failed))
     count = 2 + 4 * len(links.hosts)
     answer = b"".join(done.answers[-count:])
-    devices, rates, programs = (
-        netlink.links_of(answer),
-        netlink.rates_of(answer),
-        netlink.programs_of(answer),
-    )
-    kinds = {key for key in netlink.schedulers_of(answer)}
+    devices, rates = netlink.links_of(answer), netlink.rates_of(answer)
+    programs, schedulers = netlink.programs_of(answer), netlink.schedulers_of(answer)
     for number, host in enumerate(links.hosts, start=1):
         ports = Ports(number)
         for index, name in ports.names().items():
@@ -249,11 +238,8 @@ def check(links: Links, done: Configured) -> None:
             spec, paced = links.spec(host, direction), ports.paced(direction)
             wanted = None if spec.at_nic or spec.rate_bps is None else spec.rate_bps // 8 * 8
             _expect(f"rate of {host}.{direction} (bit/s)", wanted, rates.get(paced))
-            _expect(
-                f"delay of {host}.{direction} by netem",
-                bool(spec.delay_ms),
-                (paced, "netem") in kinds,
-            )
+            delayed = (paced, "netem") in schedulers
+            _expect(f"delay of {host}.{direction} by netem", bool(spec.delay_ms), delayed)
             program = programs.get((ports.lossy(direction), LOSS), b"")
             _expect(f"loss program of {host}.{direction}", _program(spec).hex(), program.hex())
 
@@ -263,35 +249,28 @@ def changed(
 ) -> list[NetlinkMessage]:
     """Other specs of some directions. A new rate leaves what waits where it is; a rate or delay
     that comes or goes takes it along."""
-    ports, found = Ports(number), []
+    ports, messages = Ports(number), []
     for direction, new in after.items():
         old = before[direction]
-        found.append(_loss(ports, direction, new, netlink.CREATE | netlink.REPLACE))
+        messages.append(_loss(ports, direction, new, _REPLACE))
         if _parts(old) == _parts(new):
-            found += _paced(ports, direction, new, netlink.CREATE | netlink.REPLACE)
+            messages += _paced(ports, direction, new, _REPLACE)
             continue
         if any(_parts(old)[:2]):
-            gone = netlink.of_device(ports.paced(direction), parent=netlink.ROOT)
-            found.append(("the old rate goes", netlink.DELQDISC, 0, gone))
-        found += _paced(ports, direction, new)
-    return found
+            root = netlink.of_device(ports.paced(direction), parent=netlink.ROOT)
+            messages.append(("the old rate goes", netlink.DELQDISC, 0, root))
+        messages += _paced(ports, direction, new)
+    return messages
 
 
 def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkMessage]:
     """A blackhole, or its end."""
-    ports, how = Ports(number), netlink.CREATE | netlink.REPLACE
-    found: list[NetlinkMessage] = []
+    messages: list[NetlinkMessage] = []
     for direction, spec in specs.items():
         program = dropping() if on else _program(spec)
-        found.append(
-            (
-                "blackhole",
-                netlink.NEWTFILTER,
-                how,
-                netlink.decide(ports.lossy(direction), LOSS, program),
-            )
-        )
-    return found
+        body = netlink.decide(Ports(number).lossy(direction), LOSS, program)
+        messages.append(("blackhole", netlink.NEWTFILTER, _REPLACE, body))
+    return messages
 
 
 def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
@@ -301,39 +280,35 @@ def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
 
 def counters(links: Links, answers: list[bytes]) -> dict[str, dict[str, dict[str, int]]]:
     """Host → direction → counters, named as the switch's; of a dump of GETQDISC."""
-    there = netlink.schedulers_of(b"".join(answers))
+    schedulers = netlink.schedulers_of(b"".join(answers))
     nothing = {"frames": 0, "bytes": 0, "dropped": 0}
 
-    def at(index: int, *kinds: str) -> dict[str, int]:
-        return next((there[index, kind] for kind in kinds if (index, kind) in there), nothing)
+    def of_direction(ports: Ports, direction: str) -> dict[str, int]:
+        paced = ports.paced(direction)
+        crossed = schedulers.get((ports.lossy(direction), "ingress"), nothing)
+        rated = schedulers.get((paced, "htb")) or schedulers.get((paced, "netem"), nothing)
+        return {
+            "frames": crossed["frames"] + rated["dropped"],
+            "bytes": crossed["bytes"] + ETHERNET_BYTES * crossed["frames"],
+            "lost": crossed["dropped"],
+            "queue_full": rated["dropped"],
+            "delivered": crossed["frames"] - crossed["dropped"],
+        }
 
-    found: dict[str, dict[str, dict[str, int]]] = {}
-    for number, host in enumerate(links.hosts, start=1):
-        ports = Ports(number)
-        found[host] = {}
-        for direction in ("up", "down"):
-            through, full = (
-                at(ports.lossy(direction), "ingress"),
-                at(ports.paced(direction), "htb", "netem")["dropped"],
-            )
-            found[host][direction] = {
-                "frames": through["frames"] + full,
-                "bytes": through["bytes"] + ETHERNET_BYTES * through["frames"],
-                "lost": through["dropped"],
-                "queue_full": full,
-                "delivered": through["frames"] - through["dropped"],
-            }
-    return found
+    return {
+        host: {way: of_direction(Ports(number), way) for way in ("up", "down")}
+        for number, host in enumerate(links.hosts, start=1)
+    }
 
 
 def mean_bytes(links: Links, answers: list[bytes]) -> Iterator[tuple[str, float]]:
     """Host and bytes per frame of what came from it, with the Ethernet header; of those that sent
     anything."""
-    there = netlink.schedulers_of(b"".join(answers))
+    schedulers = netlink.schedulers_of(b"".join(answers))
     for number, host in enumerate(links.hosts, start=1):
-        seen = there.get((Ports(number).a, "ingress"), {"frames": 0, "bytes": 0})
-        if seen["frames"]:
-            yield host, seen["bytes"] / seen["frames"] + ETHERNET_BYTES
+        sent = schedulers.get((Ports(number).a, "ingress"), {"frames": 0, "bytes": 0})
+        if sent["frames"]:
+            yield host, sent["bytes"] / sent["frames"] + ETHERNET_BYTES
 
 
 def failure(step: str, error_number: int) -> str:
@@ -360,9 +335,7 @@ def _loss(ports: Ports, direction: str, spec: Spec, how: int) -> NetlinkMessage:
     return f"loss of {direction} (cls_bpf)", netlink.NEWTFILTER, how, body
 
 
-def _paced(
-    ports: Ports, direction: str, spec: Spec, how: int = netlink.CREATE | netlink.EXCL
-) -> list[NetlinkMessage]:
+def _paced(ports: Ports, direction: str, spec: Spec, how: int = _MAKE) -> list[NetlinkMessage]:
     """Rate, queue and delay of a direction; `how` replaces what is there already."""
     index, (rated, delayed, _) = ports.paced(direction), _parts(spec)
     delay_ns = ms_to_ns(spec.delay_ms or 0)
@@ -371,31 +344,28 @@ def _paced(
         alone = netlink.netem(index, delay_ns, UNLIMITED_FRAMES, leaf=False)
         return [(words, netlink.NEWQDISC, how, alone)] if delayed else []
     rate_bps = spec.rate_bps or 0
-    found: list[NetlinkMessage] = []
+    messages: list[NetlinkMessage] = []
     if how & netlink.EXCL:
-        found.append((f"rate of {direction} (sch_htb)", netlink.NEWQDISC, how, netlink.htb(index)))
+        scheduler = f"rate of {direction} (sch_htb)", netlink.NEWQDISC, how, netlink.htb(index)
+        messages.append(scheduler)
     body = netlink.htb_class(index, rate_bps, burst_bytes(rate_bps))
-    found.append((f"rate of {direction}", netlink.NEWTCLASS, how, body))
+    messages.append((f"rate of {direction}", netlink.NEWTCLASS, how, body))
     if delayed:
         under_way = rate_bps * delay_ns // 1_000_000_000 // _SMALL_FRAME_BITS
-        leaf = netlink.netem(
-            index, delay_ns, (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way, leaf=True
-        )
-        found.append((words, netlink.NEWQDISC, how, leaf))
+        most_frames = (spec.queue_frames or NIC_QUEUE_FRAMES) + under_way
+        leaf = netlink.netem(index, delay_ns, most_frames, leaf=True)
+        messages.append((words, netlink.NEWQDISC, how, leaf))
     else:
         limit: dict[str, Any] = {"limit_frames": spec.queue_frames or NIC_QUEUE_FRAMES}
         if spec.queue_kb is not None:
             limit = {"limit_bytes": round(spec.queue_kb * 1000)}
         elif spec.queue_ms is not None:
             limit = {"limit_bytes": max(2000, round(rate_bps * spec.queue_ms / 8000))}
-        found.append((f"queue of {direction}", netlink.NEWQDISC, how, netlink.fifo(index, **limit)))
-    return found
+        fifo = netlink.fifo(index, **limit)
+        messages.append((f"queue of {direction}", netlink.NEWQDISC, how, fifo))
+    return messages
 
 
-def _forwarding(ports: Ports) -> bytes:
-    return netlink.forwarding(ports.c, addresses.mac(ports.number))
-
-
-def _expect(what: str, wanted: object, found: object) -> None:
-    if found != wanted:
-        raise NetworkBroken(f"kernel backend: {what} is {found}, expected {wanted}")
+def _expect(name: str, wanted: object, actual: object) -> None:
+    if actual != wanted:
+        raise NetworkBroken(f"kernel backend: {name} is {actual}, expected {wanted}")

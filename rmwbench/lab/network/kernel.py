@@ -52,8 +52,7 @@ class Kernel:
         self._without_taps()
         for number, host in enumerate(self._links.hosts, start=1):
             self._join(host, number)
-        messages, writes, reads = bridge.setup(self._links)
-        done = self._configured("setup", messages, writes, reads)
+        done = self._configured("setup", *bridge.setup(self._links))
         bridge.check(self._links, done)
         return {
             "backend": "kernel",
@@ -75,12 +74,12 @@ class Kernel:
         off, specs = self._off[host], self._specs[host]
         match change.change:
             case None:
-                asked = {
+                new_specs = {
                     way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None
                 }
-                made = bridge.changed(self._links, number, specs, asked)
-                specs |= asked
-                return made + (bridge.outage(number, specs, on=True) if off else [])
+                messages = bridge.changed(self._links, number, specs, new_specs)
+                specs |= new_specs
+                return messages + (bridge.outage(number, specs, on=True) if off else [])
             case "blackhole":
                 off.add("blackhole")
                 return bridge.outage(number, specs, on=True)
@@ -90,34 +89,32 @@ class Kernel:
             case "up":
                 ended = off.copy()
                 off.clear()
-                made = bridge.carrier(number, on=True) if "carrier_loss" in ended else []
-                return made + (bridge.outage(number, specs, on=False) if ended else [])
-            case what:
-                raise NetworkBroken(f"kernel backend: it does not know the change {what}")
+                messages = bridge.carrier(number, on=True) if "carrier_loss" in ended else []
+                return messages + (bridge.outage(number, specs, on=False) if ended else [])
+            case name:
+                raise NetworkBroken(f"kernel backend: it does not know the change {name}")
 
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
         """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made
         one frame of several."""
         done = self._read()
-        answers, means = done.answers, dict(bridge.mean_bytes(self._links, done.answers))
-        devices: dict[str, dict[str, Any]] = {
-            host: {"mean_frame_bytes": mean} for host, mean in means.items()
-        }
+        devices: dict[str, dict[str, Any]] = {}
+        for host, mean in bridge.mean_bytes(self._links, done.answers):
+            devices[host] = {"mean_frame_bytes": mean}
+            most = self._links.mtu_bytes(host) + bridge.ETHERNET_BYTES
+            if mean > most:
+                raise NetworkBroken(
+                    f"kernel backend: frames of {host} have {mean:.0f} bytes in the mean, and its "
+                    f"MTU allows {most}: an offload is on"
+                )
         for host, dropped in self._dropped(done).items():
             devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
             "backend": "kernel",
-            "links": bridge.counters(self._links, answers),
+            "links": bridge.counters(self._links, done.answers),
             "devices": devices,
             "changes": [],
         }
-        for host, mean in means.items():
-            most = self._links.mtu_bytes(host) + bridge.ETHERNET_BYTES
-            if mean > most:
-                text = (
-                    f"frames of {host} have {mean:.0f} bytes in the mean, and its MTU allows {most}"
-                )
-                raise NetworkBroken(f"kernel backend: {text}: an offload is on")
         return document, json.dumps(document).encode(), None, 0
 
     def close(self) -> None:
@@ -125,23 +122,21 @@ class Kernel:
 
     def _dropped(self, done: Configured) -> dict[str, int]:
         """Frames that the devices before each host have dropped since they are there."""
-        found = {}
-        for number, host in enumerate(self._links.hosts, start=1):
-            names = bridge.Ports(number).names().values()
-            found[host] = sum(dropped_frames(done.texts[DEVICES], name) or 0 for name in names)
-        return found
+        text = done.texts[DEVICES]
+        return {
+            host: sum(
+                dropped_frames(text, name) or 0 for name in bridge.Ports(number).names().values()
+            )
+            for number, host in enumerate(self._links.hosts, start=1)
+        }
 
     def _without_taps(self) -> None:
         """The place of each `eth0` is free again."""
         tokens = []
         for host in self._links.hosts:
-            gone = (
-                "the TAP device goes",
-                netlink.DELLINK,
-                0,
-                netlink.link(self._hosts[host].device or 0),
-            )
-            tokens.append(self._crew.configure(host, "without tap", [gone]))
+            device = netlink.link(self._hosts[host].device or 0)
+            removal = ("the TAP device goes", netlink.DELLINK, 0, device)
+            tokens.append(self._crew.configure(host, "without tap", [removal]))
         for done in self._crew.await_configured(tokens, TIMEOUT_S):
             if done.failed is not None:
                 raise NetworkBroken(bridge.failure(*done.failed))
@@ -152,7 +147,7 @@ class Kernel:
         """A pair of devices between the host and the network, where the host had a TAP device."""
         place, network = self._hosts[host], self._hosts.network
         assert isinstance(place, Host) and network is not None and place.device is not None
-        index, name = bridge.Ports(number).a, bridge.Ports(number).names()[bridge.Ports(number).a]
+        ports = bridge.Ports(number)
         try:
             descriptors = [network.open_network(), place.open_network()]
         except OSError as error:
@@ -161,13 +156,14 @@ class Kernel:
             ) from None
         try:
             here, there = descriptors
-            body = netlink.veth_between(index, name, here, place.device, "eth0", there)
-            refused = netlink.told(netlink.NEWLINK, netlink.CREATE | netlink.EXCL, body)
+            name = ports.names()[ports.a]
+            body = netlink.veth(ports.a, name, place.device, "eth0", (here, there))
+            refusal = netlink.refusal(netlink.NEWLINK, netlink.CREATE | netlink.EXCL, body)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        if refused:
-            raise NetworkBroken(bridge.failure(f"veth to {host} (needs root)", refused))
+        if refusal:
+            raise NetworkBroken(bridge.failure(f"veth to {host} (needs root)", refusal))
 
     def _without_offloads(self) -> dict[str, Any]:
         devices = {host: ["eth0"] for host in self._links.hosts}
@@ -195,9 +191,9 @@ class Kernel:
         return self._configured("counters", [read], reads=[DEVICES])
 
     def _configured(
-        self, what: str, messages: Any, writes: Any = (), reads: Any = ()
+        self, change: str, messages: Any, writes: Any = (), reads: Any = ()
     ) -> Configured:
-        token = self._crew.configure(NETWORK_HOST, what, messages, writes, reads)
+        token = self._crew.configure(NETWORK_HOST, change, messages, writes, reads)
         done = self._crew.await_configured([token], TIMEOUT_S)[0]
         if done.failed is not None:
             raise NetworkBroken(bridge.failure(*done.failed))
@@ -215,10 +211,10 @@ _TRIED: Mapping[str, Spec] = {
 @functools.cache
 def works() -> Mapping[str, str]:
     """Effect → why it cannot be had here, \"\" where it can. Takes a tenth of a second for each."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name, spec in _TRIED.items():
-        found[name] = found.get(JOINED) or _why_not(spec)
-    return found
+        reasons[name] = reasons.get(JOINED) or _why_not(spec)
+    return reasons
 
 
 def why_not(links: Links) -> str | None:
@@ -233,8 +229,8 @@ def why_not(links: Links) -> str | None:
     delayed = any(spec.delay_ms for spec in links.specs)
     needed = [JOINED, *([RATE] if rated else []), *([DELAY] if delayed else [])]
     for name in needed:
-        if works()[name]:
-            return f"not supported by the kernel backend here: {name}: {works()[name]}"
+        if reason := works()[name]:
+            return f"not supported by the kernel backend here: {name}: {reason}"
     return None
 
 

@@ -13,15 +13,8 @@ NEWLINK, DELLINK, GETLINK, SETLINK = 16, 17, 18, 19
 NEWADDR, DELADDR, GETADDR = 20, 21, 22
 NEWROUTE = 24
 NEWNEIGH, GETNEIGH = 28, 30
-NEWQDISC, DELQDISC, GETQDISC, NEWTCLASS, GETTCLASS, NEWTFILTER, GETTFILTER = (
-    36,
-    37,
-    38,
-    40,
-    42,
-    44,
-    46,
-)
+NEWQDISC, DELQDISC, GETQDISC = 36, 37, 38
+NEWTCLASS, GETTCLASS, NEWTFILTER, GETTFILTER = 40, 42, 44, 46
 CREATE, REPLACE, EXCL, DUMP = 0x400, 0x100, 0x200, 0x300
 
 IFF_UP, IFF_NOARP, IFF_MULTICAST, IFF_LOWER_UP = 1, 0x80, 0x1000, 0x10000
@@ -68,42 +61,33 @@ def link(
     return body + (attribute(_IFLA_TXQLEN, u32(queue_frames)) if queue_frames else b"")
 
 
-def veth(index: int, name: str, peer_index: int, peer_name: str) -> bytes:
-    """A pair of devices, with indices of our choice: what comes later names them by these."""
-    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(
-        _IFLA_IFNAME, peer_name.encode() + b"\0"
-    )
-    data = attribute(_INFO_DATA, attribute(_VETH_PEER, peer))
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
-        _IFLA_IFNAME, name.encode() + b"\0"
-    )
-    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
+def _named(index: int, name: str) -> bytes:
+    return link(index) + attribute(_IFLA_IFNAME, name.encode() + b"\0")
 
 
-def veth_between(
-    index: int, name: str, namespace: int, peer_index: int, peer_name: str, peer_namespace: int
+def veth(
+    index: int,
+    name: str,
+    peer_index: int,
+    peer_name: str,
+    namespaces: tuple[int, int] | None = None,
 ) -> bytes:
-    """A pair of devices, each in the network namespace of a descriptor of the sender's."""
-    peer = struct.pack("=BBHiII", 0, 0, 0, peer_index, 0, 0) + attribute(
-        _IFLA_IFNAME, peer_name.encode() + b"\0"
-    )
-    data = attribute(
-        _INFO_DATA, attribute(_VETH_PEER, peer + attribute(_IFLA_NET_NS_FD, u32(peer_namespace)))
-    )
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
-        _IFLA_IFNAME, name.encode() + b"\0"
-    )
-    body += attribute(_IFLA_NET_NS_FD, u32(namespace))
-    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"veth") + data)
+    """A pair of devices, with indices of our choice: what comes later names them by these. Each is
+    in the network namespace of its descriptor in `namespaces`, or both in the sender's."""
+    own, peer = _named(index, name), _named(peer_index, peer_name)
+    if namespaces is not None:
+        own += attribute(_IFLA_NET_NS_FD, u32(namespaces[0]))
+        peer += attribute(_IFLA_NET_NS_FD, u32(namespaces[1]))
+    return own + _link_info(b"veth", attribute(_VETH_PEER, peer))
 
 
 def bridge(index: int, name: str) -> bytes:
-    """One that floods multicast to every port."""
-    data = attribute(_INFO_DATA, attribute(_BR_MCAST_SNOOPING, b"\0"))
-    body = struct.pack("=BBHiII", 0, 0, 0, index, 0, 0) + attribute(
-        _IFLA_IFNAME, name.encode() + b"\0"
-    )
-    return body + attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, b"bridge") + data)
+    """A bridge that floods multicast to every port."""
+    return _named(index, name) + _link_info(b"bridge", attribute(_BR_MCAST_SNOOPING, b"\0"))
+
+
+def _link_info(kind: bytes, data: bytes) -> bytes:
+    return attribute(_IFLA_LINKINFO, attribute(_INFO_KIND, kind) + attribute(_INFO_DATA, data))
 
 
 def port_of(index: int, bridge_index: int) -> bytes:
@@ -241,125 +225,109 @@ def messages(answer: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def attributes(data: bytes) -> dict[int, bytes]:
-    found = {}
+    values = {}
     while len(data) >= 4:
         size, kind = struct.unpack_from("=HH", data)
         if size < 4:
             break
-        found[kind & 0x3FFF] = data[4:size]
+        values[kind & 0x3FFF] = data[4:size]
         data = data[size + -size % 4 :]
-    return found
+    return values
 
 
 def links_of(answer: bytes) -> dict[int, dict[str, int | bytes | bool]]:
     """Index → what a dump of GETLINK says of a device."""
-    found: dict[int, dict[str, int | bytes | bool]] = {}
+    devices: dict[int, dict[str, int | bytes | bool]] = {}
     for kind, body in messages(answer):
         if kind == NEWLINK:
             index, flags = struct.unpack_from("=iI", body, 4)
-            has = attributes(body[16:])
-            found[index] = {
+            parts = attributes(body[16:])
+            devices[index] = {
                 "up": bool(flags & IFF_UP),
                 "carrier": bool(flags & IFF_LOWER_UP),
                 "multicast": bool(flags & IFF_MULTICAST),
-                "mac": has.get(_IFLA_ADDRESS, b""),
-                "mtu": int.from_bytes(has.get(_IFLA_MTU, b""), "little"),
-                "queue_frames": int.from_bytes(has.get(_IFLA_TXQLEN, b""), "little"),
+                "mac": parts.get(_IFLA_ADDRESS, b""),
+                "mtu": int.from_bytes(parts.get(_IFLA_MTU, b""), "little"),
+                "queue_frames": int.from_bytes(parts.get(_IFLA_TXQLEN, b""), "little"),
             }
-    return found
+    return devices
 
 
 def addresses_of(answer: bytes, index: int) -> set[bytes]:
     """IPv4 and IPv6 addresses of a device, of a dump of GETADDR."""
-    found = set()
+    own = set()
     for kind, body in messages(answer):
         if kind == NEWADDR and struct.unpack_from("=I", body, 4)[0] == index:
-            has = attributes(body[8:])
-            found.add(has.get(_IFA_LOCAL) or has.get(_IFA_ADDRESS, b""))
-    return found
+            parts = attributes(body[8:])
+            own.add(parts.get(_IFA_LOCAL) or parts.get(_IFA_ADDRESS, b""))
+    return own
 
 
 def permanent_neighbours_of(answer: bytes, index: int) -> set[bytes]:
-    found = set()
+    permanent = set()
     for kind, body in messages(answer):
         if kind == NEWNEIGH:
             device, state = struct.unpack_from("=iH", body, 4)
             if device == index and state & NUD_PERMANENT:
-                found.add(attributes(body[12:]).get(_NDA_DST, b""))
-    return found
-
-
-def class_rates_of(answer: bytes) -> list[int]:
-    """Rates in bit/s, of a dump of GETTCLASS."""
-    found = []
-    for kind, body in messages(answer):
-        if kind == NEWTCLASS:
-            options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
-            if _HTB_PARMS in options:
-                found.append(8 * struct.unpack_from("=I", options[_HTB_PARMS], 8)[0])
-    return found
+                permanent.add(attributes(body[12:]).get(_NDA_DST, b""))
+    return permanent
 
 
 def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
     """(index, kind) → what passed and was dropped, of a dump of GETQDISC."""
-    found = {}
-    for kind, body in messages(answer):
-        if kind == NEWQDISC:
-            has = attributes(body[20:])
-            stats = attributes(has.get(_TCA_STATS2, b""))
-            size, frames = struct.unpack_from("=QI", stats.get(_STATS_BASIC, bytes(12)))
-            dropped = struct.unpack_from("=5I", stats.get(_STATS_QUEUE, bytes(20)))[2]
-            name = has.get(_TCA_KIND, b"").rstrip(b"\0").decode()
-            found[struct.unpack_from("=i", body, 4)[0], name] = {
-                "frames": frames,
-                "bytes": size,
-                "dropped": dropped,
-            }
-    return found
+    counters = {}
+    for index, _, parts in _traffic_control(answer, NEWQDISC):
+        stats = attributes(parts.get(_TCA_STATS2, b""))
+        size, frames = struct.unpack_from("=QI", stats.get(_STATS_BASIC, bytes(12)))
+        dropped = struct.unpack_from("=5I", stats.get(_STATS_QUEUE, bytes(20)))[2]
+        counters[index, _kind(parts)] = {"frames": frames, "bytes": size, "dropped": dropped}
+    return counters
 
 
 def fifo_limits_of(answer: bytes) -> dict[int, tuple[str, int]]:
     """Index → (`pfifo` or `bfifo`, frames or bytes that may wait), of a dump of GETQDISC."""
-    found = {}
-    for kind, body in messages(answer):
-        if kind == NEWQDISC:
-            has = attributes(body[20:])
-            name = has.get(_TCA_KIND, b"").rstrip(b"\0").decode()
-            if name in ("pfifo", "bfifo") and len(has.get(_TCA_OPTIONS, b"")) >= 4:
-                limit = struct.unpack_from("=I", has[_TCA_OPTIONS])[0]
-                found[struct.unpack_from("=i", body, 4)[0]] = (name, limit)
-    return found
+    limits = {}
+    for index, _, parts in _traffic_control(answer, NEWQDISC):
+        kind, options = _kind(parts), parts.get(_TCA_OPTIONS, b"")
+        if kind in ("pfifo", "bfifo") and len(options) >= 4:
+            limits[index] = kind, struct.unpack_from("=I", options)[0]
+    return limits
 
 
 def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
     """(index, priority) → program, of dumps of GETTFILTER."""
-    found = {}
-    for kind, body in messages(answer):
-        if kind == NEWTFILTER:
-            options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
-            if _BPF_OPS in options:
-                index, info = (
-                    struct.unpack_from("=i", body, 4)[0],
-                    struct.unpack_from("=I", body, 16)[0],
-                )
-                found[index, info >> 16] = options[_BPF_OPS]
-    return found
+    programs = {}
+    for index, info, parts in _traffic_control(answer, NEWTFILTER):
+        options = attributes(parts.get(_TCA_OPTIONS, b""))
+        if _BPF_OPS in options:
+            programs[index, info >> 16] = options[_BPF_OPS]
+    return programs
 
 
 def rates_of(answer: bytes) -> dict[int, int]:
     """Index → rate in bit/s, of dumps of GETTCLASS."""
-    found = {}
+    rates = {}
+    for index, _, parts in _traffic_control(answer, NEWTCLASS):
+        options = attributes(parts.get(_TCA_OPTIONS, b""))
+        if _HTB_PARMS in options:
+            rates[index] = 8 * struct.unpack_from("=I", options[_HTB_PARMS], 8)[0]
+    return rates
+
+
+def _traffic_control(answer: bytes, wanted: int) -> Iterator[tuple[int, int, dict[int, bytes]]]:
+    """(index, info, attributes) of each scheduler, class or filter (`struct tcmsg`)."""
     for kind, body in messages(answer):
-        if kind == NEWTCLASS:
-            options = attributes(attributes(body[20:]).get(_TCA_OPTIONS, b""))
-            if _HTB_PARMS in options:
-                rate = struct.unpack_from("=I", options[_HTB_PARMS], 8)[0]
-                found[struct.unpack_from("=i", body, 4)[0]] = 8 * rate
-    return found
+        if kind == wanted:
+            index, info = struct.unpack_from("=i8xI", body, 4)
+            yield index, info, attributes(body[20:])
 
 
-def told(kind: int, flags: int, body: bytes) -> int:
-    """Sends one request from this process: 0, or the errno of the refusal."""
+def _kind(parts: dict[int, bytes]) -> str:
+    return parts.get(_TCA_KIND, b"").rstrip(b"\0").decode()
+
+
+def refusal(kind: int, flags: int, body: bytes) -> int:
+    """Sends one request from this process: the errno of its refusal, or 0."""
     request, acknowledge, error = 1, 4, 2
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:
         sock.bind((0, 0))

@@ -317,7 +317,7 @@ def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any
         devices.host,
         "rate at eth0 (bit/s)",
         [nic["rate_bps"] // 8 * 8] if nic else [],
-        netlink.class_rates_of(answers["classes"]),
+        list(netlink.rates_of(answers["classes"]).values()),
     )
     if nic:
         limit = netlink.fifo_limits_of(answers["schedulers"]).get(devices.eth0)
