@@ -29,7 +29,6 @@ import selectors
 import signal
 import socket
 import ssl
-import struct
 import sys
 import threading
 import time
@@ -42,7 +41,14 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import allocations, connection, devices, permitted, secure
-from rmwbench.lab.host.connection import Connection, Disconnected, prepare
+from rmwbench.lab.host.connection import (
+    CLOCK_NUMBER,
+    CLOCK_TIMES,
+    GREETING,
+    Connection,
+    Disconnected,
+    prepare,
+)
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import NotPermitted
 from rmwbench.lab.machine.timekeeping import timekeeping
@@ -61,8 +67,6 @@ LOGS = (1, 2)
 DOCUMENT_WORD = "--document-fd"
 """How a program is told of the file that it answers into: the content goes before the line that
 speaks of it."""
-NUMBER, TIMES = struct.Struct("<q"), struct.Struct("<qqq")
-GREETING = b"welcome\n"
 
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,
@@ -412,9 +416,11 @@ def _greeted(
 
 def _tell_time(sock: socket.socket) -> None:
     prepare(sock)
-    while len(request := secure.exactly(sock, NUMBER.size)) == NUMBER.size:
+    size = CLOCK_NUMBER.size
+    while len(request := secure.receive_exactly(sock, size)) == size:
         received_ns = time.monotonic_ns()
-        sock.sendall(TIMES.pack(*NUMBER.unpack(request), received_ns, time.monotonic_ns()))
+        number = CLOCK_NUMBER.unpack(request)[0]
+        sock.sendall(CLOCK_TIMES.pack(number, received_ns, time.monotonic_ns()))
 
 
 def main() -> None:

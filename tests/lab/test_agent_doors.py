@@ -92,7 +92,7 @@ def session(agent: Agent) -> Connection:
     """A caller who knows the word, and then says what it likes."""
     sock = secure.connect(agent.address, agent.port, agent.certificate, 5.0)
     sock.sendall(f"rmwbench {agent.token} host\n".encode())
-    assert secure.exactly(sock, 8) == b"welcome\n"
+    assert secure.receive_exactly(sock, 8) == b"welcome\n"
     return Connection(sock)
 
 

@@ -28,6 +28,11 @@ READ_BYTES = 1 << 18
 SILENCE_S = 12
 """How long the other machine may answer nothing at all. A WiFi that roams takes seconds."""
 
+GREETING = b"welcome\n"
+"""What an agent answers to the word that it wants to hear."""
+CLOCK_NUMBER, CLOCK_TIMES = struct.Struct("<q"), struct.Struct("<qqq")
+"""A request to a clock, and its answer: the number again, when it came, when it was answered."""
+
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 Message = tuple[dict[str, Any], bytes]
 
@@ -38,12 +43,12 @@ class Disconnected(Exception):
 
 def _header(text: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        header = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        header = None
+    if not isinstance(header, dict):
         raise Disconnected("the other end sent no message of ours")
-    return found
+    return header
 
 
 def prepare(sock: socket.socket) -> None:

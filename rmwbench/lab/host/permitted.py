@@ -33,7 +33,7 @@ class NotPermitted(Exception):
 
 
 def arguments(given: object) -> list[str]:
-    """The words of a worker, daemon or tool. Raises Refused for any other."""
+    """The words of a worker, daemon or tool. Raises NotPermitted for any other."""
     words = strings(given)
     if len(words) % 2:
         raise NotPermitted("a word without its value")
@@ -46,19 +46,19 @@ def arguments(given: object) -> list[str]:
 def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
     """What a process gets: this machine's own variables and the program's, and of the
     orchestrator's the addresses of the trial alone. Others of its variables are left out: they are
-    of another machine. Raises Refused for anything that is not an address.
+    of another machine. Raises NotPermitted for anything that is not an address.
     """
     if not isinstance(given, Mapping):
         raise NotPermitted("an invalid environment")
-    found = (
+    variables = (
         {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         | FIXED
         | dict(program)
     )
     for name in _ADDRESSES:
         if name in given:
-            found[name] = _addresses(given[name])
-    return found
+            variables[name] = _addresses(given[name])
+    return variables
 
 
 def _addresses(text: object) -> str:
@@ -69,28 +69,28 @@ def _addresses(text: object) -> str:
 
 
 def strings(given: object) -> list[str]:
-    """A list of texts. Raises Refused for anything else."""
+    """A list of texts. Raises NotPermitted for anything else."""
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > 64:
         raise NotPermitted("no list of words")
-    return [word(one) for one in given]
+    return [word(item) for item in given]
 
 
 def word(given: object) -> str:
-    """A short text without control characters. Raises Refused for anything else."""
+    """A short text without control characters. Raises NotPermitted for anything else."""
     if not isinstance(given, str) or len(given) > MOST_WORD_CHARACTERS or not given.isprintable():
         raise NotPermitted("no word")
     return given
 
 
 def number(given: object, most: int) -> int:
-    """From 0 to `most`. Raises Refused for anything else."""
+    """From 0 to `most`. Raises NotPermitted for anything else."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= most:
         raise NotPermitted(f"no number from 0 to {most}")
     return given
 
 
 def descriptors(given: object) -> dict[int, int]:
-    """Target → number of a file. Raises Refused for anything else."""
+    """Target → number of a file. Raises NotPermitted for anything else."""
     if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
         raise NotPermitted("no files")
     return {

@@ -18,7 +18,6 @@ import select
 import socket
 import ssl
 import stat
-import struct
 import time
 import zlib
 from collections import deque
@@ -28,7 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.host import connection, secure
-from rmwbench.lab.host.connection import Connection, Disconnected, prepare
+from rmwbench.lab.host.connection import (
+    CLOCK_NUMBER,
+    CLOCK_TIMES,
+    GREETING,
+    Connection,
+    Disconnected,
+    prepare,
+)
 from rmwbench.lab.host.host import (
     READY_TIMEOUT_S,
     Configured,
@@ -46,9 +52,7 @@ CLOSE_TIMEOUT_S = 20.0
 """A machine may be silent so long, while its processes end and its records come: those of a large trial take minutes
 over a WiFi."""
 CONTROL_BYTES = 1 << 16
-GREETING = b"welcome\n"
 _ANOTHER = ("CERTIFICATE_VERIFY_FAILED", None)
-_NUMBER, _TIMES = struct.Struct("<q"), struct.Struct("<qqq")
 
 Report = Spawned | SpawnFailed | Exited | Configured
 
@@ -105,19 +109,16 @@ class RemoteHost:
         self._answers: dict[int, Any] = {}
         self._next = 1
         self._clock: socket.socket | None = None
-        self._told = bytearray()  # by the clock, not yet a whole answer
+        self._clock_bytes = bytearray()  # not yet a whole answer
         try:
             sock = self._connect("host")
-            if secure.exactly(sock, len(GREETING)) != GREETING:
+            if secure.receive_exactly(sock, len(GREETING)) != GREETING:
                 sock.close()
                 raise HostBroken(f"the agent of machine {agent.machine} does not know us")
             self._clock = self._connect("clock")
         except ssl.SSLError as error:
-            why = (
-                "another one answers than the machine's agent"
-                if error.reason in _ANOTHER
-                else "no TLS"
-            )
+            another = "another one answers than the machine's agent"
+            why = another if error.reason in _ANOTHER else "no TLS"
             raise HostBroken(
                 f"the agent of machine {agent.machine} does not know us, or {why}: {error}"
             ) from None
@@ -200,22 +201,22 @@ class RemoteHost:
         assert control is not None
         target, theirs = control
         theirs.setblocking(False)
-        made = self._controls[theirs.fileno()] = _Control(self._number(), theirs)
+        number = self._number()
+        self._controls[theirs.fileno()] = _Control(number, theirs)
         self._poll.register(theirs, select.EPOLLIN)
-        request = {
-            "spawn": token,
-            "program": executable.name,
-            "arguments": list(arguments),
-            "allocations": counted,
-        }
-        request |= {"environment": dict(env)}
-        request |= {
-            "files": files,
-            "back": back,
-            "control_target": target,
-            "control_number": made.number,
-        }
-        self._send(request)
+        self._send(
+            {
+                "spawn": token,
+                "program": executable.name,
+                "arguments": list(arguments),
+                "allocations": counted,
+                "environment": dict(env),
+                "files": files,
+                "back": back,
+                "control_target": target,
+                "control_number": number,
+            }
+        )
 
     def interpret(self, *_: Any) -> None:
         raise HostBroken("a machine runs programs that it has, and no source that is sent to it")
@@ -257,10 +258,10 @@ class RemoteHost:
         HostBroken."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
-        found: dict[str, Any] | None = self.answer(number)
-        if found is None:
+        interface: dict[str, Any] | None = self.answer(number)
+        if interface is None:
             raise HostBroken(self.lost or f"machine {self.agent.machine} does not answer")
-        return found
+        return interface
 
     def answer(self, number: int, timeout_s: float = ANSWER_TIMEOUT_S) -> Any:
         """None where it did not answer in time."""
@@ -282,17 +283,17 @@ class RemoteHost:
         try:
             self._clock.settimeout(max(0.001, timeout_s))
             asked_ns = time.monotonic_ns()
-            self._clock.sendall(_NUMBER.pack(number))
+            self._clock.sendall(CLOCK_NUMBER.pack(number))
             while (rest_s := deadline - time.monotonic()) > 0:
                 self._clock.settimeout(rest_s)
-                data = self._clock.recv(_TIMES.size)
+                data = self._clock.recv(CLOCK_TIMES.size)
                 heard_ns = time.monotonic_ns()
                 if not data:
                     return None
-                self._told += data
-                while len(self._told) >= _TIMES.size:
-                    echoed, received_ns, answered_ns = _TIMES.unpack_from(self._told)
-                    del self._told[: _TIMES.size]
+                self._clock_bytes += data
+                while len(self._clock_bytes) >= CLOCK_TIMES.size:
+                    echoed, received_ns, answered_ns = CLOCK_TIMES.unpack_from(self._clock_bytes)
+                    del self._clock_bytes[: CLOCK_TIMES.size]
                     if echoed == number:
                         return asked_ns, received_ns, answered_ns, heard_ns
         except OSError:
@@ -361,8 +362,7 @@ class RemoteHost:
         if self.lost is not None:
             return
         try:
-            wanted = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
-            self._poll.modify(self._connection, wanted)
+            self._watch_connection()
             for fd, mask in self._poll.poll(timeout_s):
                 if fd == self._connection.fileno():
                     self._connection.flush()
@@ -376,19 +376,20 @@ class RemoteHost:
                     if mask & ~select.EPOLLOUT:
                         self._read(control)
             # Also for a caller that waits with a selector of its own until there is room.
-            wanted = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
-            self._poll.modify(self._connection, wanted)
+            self._watch_connection()
         except (Disconnected, ValueError, zlib.error) as gone:
             self._lose(str(gone))
+
+    def _watch_connection(self) -> None:
+        events = select.EPOLLIN | (select.EPOLLOUT if self._connection.wants_to_write else 0)
+        self._poll.modify(self._connection, events)
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         match header:
             case {"control": number}:
-                for control in self._controls.values():
-                    if control.number == number:
-                        control.outgoing += body
-                        self._write(control)
-                        break
+                if (control := self._control(number)) is not None:
+                    control.outgoing += body
+                    self._write(control)
             case {"file": number, "offset": offset}:
                 connection.put_piece(self._files[number], offset, body)
             case {"file": number, "size": size}:
@@ -403,9 +404,7 @@ class RemoteHost:
             case {"exited": inner_pid, "status": status}:
                 self._report(Exited(inner_pid, status))
             case {"control_end": number}:
-                for control in [
-                    control for control in self._controls.values() if control.number == number
-                ]:
+                if (control := self._control(number)) is not None:
                     control.ended = True
                     self._write(control)
             case {"ready": ready}:
@@ -418,6 +417,10 @@ class RemoteHost:
                 self._ready = step, number
             case {"closed": True}:
                 self._closed = True
+
+    def _control(self, number: int) -> _Control | None:
+        """None where its process or the caller has closed it."""
+        return next((c for c in self._controls.values() if c.number == number), None)
 
     def _report(self, report: Report) -> None:
         if not self._reports:

@@ -42,7 +42,7 @@ def new_identity() -> AgentIdentity:
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rmwbench agent")])
     now, day = datetime.datetime.now(datetime.UTC), datetime.timedelta(days=1)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -55,7 +55,7 @@ def new_identity() -> AgentIdentity:
     )
     plain = serialization.NoEncryption()
     return AgentIdentity(
-        made.public_bytes(serialization.Encoding.PEM).decode(),
+        certificate.public_bytes(serialization.Encoding.PEM).decode(),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
     )
 
@@ -94,9 +94,9 @@ def connect(address: str, port: int, certificate: str, timeout_s: float) -> ssl.
     return secured
 
 
-def exactly(sock: socket.socket, size: int) -> bytes:
+def receive_exactly(sock: socket.socket, size: int) -> bytes:
     """So many bytes, or fewer where the other end closed; by the socket's own timeout."""
-    found = b""
-    while len(found) < size and (data := sock.recv(size - len(found))):
-        found += data
-    return found
+    received = b""
+    while len(received) < size and (data := sock.recv(size - len(received))):
+        received += data
+    return received
