@@ -134,3 +134,16 @@ def test_a_public_report_says_what_other_versions_do():
     )
     made = JudgedReport(None, "holds", first, tuple(others))
     assert made.here.startswith("seen here: ") and made.here.endswith("; not seen with a 1.0")
+
+
+def test_an_answer_names_the_campaigns_of_its_cells_alone():
+    """Another one of the suite ran the same workload, in shorter trials of another arm."""
+
+    def long(one, steady_s):
+        return replace(one, workloads=tuple(replace(x, steady_s=steady_s) for x in one.workloads))
+
+    own = long(of_version("1.0", FAST), 10.0)
+    other = long(of_version("7.0", FAST, name="rclcpp/b", day=2), 1.0)
+    (today,) = judged(asked(**CLAIM), own, other).today
+    assert (today.campaigns, today.date) == (("1.0",), "2026-11-01")
+    assert today.length.measured_s == 10.0

@@ -274,7 +274,8 @@ def _today(
         for arm in cell.arms
     }
     versions = versions_of(arm for arm, _ in used.values())
-    theirs = [one for one in campaigns if any(one.ran(test.suite) for test in claim.tests)]
+    numbers = sorted({sides.campaign for cell in pooled for sides in cell.sides})
+    theirs = [campaigns[number] for number in numbers]
     length = length_of(claims, claim, theirs, cells)
     counted = conditions_of(claim, cells)
     proxy = reasons(claims, claim, layer, used) | lacking(length, counted)
