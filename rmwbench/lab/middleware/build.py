@@ -1,6 +1,6 @@
 """Builds workers: those of the system's libraries together, by one cargo.
 
-What is missing is found before anything is compiled, and named in one command: nobody should learn
+What is missing is known before anything is compiled, and named in one command: nobody should learn
 of the second missing package after waiting for the first build. One cargo compiles several workers,
 so that every processor has work all the time; it makes the same files as `cargo build -p` of each,
 because of the crate `unified`.
@@ -262,7 +262,7 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
     results: dict[str, Built] = {}
     for target in dict.fromkeys(recipe.target for recipe in crate_recipes):
         root, environment = workspace.root(), workspace.cargo_environment()
-        assert root is not None, "`choose` found it"
+        assert root is not None, "`choose` requires it"
         of_target = [recipe for recipe in crate_recipes if recipe.target == target]
         variables = environment | _own(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]

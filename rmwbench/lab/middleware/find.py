@@ -1,7 +1,7 @@
 """Workers that are built: programs called `rmwbench-NAME` that answer `--describe`.
 
 They are looked for in RMWBENCH_WORKERS (a directory), where cargo builds or in what a wheel
-catalogue, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
+brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_PREFIX_PATH). A
 worker that does not answer is reported with its reason and not hidden: somebody built it and
 expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
 
@@ -38,13 +38,13 @@ from rmwbench.suite.side import INSTALLED, SERIES, bare
 VARIABLE = visible.WORKERS
 PROTOCOL = 1
 """The version of the workers' protocol (docs/formats/worker-protocol.md)."""
-ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
 NOT_BROUGHT = (
     "its worker did not come with this installation, and there is no checkout here to build it from"
 )
 NOT_BUILT = "not built"
+UNKNOWN = "nothing of that name is here"
 NO_MIDDLEWARE = "it is a tool and not a middleware"
 _LIBRARY = re.compile(r"error while loading shared libraries: ([^\s:]+):")
 _MODULE = re.compile(r"^ModuleNotFoundError: No module named '([^'.]+)", re.MULTILINE)
@@ -66,7 +66,7 @@ _described: dict[tuple[Path, int, int], _Answer] = {}
 
 @dataclass(frozen=True)
 class Worker:
-    """A program that was found. `description` is what `--describe` printed; where it is None,
+    """A worker's program. `description` is what `--describe` printed; where it is None,
     `problem` says why, and `fix` says what changes that if a build does not."""
 
     middleware: str
@@ -126,13 +126,13 @@ def names_here() -> list[str]:
 
 
 def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
-    """Middleware → worker, for every worker found, or for those that may be one of these; the first
-    place wins."""
+    """Middleware → worker, for every worker that is here, or for those that may be one of these; the
+    first place wins."""
     wanted_names = None if names is None else list(names)
     programs = (
         None
         if wanted_names is None
-        else {program_of(n) for name in wanted_names for n in _names(name)}
+        else {program_of(name) for wanted in wanted_names for name in (wanted, bare(wanted))}
     )
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
@@ -160,11 +160,6 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
         if hidden or worker.middleware in (wanted_names or ()):
             workers.setdefault(worker.middleware, worker)
     return workers
-
-
-def _names(name: str) -> Iterator[str]:
-    """`fastdds` and `fastdds-2.9` for the latter, and any other name alone."""
-    yield from dict.fromkeys((bare(name), name))
 
 
 def _series(description: dict[str, Any] | None) -> str | None:
@@ -221,8 +216,8 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     if came := catalogue.brought_directory():
         places.append((came, {program_of(name) for name in shipped_middlewares()}))
     places.append((Path(sys.executable).parent, set(python_programs())))
-    for prefix in filter(None, os.environ.get(ROS_VARIABLE, "").split(os.pathsep)):
-        places += [(directory, None) for directory in sorted(Path(prefix).glob("lib/rmwbench_*"))]
+    for prefix in ros2.prefixes():
+        places += [(directory, None) for directory in sorted(prefix.glob("lib/rmwbench_*"))]
     return places
 
 
@@ -352,13 +347,14 @@ def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
     build = f"rmwbench middlewares build {name}"
     if name in workers:
         problem, fix = workers[name].problem, workers[name].fix
-        fix = fix or (build if name in recipes() else None)
-        return NotReady(problem, fix) if problem else None
+        if not problem:
+            return None
+        return NotReady(problem, fix or (build if name in recipes() else None))
     if name in recipes():
         return NotReady(NOT_BUILT, build)
     if name in shipped_middlewares():
         return NotReady(NOT_BROUGHT)
-    return _elsewhere(name, workers) or NotReady("nothing of that name is here")
+    return _elsewhere(name, workers) or NotReady(UNKNOWN)
 
 
 def why_not_ready(name: str, workers: dict[str, Worker]) -> str | None:
@@ -375,27 +371,11 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
     """The workers of these middlewares. Raises one UserError that names all that are missing and
     the command that builds them."""
     workers = find_workers(names)
-    broken = {
-        name: workers[name].problem for name in names if name in workers and workers[name].problem
-    }
-    missing = [name for name in dict.fromkeys(names) if name not in workers]
-    if not missing and not broken:
+    lack_of = {name: lack for name in names if (lack := not_ready(name, workers))}
+    if not lack_of:
         return {name: workers[name] for name in names}
     buildable = recipes()
-    elsewhere = {
-        name: lack.text
-        for name in missing
-        if name not in buildable and (lack := _elsewhere(name, workers))
-    }
-    elsewhere |= {
-        name: NOT_BROUGHT
-        for name in missing
-        if name not in buildable and name in shipped_middlewares()
-    }
-    unknown = [name for name in missing if name not in buildable and name not in elsewhere]
-    reasons = [f"{name}: {problem}" for name, problem in broken.items()]
-    reasons += [f"{name}: {elsewhere.get(name, 'not built')}" for name in missing]
-    if unknown:
+    if unknown := [name for name, lack in lack_of.items() if lack.reason == UNKNOWN]:
         known_names = list(dict.fromkeys([*buildable, *names_here()]))
         suggestion = nearest(unknown[0], known_names)
         raise UserError(
@@ -403,7 +383,14 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
             expected="one of " + ", ".join(known_names),
             fix=f"did you mean {suggestion!r}?" if suggestion else None,
         )
-    to_build = [name for name in [*missing, *broken] if name in buildable or name not in elsewhere]
+    broken = [name for name in lack_of if name in workers]
+    missing = [name for name in lack_of if name not in workers]
+    reasons = [f"{name}: {lack_of[name].reason}" for name in broken]
+    reasons += [
+        f"{name}: {lack_of[name].reason if name in buildable else lack_of[name].text}"
+        for name in missing
+    ]
+    to_build = [*(name for name in missing if name in buildable), *broken]
     to_build = to_build if workspace.root() else []
     raise UserError(
         "middlewares of this suite are not ready",
@@ -449,21 +436,20 @@ def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str,
     """An entry of docs/formats/middlewares.md; what is unknown is null."""
     described = worker.description if worker else None
     reason, command = (None, None) if described else _why_not_built(name, recipe, worker)
-    fields = ("layer", "version", "release_date", "build", "capabilities", "profiles")
+    fields = ("layer", "version", "release_date", "build", "capabilities", "profiles", "modes")
     entry = {
         "middleware": name,
         "summary": recipe.summary if recipe else "",
         "first_set": recipe.first_set if recipe else False,
-    }
-    entry |= {
         "built": described is not None,
         "executable": str(worker.executable) if worker else None,
+        **{field: described.get(field) if described else None for field in fields},
+        "reason": reason,
+        "command": command,
     }
-    entry |= {field: described[field] if described else None for field in fields}
-    entry["modes"] = described.get("modes") if described else None
     if described:
         entry["profiles"] = [{"summary": "", **profile} for profile in described["profiles"]]
-    return entry | {"reason": reason, "command": command}
+    return entry
 
 
 def _why_not_built(

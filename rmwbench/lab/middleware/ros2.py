@@ -2,7 +2,7 @@
 build per install.
 
 No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and
-installed one after the other. What another ROS 2 built is never found, since the directory's name
+installed one after the other. What another ROS 2 built is never taken, since the directory's name
 follows from the install. The packages and the harness are those of the checkout, or what a wheel
 brought: then no cargo is needed.
 """
@@ -15,6 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import catalogue, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
@@ -112,18 +113,18 @@ def python(environment: Mapping[str, str]) -> Path | None:
 def worker_directory() -> Path | None:
     """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises
     UserError in a checkout without a Rust toolchain."""
-    home = _home()
-    return home / "install" / "lib" / PACKAGES[1] if home else None
+    directory = _build_directory()
+    return directory / "install" / "lib" / PACKAGES[1] if directory else None
 
 
 def build() -> str | None:
     """Builds harness, messages and worker; their own progress goes to the terminal. Returns what
     went wrong, or None."""
-    root, packages, home = workspace.root(), sources(), _home()
-    assert packages is not None and home is not None, "check() comes first"
+    root, packages, directory = workspace.root(), sources(), _build_directory()
+    assert packages is not None and directory is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment() if root else dict(os.environ))
     python3 = python(environment)
-    install = home / "install"
+    install = directory / "install"
     # A ROS 2 has a hundred prefixes; as an argument they would bury the rest of a failed command.
     # What is there already names packages without ament, for example Fast CDR in a workspace.
     earlier_prefixes = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
@@ -137,7 +138,7 @@ def build() -> str | None:
         library = workspace.target_directory() / "release" / "librmwbench_worker.a"
         steps = [(["cargo", "build", "--release", "--locked", "-p", HARNESS], root)]
     for package in PACKAGES:
-        source, tree = packages / package, home / package
+        source, tree = packages / package, directory / package
         if not is_configured_from(source, tree):
             shutil.rmtree(tree, ignore_errors=True)
         configure = ["cmake", "-S", str(source), "-B", str(tree), "-DBUILD_TESTING=OFF"]
@@ -150,12 +151,10 @@ def build() -> str | None:
         parallel = ["--parallel", str(os.cpu_count() or 1)]
         make = ["cmake", "--build", str(tree), *parallel, "--target", "install"]
         steps += [(configure, packages), (make, packages)]
-    for command, directory in steps:
-        code = subprocess.run(
-            command, cwd=directory, env=environment, stdin=subprocess.DEVNULL
-        ).returncode
+    for command, at in steps:
+        code = subprocess.run(command, cwd=at, env=environment, stdin=subprocess.DEVNULL).returncode
         if code:
-            return f"`{' '.join(command)}` in {directory} ended with status {code}"
+            return f"`{' '.join(command)}` in {at} ended with status {code}"
     return None
 
 
@@ -183,14 +182,14 @@ def _rclcpp() -> Path | None:
     )
 
 
-def _home() -> Path | None:
+def _build_directory() -> Path | None:
     """The build of the sourced ROS 2: keyed by where rclcpp is and of what version, which its
     package.xml says."""
     package_file = _rclcpp()
     if package_file is None:
         return None
     key = hashlib.sha256(str(package_file).encode() + package_file.read_bytes()).hexdigest()[:12]
-    built = workspace.target_directory() if workspace.root() else workspace.cache()
+    built = workspace.target_directory() if workspace.root() else home.cache()
     return built / "ros2" / key
 
 

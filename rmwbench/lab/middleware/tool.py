@@ -1,8 +1,8 @@
 """Programs of ours that are not workers, such as the sampler: which can be built, where they are,
 and their `--describe`.
 
-They are found where workers are found, in RMWBENCH_WORKERS, then where cargo builds or in what a
-wheel catalogue, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
+They are looked for as workers are, in RMWBENCH_WORKERS, then where cargo builds or in what a
+wheel brought, as `rmwbench-NAME`; a crate says that it is one with `tool = NAME` in
 [package.metadata.rmwbench].
 """
 
@@ -27,7 +27,7 @@ BUILD = workspace.build_command()
 
 @dataclass(frozen=True)
 class Tool:
-    """A program that was found and answers. `description` is what `--describe` printed."""
+    """A program that answers. `description` is what `--describe` printed."""
 
     name: str
     executable: Path

@@ -55,12 +55,6 @@ def newest_directory(target: Path | None = None) -> Path:
     return (target or target_directory()) / "newest"
 
 
-def cache() -> Path:
-    """What the project keeps for this user between builds. Raises UserError where there is no
-    home."""
-    return home.cache()
-
-
 def cargo_environment() -> dict[str, str]:
     """The environment of cargo. Raises UserError as `target_directory`."""
     return {**os.environ, **_own_rust(), "CARGO_TARGET_DIR": str(target_directory())}
@@ -74,7 +68,7 @@ def cargo() -> str | None:
 def _own_rust() -> dict[str, str]:
     """What changes where setup/rust put a Rust into the project's own place: the same as
     setup/rust-here."""
-    own_rust = cache() / "rust"
+    own_rust = home.cache() / "rust"
     if not os.access(own_rust / "cargo" / "bin" / "cargo", os.X_OK):
         return {}
     path = f"{own_rust}/cargo/bin:{os.environ.get('PATH', os.defpath)}"

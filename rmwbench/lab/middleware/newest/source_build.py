@@ -1,7 +1,7 @@
 """Builds the libraries of a newer version than the system's into the cache, at
 `CACHE/newest/MIDDLEWARE/SOURCE_VERSION`; says beforehand where that can be done and what it takes.
 
-Everything that can be missing is found and got before anything is compiled. The libraries are
+Everything that can be missing is looked for and got before anything is compiled. The libraries are
 compiled as Debian compiles its own, with the flags that its build system sets and those that the
 package adds: a row of the newest version beside the system's compares versions, not compilers'
 settings. A directory is complete once it says what it was built from, which is written last.
@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import workspace
 from rmwbench.lab.middleware.catalogue import CORES, Built, Newest, Recipe, apt_command, recipes
@@ -36,7 +37,7 @@ class Installed:
 
 
 def home_of(recipe: Recipe) -> Path:
-    return workspace.cache() / "newest" / recipe.middleware
+    return home.cache() / "newest" / recipe.middleware
 
 
 def prefix_of(recipe: Recipe, version: str) -> Path:
@@ -137,7 +138,7 @@ def build_all(
     built: list[Built] = []
 
     @contextmanager
-    def told_where_partly(recipe: Recipe) -> Iterator[None]:
+    def announced_if_partly(recipe: Recipe) -> Iterator[None]:
         try:
             yield
         except UserError as error:
@@ -146,10 +147,10 @@ def build_all(
             announce(f"{recipe.middleware}: without its newest version: {error}")
 
     for recipe in to_build:
-        with told_where_partly(recipe):
+        with announced_if_partly(recipe):
             plans.append((recipe, prepare(recipe, announce)))
     for recipe, plan in plans:
-        with told_where_partly(recipe):
+        with announced_if_partly(recipe):
             built.append(build(recipe, plan, announce))
     return built
 
@@ -267,13 +268,13 @@ def _finish(plan: BuildPlan, prefix: Path) -> None:
 
 
 def _require_space(recipe: Recipe) -> None:
-    home, needed_gb = home_of(recipe), _newest(recipe).gigabytes
-    home.mkdir(parents=True, exist_ok=True)
-    free = shutil.disk_usage(home).free / 1e9
+    directory, needed_gb = home_of(recipe), _newest(recipe).gigabytes
+    directory.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(directory).free / 1e9
     if free < needed_gb:
         raise UserError(
             f"there is not enough space to build {recipe.middleware}'s newest version",
-            where=str(home),
+            where=str(directory),
             expected=f"{needed_gb:g} GB free meanwhile",
             actual=f"{free:.1f} GB",
             fix="make some, or let XDG_CACHE_HOME name a directory that has it",
