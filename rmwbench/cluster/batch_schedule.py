@@ -22,6 +22,7 @@ from rmwbench.bundle.journal import Line
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, BlockKey, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, Trial, budget_text, duration_text
 from rmwbench.errors import UserError
+from rmwbench.words.numbers import counted
 
 
 @dataclass(kw_only=True)
@@ -57,20 +58,23 @@ class Schedule(Course):
             self._waiting.setdefault(self._key(trial), []).append(trial)
         self._owner: dict[int, str] = {}
         self._begun: dict[BlockKey, list[Trial]] = {}
-        self._under_way: dict[str, BegunBatch] = {}
+        self.running: dict[str, BegunBatch] = {}
+        """Machine → the part that it has under way."""
         self._unable: set[int] = set()
-        self._end, self._fresh = plan.blocks, 0
+        self.end = plan.blocks
+        """The number of blocks that will run, as far as is known."""
+        self._fresh = 0
 
     def take(self, machine: str) -> Trial | None:
         """The trial that this machine runs now: of its part, or of a new one; None where there is
         nothing for it."""
-        part = self._under_way.get(machine) or self._begin(machine)
+        part = self.running.get(machine) or self._begin(machine)
         return part.queue[0] if part else None
 
     def next_block(self, machine: str) -> int | None:
         """The block that `take` would begin on this machine as the first ever; None where it would
         begin none."""
-        key = None if machine in self._under_way else self._choose(machine)
+        key = None if machine in self.running else self._choose(machine)
         return key.block if key and key.block >= self._fresh else None
 
     def ended_on(
@@ -79,24 +83,19 @@ class Schedule(Course):
         """Takes note of how the machine's trial went; its part where it is complete now. A trial
         that the machine spoilt begins its part again, or ends it; one that is unsupported takes its
         cell's others along."""
-        part = self._under_way[machine]
+        part = self.running[machine]
         trial = part.queue.popleft()
         part.ended.append((trial, status))
         if status == UNSUPPORTED:
-            self._leave_out({trial.cell}, part)
+            self.drop({trial.cell}, part)
         elif status == "void" and cause == "machine":
             self._spoil(part, trial, may_repeat)
         else:
             part.counts.append(trial)
         if part.queue:
             return None
-        del self._under_way[machine]
+        del self.running[machine]
         return part
-
-    def drop(self, cells: Collection[int]) -> None:
-        """Takes note that these cells are not run any more, in no part that waits or is under
-        way."""
-        self._leave_out(cells)
 
     def written(self, part: BegunBatch) -> None:
         """All its trials are in the bundle."""
@@ -124,29 +123,19 @@ class Schedule(Course):
 
     def lost(self, machine: str) -> BegunBatch | None:
         """The machine is gone; the part that it had under way, which is back in the queue."""
-        part = self._under_way.pop(machine, None)
+        part = self.running.pop(machine, None)
         if part:
             self.again(part)
         return part
 
     def end_before(self, block: int) -> None:
         """No time: this block and those behind it are left out."""
-        self._end = min(self._end, block)
+        self.end = min(self.end, block)
 
     @property
     def waiting(self) -> dict[BlockKey, list[Trial]]:
         """The parts that nobody has begun, in order, without those left out."""
-        return {key: trials for key, trials in self._waiting.items() if key.block < self._end}
-
-    @property
-    def running(self) -> dict[str, BegunBatch]:
-        """Machine → the part that it has under way."""
-        return dict(self._under_way)
-
-    @property
-    def end(self) -> int:
-        """The number of blocks that will run, as far as is known."""
-        return self._end
+        return {key: trials for key, trials in self._waiting.items() if key.block < self.end}
 
     def _put_off(self) -> None:
         """Nothing: a part that runs again stays with the machine that has it, and others run
@@ -157,7 +146,7 @@ class Schedule(Course):
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self._under_way[machine] = BegunBatch(
+        part = self.running[machine] = BegunBatch(
             key=key, machine=machine, queue=deque(self._begun[key])
         )
         self._owner.setdefault(key.block, machine)
@@ -166,7 +155,7 @@ class Schedule(Course):
 
     def _choose(self, machine: str) -> BlockKey | None:
         """Of a block that is its own, then of an untouched block, then of anybody's."""
-        bound = self._end if self.next_look is None else min(self._end, self.next_look)
+        bound = self.end if self.next_look is None else min(self.end, self.next_look)
         best: tuple[int, BlockKey] | None = None
         for key in self._waiting:
             if key.block >= bound:
@@ -179,8 +168,9 @@ class Schedule(Course):
                 best = rank, key
         return best[1] if best else None
 
-    def _leave_out(self, cells: Collection[int], ended: BegunBatch | None = None) -> None:
-        """A trial of theirs that runs already is left to itself; that of the part `ended` has
+    def drop(self, cells: Collection[int], ended: BegunBatch | None = None) -> None:
+        """Takes note that these cells are not run any more, in no part that waits or is under way.
+        A trial of theirs that runs already is left to itself; that of the part `ended` has
         ended."""
         self._unable.update(cells)
         self._waiting = {
@@ -188,7 +178,7 @@ class Schedule(Course):
             for key, trials in self._waiting.items()
             if (able := [trial for trial in trials if trial.cell not in cells])
         }
-        for part in self._under_way.values():
+        for part in self.running.values():
             runs = None if part is ended else part.queue[0]
             part.queue = deque(t for t in part.queue if t.cell not in cells or t is runs)
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
@@ -270,16 +260,16 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
 def time_text(found: dict[str, Any]) -> str:
     """`On 4 machines of a cluster: about 83.2 s, 0.092 machine-hours, 87 % of them trials`."""
     machines, useful = found["machines"], found["useful_machines"]
-    what = f"On {machines} machine{'s' * (machines != 1)} of a cluster"
-    what += (
-        f", {found['machines_per_trial']} for each trial" if "machines_per_trial" in found else ""
-    )
-    what += ": at most about "
-    what += f"{duration_text(found['estimated_s'])}, {found['machine_hours']:.2g} machine-hours"
-    what += f", {100 * found['busy']:.0f} % of them trials" if found["busy"] else ""
-    return (
-        what + (f"; machines beyond {useful} have nothing to do" if machines > useful else "") + "."
-    )
+    text = f"On {counted(machines, 'machine')} of a cluster"
+    if "machines_per_trial" in found:
+        text += f", {found['machines_per_trial']} for each trial"
+    text += f": at most about {duration_text(found['estimated_s'])}"
+    text += f", {found['machine_hours']:.2g} machine-hours"
+    if found["busy"]:
+        text += f", {100 * found['busy']:.0f} % of them trials"
+    if machines > useful:
+        text += f"; machines beyond {useful} have nothing to do"
+    return f"{text}."
 
 
 def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget_s: float) -> float:
@@ -289,11 +279,9 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     plan = make(max(budget_s * machines, plan.minimum_s))
     blocks = _that_fit(plan)
     while (
-        duration_s(_first_blocks(plan, blocks), machines) > budget_s
-        and blocks > plan.suite.blocks.minimum
-    ):
+        needed_s := duration_s(_first_blocks(plan, blocks), machines)
+    ) > budget_s and blocks > plan.suite.blocks.minimum:
         blocks -= 1
-    needed_s = duration_s(_first_blocks(plan, blocks), machines)
     if needed_s > budget_s * (1 + 1e-9):
         raise UserError(
             f"the budget is too small for suite `{plan.suite.suite}`",

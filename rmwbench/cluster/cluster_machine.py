@@ -36,7 +36,6 @@ from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, check_own, de
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE, unlike
-from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.interfaces import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
@@ -159,10 +158,10 @@ class ClusterMachine:
         """As `run`, with the cell's other hosts on other machines. Where one of those is lost there
         is no result, and the status is LOST."""
         try:
-            hosts, gang = hosts_of(f"{name}/{order.trial}", order.cell, gang, agents)
+            hosts, order = hosts_of(order, f"{name}/{order.trial}", gang, agents)
         except HostBroken as broken:
             return (LOST, str(broken), None), None
-        result = run_trial(with_gang(order, gang), self._workers, hosts)
+        result = run_trial(order, self._workers, hosts)
         lost = [host.lost for host in hosts.remote.values() if host.lost]
         if lost:
             return (LOST, "; ".join(lost), None), None
@@ -188,11 +187,15 @@ def _as_a_shell_would() -> str | None:
     return None
 
 
-def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Hosts, Gang]:
-    """The hosts of a cell over several machines, and the gang with what each says of its interface.
-    `agents`: host → its machine's agent, of all but the first. Raises HostBroken where a machine
-    cannot be reached, or lacks the address that it was to have."""
-    first, *others = cell.hosts
+def hosts_of(
+    order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
+) -> tuple[Hosts, Order]:
+    """The hosts of a cell over several machines, and its order with the gang, which has what each
+    machine says of its interface. `agents`: host → its machine's agent, of all but the first.
+    Raises HostBroken where a machine cannot be reached, or lacks the address that it was to
+    have."""
+    assert order.cell.real is not None
+    first, *others = order.cell.hosts
     made: dict[str, Host | RemoteHost] = {}
     try:
         made[first] = Host(f"{name}/{first}", shared=True)
@@ -211,10 +214,5 @@ def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> 
     except BaseException:
         Hosts.of(made).close()
         raise
-    return Hosts.of(made), replace(gang, cards=cards)
-
-
-def with_gang(order: Order, gang: Gang) -> Order:
-    """The order with the machines that its cell's hosts are."""
-    assert order.cell.real is not None
-    return replace(order, cell=replace(order.cell, real=replace(order.cell.real, gang=gang)))
+    real = replace(order.cell.real, gang=replace(gang, cards=cards))
+    return Hosts.of(made), replace(order, cell=replace(order.cell, real=real))

@@ -36,7 +36,7 @@ def connect(address: str) -> Any:
             address=address, namespace="rmwbench", log_to_driver=False, logging_level=logging.ERROR
         )
     except (ConnectionError, RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
-        raise _unreachable(address, _first_line(error)) from None
+        raise _unreachable(address, error_line(error)) from None
     return ray
 
 
@@ -48,7 +48,7 @@ def _found() -> str:
     try:
         return canonicalize_bootstrap_address("auto") or ""
     except (ConnectionError, ValueError) as error:
-        raise _unreachable("auto", _first_line(error)) from None
+        raise _unreachable("auto", error_line(error)) from None
 
 
 def _check_reachable(address: str) -> None:
@@ -87,6 +87,7 @@ def nodes(ray: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda node: (node["NodeName"], node["NodeID"]))
 
 
-def _first_line(error: BaseException) -> str:
+def error_line(error: BaseException, *, last: bool = False) -> str:
+    """The line that says most of an error of Ray: its first one, of a traceback its last."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return lines[-1 if last else 0][:300] if lines else type(error).__name__

@@ -7,7 +7,8 @@ A machine that cannot take part is left out with its reason; what none can do is
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.cluster import machine_likeness, shipping
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST
-from rmwbench.cluster.connect import RESOURCE, connect, nodes
+from rmwbench.cluster.connect import RESOURCE, connect, error_line, nodes
 from rmwbench.cluster.door import door_class
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.shipping import ShippedProgram
@@ -52,7 +53,7 @@ class Remote:
     name: str
     node: str
     actor: Any
-    card: dict[str, Any]
+    card: dict[str, Any] = field(default_factory=dict)
     address: str = ""
 
     @property
@@ -125,13 +126,10 @@ class Fleet:
     def runners(self) -> list[Any]:
         return list(self.machines)
 
-    def lose(self, runner: Any) -> str:
+    def lose(self, name: str) -> str:
         """Takes note that a runner is gone; in words, what became of it."""
-        self.machines = [machine for machine in self.machines if machine is not runner]
+        self.machines = [machine for machine in self.machines if machine.name != name]
         return ""
-
-    def lose_named(self, name: str) -> str:
-        return self.lose(self._runner(name))
 
     def _runner(self, name: str) -> Any:
         return next(one for one in self.runners if one.name == name)
@@ -151,20 +149,19 @@ class Fleet:
         except RayTaskError:
             raise
         except RayError as error:
-            raise ResultsLost(_line(error)) from None
+            raise ResultsLost(error_line(error)) from None
 
-    def all(self, method: str, *arguments: Any) -> dict[str, Any]:
-        """Asks every machine the same; `answers` has what they say."""
-        return {machine.name: machine.ask(method, *arguments) for machine in self.machines}
+    def ask_all(self, timeout_s: float, method: str, *arguments: Any) -> dict[str, Any]:
+        """What every machine answers to the same question, as `answers` has it."""
+        references = {machine.name: machine.ask(method, *arguments) for machine in self.machines}
+        return self.answers(references, timeout_s)
 
-    def answers(
-        self, asked: Mapping[str, Any], timeout_s: float = CARD_TIMEOUT_S
-    ) -> dict[str, Any]:
+    def answers(self, references: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         """What each answered within the time that all have together; NoAnswer where it did not."""
         deadline_s = time.monotonic() + timeout_s
         return {
-            name: self._answer(ref, max(0.0, deadline_s - time.monotonic()))
-            for name, ref in asked.items()
+            name: self._answer(reference, max(0.0, deadline_s - time.monotonic()))
+            for name, reference in references.items()
         }
 
     @property
@@ -185,7 +182,7 @@ class Fleet:
         wanted = shipping.programs(workers.values(), _tools())
         described = {name: worker.description for name, worker in workers.items()}
         self._ship(wanted)
-        answers = self.answers(self.all("prepare", list(wanted), described, plan), EQUIP_TIMEOUT_S)
+        answers = self.ask_all(EQUIP_TIMEOUT_S, "prepare", list(wanted), described, plan)
         self._keep({name: _problem(answer) for name, answer in answers.items()})
         self._release()
 
@@ -194,17 +191,18 @@ class Fleet:
     ) -> dict[int, str]:
         """A trial may run on any of them, so one that cannot is enough; it is named where others
         could."""
-        answers = self.answers(self.all("lacking", list(cells)), EQUIP_TIMEOUT_S)
-        self._keep({n: one.reason for n, one in answers.items() if isinstance(one, NoAnswer)})
-        found: dict[int, dict[str, str]] = {}
+        answers = self.ask_all(EQUIP_TIMEOUT_S, "lacking", list(cells))
+        self._keep({n: a.reason for n, a in answers.items() if isinstance(a, NoAnswer)})
+        reasons_of_cell: dict[int, dict[str, str]] = {}
         for machine in self.machines:
             for cell, reason in answers[machine.name].items():
-                found.setdefault(cell, {})[machine.name] = reason
-        return {
-            cell: reason if len(of) == len(self.machines) else f"on machine {name}: {reason}"
-            for cell, of in found.items()
-            for name, reason in [next(iter(of.items()))]
-        }
+                reasons_of_cell.setdefault(cell, {})[machine.name] = reason
+        lacking = {}
+        for cell, reasons in reasons_of_cell.items():
+            name, reason = next(iter(reasons.items()))
+            on_all = len(reasons) == len(self.machines)
+            lacking[cell] = reason if on_all else f"on machine {name}: {reason}"
+        return lacking
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
@@ -338,12 +336,12 @@ class Fleet:
         writer.write_whole_campaign({"machine": table_from_rows("machine", list(rows.values()))})
 
     def _states(self) -> dict[str, Any]:
-        states = self.answers(self.all("state"))
+        states = self.ask_all(CARD_TIMEOUT_S, "state")
         return {name: state for name, state in states.items() if not isinstance(state, NoAnswer)}
 
     # --- how it comes about ---
 
-    def _look_at(self, found: Iterable[Mapping[str, Any]]) -> list[Remote]:
+    def _look_at(self, wanted: Sequence[Mapping[str, Any]]) -> list[Remote]:
         """An actor on each node, all of its processors taken, so that neither another campaign nor
         another job of Ray runs beside a trial."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -351,36 +349,32 @@ class Fleet:
         digest, archive = shipping.package()
         packed = self.ray.put(archive)
         door = self.ray.remote(door_class())
-        asked: list[tuple[Mapping[str, Any], Any, Any]] = []
-        for node in found:
-            amounts = node["Resources"]
+        names = [node["NodeName"] for node in wanted]
+        remotes = []
+        for name, node in zip(names, wanted, strict=True):
+            amounts = node["Resources"] if self.exclusive_actors else {}
             actor = door.options(
-                num_cpus=amounts.get("CPU", 0) if self.exclusive_actors else 0,
-                resources={RESOURCE: amounts[RESOURCE]}
-                if RESOURCE in amounts and self.exclusive_actors
-                else None,
+                num_cpus=amounts.get("CPU", 0),
+                resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts else None,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
                 max_restarts=0,
             ).remote(digest, packed)
             self._actors.append(actor)
-            asked.append((node, actor, actor.call.remote("card")))
-        names = [node["NodeName"] for node, _, _ in asked]
-        unique = [
-            name if names.count(name) == 1 else f"{name} {node['NodeID'][:8]}"
-            for name, (node, _, _) in zip(names, asked, strict=True)
-        ]
-        cards = self.answers(
-            {name: ref for name, (_, _, ref) in zip(unique, asked, strict=True)}, CARD_TIMEOUT_S
-        )
-        seen = []
-        for name, (node, actor, _) in zip(unique, asked, strict=True):
-            card = cards[name]
+            unique = name if names.count(name) == 1 else f"{name} {node['NodeID'][:8]}"
+            remotes.append(
+                Remote(unique, node["NodeID"], actor, address=node["NodeManagerAddress"])
+            )
+        cards = self.answers({r.name: r.ask("card") for r in remotes}, CARD_TIMEOUT_S)
+        usable = []
+        for remote in remotes:
+            card = cards[remote.name]
             problem = card.reason if isinstance(card, NoAnswer) else card["problem"]
             if problem:
-                self.left_out.append((name, problem))
+                self.left_out.append((remote.name, problem))
             else:
-                seen.append(Remote(name, node["NodeID"], actor, card, node["NodeManagerAddress"]))
-        return seen
+                remote.card = card
+                usable.append(remote)
+        return usable
 
     def _answer(self, ref: Any, timeout_s: float) -> Any:
         """What the machine answered; NoAnswer where it did not."""
@@ -393,7 +387,7 @@ class Fleet:
                 "no answer in time: another job of Ray, or another campaign, has its processors"
             )
         except RayError as error:
-            return NoAnswer(_line(error, last=True))
+            return NoAnswer(error_line(error, last=True))
 
     def _wanted(self, found: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The nodes to look at."""
@@ -413,28 +407,23 @@ class Fleet:
 
     def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         """The largest group of like machines, or that of the campaign to resume."""
-        by_name = {remote.name: remote for remote in found}
-        seen = [(remote.name, machine_likeness.facts(remote.card["machine"])) for remote in found]
+        facts = {remote.name: machine_likeness.facts(remote.card["machine"]) for remote in found}
         wanted = machine_likeness.facts(like) if like else None
-        chosen = [
-            group
-            for group in machine_likeness.groups(seen)
-            if wanted is None or dict(seen)[group[0]] == wanted
-        ][:1]
-        names = chosen[0] if chosen else []
-        ours = wanted or (dict(seen)[names[0]] if names else {})
+        groups = machine_likeness.groups(facts.items())
+        names = next((group for group in groups if wanted in (None, facts[group[0]])), [])
+        ours = wanted or (facts[names[0]] if names else {})
         others = "the machines that this campaign began on" if wanted else "the others"
-        for name, theirs in seen:
+        for name, theirs in facts.items():
             if name not in names:
                 self.left_out.append(
                     (name, f"unlike {others}: {machine_likeness.differences(ours, theirs)}")
                 )
-        self.machines = [by_name[name] for name in names]
+        self.machines = [remote for remote in found if remote.name in names]
         self._some_left()
 
     def _ship(self, wanted: Mapping[ShippedProgram, Path]) -> None:
         """Each program into the object store once, however many machines lack it."""
-        lacking = self.answers(self.all("lacks", list(wanted)), EQUIP_TIMEOUT_S)
+        lacking = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(wanted))
         stored: dict[ShippedProgram, Any] = {}
         problems: dict[str, str | None] = {}
         for machine in self.machines:
@@ -480,14 +469,6 @@ class Fleet:
         return len({machine.card["boot"] for machine in self.machines})
 
 
-def _line(error: BaseException, last: bool = False) -> str:
-    """Ray says most in its first line, a traceback in its last."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [
-        type(error).__name__
-    ]
-    return lines[-1 if last else 0][:300]
-
-
 def _problem(answer: str | NoAnswer | None) -> str | None:
     """Of `prepare`, which answers why the campaign cannot run there."""
     return answer.reason if isinstance(answer, NoAnswer) else answer
@@ -496,11 +477,8 @@ def _problem(answer: str | NoAnswer | None) -> str | None:
 def _tools() -> list[Path]:
     """What trials may need besides workers, as far as it is built; the preflight has asked for what
     they do need."""
-
-    def found(name: str) -> list[Path]:
-        try:
-            return [tool.find(name).executable]
-        except UserError:
-            return []
-
-    return [path for name in TOOLS for path in found(name)]
+    executables = []
+    for name in TOOLS:
+        with suppress(UserError):
+            executables.append(tool.find(name).executable)
+    return executables

@@ -17,7 +17,7 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.blocks import left_out_text
 from rmwbench.campaign.course import Batch, SpoiltBlock
 from rmwbench.campaign.here import TrialEnd
-from rmwbench.campaign.looks import InterimLooks, Judging
+from rmwbench.campaign.looks import InterimLooks
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE, spread_s
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
@@ -27,6 +27,7 @@ from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.cluster.batch_schedule import BegunBatch, Schedule, duration_s, most_s
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.errors import UserError
+from rmwbench.words.numbers import counted
 
 
 class ClusterProgress(Progress):
@@ -55,7 +56,6 @@ class ClusterProgress(Progress):
 
     def lost(self, machine: str) -> None:
         self._begun.pop(machine, None)
-        self.machines -= 1
 
     def written(self) -> None:
         """A part is in the bundle; whole blocks are told as they come."""
@@ -113,11 +113,9 @@ class PartSource:
         fleet: Fleet,
         *,
         cluster_s: float | None = None,
-        judge: Judging | None = None,
     ):
         self.name, self.plan, self.course = name, schedule.plan, schedule
-        self._writer, self._fleet, self._judge = writer, fleet, judge
-        self._cluster_s = cluster_s
+        self._writer, self._fleet, self._cluster_s = writer, fleet, cluster_s
         self._progress: ClusterProgress
         self._looks: InterimLooks
         self._started_s = time.monotonic()
@@ -137,7 +135,7 @@ class PartSource:
         self._progress = ClusterProgress(self.plan, console, self.course, len(runners))
         announce(self._progress.say, self.plan, ungranted)
         self._announce_machines()
-        self._looks = InterimLooks(self.plan, self.course, self._writer, self._judge)
+        self._looks = InterimLooks(self.plan, self.course, self._writer)
         self._started_s = time.monotonic()
         self._limit_s = self._may_take_s()
 
@@ -174,7 +172,7 @@ class PartSource:
     def lost(self, end: TrialEnd) -> None:
         part = self.course.lost(end.machine)
         self._progress.lost(end.machine)
-        became = self._fleet.lose_named(end.machine)
+        became = self._fleet.lose(end.machine)
         self._progress.machines = len(self._fleet.runners)
         again = f"; {part.text} is queued again" if part else ""
         text = f"machine {end.machine} was lost in trial {end.order.trial}{again}: {end.reason}"
@@ -240,8 +238,8 @@ class PartSource:
             say(f"machine {escape(name)} is not used: {escape(reason)}")
         names = ", ".join(remote.name for remote in fleet.machines)
         about = duration_text(most_s(self.plan, len(fleet.runners)))
-        count = len(fleet.machines)
-        say(f"{count} machine{'s' * (count != 1)}: {escape(names)}; at most about {about}")
+        machines = counted(len(fleet.machines), "machine")
+        say(f"{machines}: {escape(names)}; at most about {about}")
         for runner in fleet.runners:
             if len(runner.members) > 1:
                 self._tell(f"one trial at a time over {runner.name}, in domain {runner.domain_id}")

@@ -155,15 +155,13 @@ class PlacedFleet(Fleet):
 
     # --- gangs ---
 
-    def lose(self, runner: GangRunner) -> str:
+    def lose(self, name: str) -> str:
         """Takes the gang apart and makes another of what is left; in words, what became of it."""
-        self._free(runner)
-        self._gangs.remove(runner)
-        answers = self.answers(
-            {m.name: m.ask("agent", self._token, m.address) for m in runner.members},
-            AGENT_TIMEOUT_S,
-        )
-        gone = [m for m in runner.members if isinstance(answers[m.name], NoAnswer)]
+        gang = self._runner(name)
+        self._free(gang)
+        self._gangs.remove(gang)
+        agents = self._ask_agents(gang.members)
+        gone = [m for m in gang.members if isinstance(agents[m.name], NoAnswer)]
         self.machines = [machine for machine in self.machines if machine not in gone]
         self._losses += not gone
         if self._losses >= MOST_LOSSES:
@@ -179,8 +177,13 @@ class PlacedFleet(Fleet):
             if gone
             else "all of its machines are still there"
         )
-        made = self._gangs[before:]
-        return text + (f"; {', '.join(gang.name for gang in made)} goes on" if made else "")
+        added = self._gangs[before:]
+        return text + (f"; {', '.join(gang.name for gang in added)} goes on" if added else "")
+
+    def _ask_agents(self, members: Sequence[Remote]) -> dict[str, Any]:
+        """What each machine answers of its agent, which it starts where none runs."""
+        references = {m.name: m.ask("agent", self._token, m.address) for m in members}
+        return self.answers(references, AGENT_TIMEOUT_S)
 
     def _form(self) -> None:
         """Gangs of the machines that are in none."""
@@ -191,9 +194,7 @@ class PlacedFleet(Fleet):
             self._gangs.append(self._gang(members))
 
     def _gang(self, members: Sequence[Remote]) -> GangRunner:
-        answers = self.answers(
-            {m.name: m.ask("agent", self._token, m.address) for m in members}, AGENT_TIMEOUT_S
-        )
+        answers = self._ask_agents(members)
         for name, answer in answers.items():
             if isinstance(answer, NoAnswer):
                 raise UserError(

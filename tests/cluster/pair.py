@@ -19,12 +19,11 @@ AHEAD_S = 1000
 TOKEN = "a-word-of-the-tests"
 DRIVER = """
 import pickle, sys
-from dataclasses import replace
 from rmwbench.campaign.trial.trial_life import run_trial
-from rmwbench.cluster.cluster_machine import hosts_of, with_gang
+from rmwbench.cluster.cluster_machine import hosts_of
 order, workers, agents, gang = pickle.load(sys.stdin.buffer)
-hosts, gang = hosts_of("pair", order.cell, gang, agents)
-result = run_trial(with_gang(order, gang), workers, hosts)
+hosts, order = hosts_of(order, "pair", gang, agents)
+result = run_trial(order, workers, hosts)
 pickle.dump((result, [host.lost for host in hosts.remote.values()]), sys.stdout.buffer)
 """
 

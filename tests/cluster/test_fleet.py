@@ -127,8 +127,7 @@ def test_what_one_machine_cannot_do_the_campaign_cannot_and_the_machine_is_named
     """It was asked of the machine that the campaign is driven from."""
     fifo = "SCHED_FIFO needs CAP_SYS_NICE"
     said = {"a": {1: "no gstreamer"}, "b": {1: "no gstreamer", 2: fifo}, "c": NoAnswer("it died")}
-    monkeypatch.setattr(Fleet, "all", lambda *_: said)
-    monkeypatch.setattr(Fleet, "answers", lambda _, asked, *__: asked)
+    monkeypatch.setattr(Fleet, "ask_all", lambda *_: said)
     fleet.machines = [remote(name) for name in said]
     assert fleet.lacking([], {}, NAMESPACES) == {1: "no gstreamer", 2: f"on machine b: {fifo}"}
     assert fleet.left_out == [("c", "it died")]

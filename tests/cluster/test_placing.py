@@ -171,20 +171,22 @@ def test_a_gang_that_lost_a_machine_gets_one_that_is_spare(fleet):
     fleet.machines = [remote(name) for name in "abc"]
     fleet._form()
     fleet.ports = {"b": NoAnswer("it died")}
-    told = fleet.lose(fleet.runners[0])
+    told = fleet.lose(fleet.runners[0].name)
     assert [gang.name for gang in fleet.runners] == [
         "a + c"
     ] and "machine b is gone; a + c goes on" in told
     fleet.ports["c"] = NoAnswer("it died, too")
-    assert "machine c is gone" in fleet.lose(fleet.runners[0]) and fleet.runners == []
+    assert "machine c is gone" in fleet.lose(fleet.runners[0].name) and fleet.runners == []
 
 
 def test_a_gang_whose_machines_are_all_there_is_tried_again_but_not_for_ever(fleet):
     fleet.machines = [remote(name) for name in "ab"]
     fleet._form()
     for _ in range(4):
-        assert "all of its machines are still there; a + b goes on" in fleet.lose(fleet.runners[0])
-    assert "not used any more" in fleet.lose(fleet.runners[0]) and fleet.runners == []
+        assert "all of its machines are still there; a + b goes on" in fleet.lose(
+            fleet.runners[0].name
+        )
+    assert "not used any more" in fleet.lose(fleet.runners[0].name) and fleet.runners == []
 
 
 def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):

@@ -89,10 +89,6 @@ class Fleet(RealFleet):
         self.running_here_while_fetching = 0
         self._open = set()
 
-    def lose(self, runner):
-        self.machines.remove(runner)
-        return ""
-
     def answered(self, references, timeout_s):
         references = list(references)
         self._open = {reference[0].name for reference in references}
@@ -109,10 +105,7 @@ class Fleet(RealFleet):
         self._open.discard(reference[0].name)
         return reference[-1]
 
-    def all(self, method):
-        return {machine.name: machine.ask(method) for machine in self.machines}
-
-    def answers(self, asked):
+    def answers(self, asked, timeout_s):
         return {name: reference[-1] for name, reference in asked.items()}
 
 
@@ -271,7 +264,7 @@ def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupp
     assert len(numbers(tmp_path / "out")) == 31 and Bundle(tmp_path / "out").journal.finished
 
 
-def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
+def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path, monkeypatch):
     fleet = Fleet(7)
     made = campaign(tmp_path / "out", fleet, made=plan("{minimum: 5, maximum: 12}"))
     seen = []
@@ -295,7 +288,7 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
         seen.append((blocks, len(numbers(tmp_path / "out"))))
         return Look()
 
-    made.source._judge = judge
+    monkeypatch.setattr("rmwbench.campaign.looks.Judge", lambda plan, directory: judge)
     with made.writer:
         made.run(Console(file=io.StringIO()))
     assert seen == [(5, 30)] and lines(tmp_path / "out", "look")[0]["stop"] == "decided"
@@ -314,7 +307,7 @@ def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, mon
     def judge(blocks, minutes_per_block, ended):
         raise UserError("nobody judges here")
 
-    by_the_clock.source._judge = judge
+    monkeypatch.setattr("rmwbench.campaign.looks.Judge", lambda plan, directory: judge)
     text = io.StringIO()
     with by_the_clock.writer:
         by_the_clock.run(Console(file=text, soft_wrap=True))
