@@ -12,7 +12,7 @@ from mcap.writer import CompressionType
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.topic_phase import distance_ns
-from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
+from rmwbench.robot.twin.traffic import BagTraffic, is_latched, read_traffic
 from tests.support import robot_bag
 from tests.support.robot_bag import Planted
 
@@ -91,7 +91,7 @@ def test_what_is_sent_on_change_has_a_mean_rate(tmp_path):
 def test_latched_once_is_no_rate(tmp_path):
     topics = [Planted("/map", np.array([0.0]), latched=True), Planted("/t", periodic(10))]
     found = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
-    assert found.topic("/map").arrivals.kind == "once" and found.topic("/map").latched
+    assert found.topic("/map").arrivals.kind == "once" and is_latched(found.topic("/map").offers)
     assert found.topic("/map").bytes_per_s == 0
 
 
@@ -216,7 +216,7 @@ def test_metadata_alone_give_rates_and_offers(tmp_path, version):
     assert read(tmp_path).messages == found.messages == 302
     assert found.topic("/scan").arrivals.rate_hz == pytest.approx(10, rel=0.01)
     assert found.topic("/scan").sizes is None and found.topic("/map").publishers == 2
-    assert found.topic("/map").arrivals.kind == "once" and found.topic("/map").latched
+    assert found.topic("/map").arrivals.kind == "once" and is_latched(found.topic("/map").offers)
     assert found.topic("/scan").offers[0].reliability == "best_effort"
 
 

@@ -86,10 +86,13 @@ class _Place:
 
     @property
     def use(self) -> float:
-        """How much of its limit the value takes."""
-        limit = self.arm.limit
-        value = None if limit is None else limit.value.value
-        return math.inf if value is None or limit is None else value / limit.at_most
+        return _use_of(self.arm.limit)
+
+
+def _use_of(limit: LimitedValue | None) -> float:
+    """The share of its limit that the value takes; infinite where nothing is known."""
+    value = None if limit is None else limit.value.value
+    return math.inf if limit is None or value is None else value / limit.at_most
 
 
 def _candidate(places: Sequence[_Place], bundle: Bundle) -> CheckedCandidate:
@@ -107,9 +110,8 @@ def _candidate(places: Sequence[_Place], bundle: Bundle) -> CheckedCandidate:
 
 
 def _rank(candidate: CheckedCandidate) -> tuple[bool, int, float]:
-    value = None if candidate.limit is None else candidate.limit.value.value
-    use = math.inf if candidate.limit is None or value is None else value / candidate.limit.at_most
-    return candidate.why is Why.NOT_SUPPORTED, ORDER.index(candidate.outcome), use
+    not_supported = candidate.why is Why.NOT_SUPPORTED
+    return not_supported, ORDER.index(candidate.outcome), _use_of(candidate.limit)
 
 
 def _together(candidates: Sequence[CheckedCandidate], in_use: Sequence[str]) -> Outcome | None:
@@ -145,13 +147,10 @@ def _metrics(bundle: Bundle) -> list[str]:
     outcomes = bundle.campaign.plan.outcomes
     if outcomes is None:
         return []
-    limits = outcomes.document()
-    topics = (limits.get("topics") or {}).values()
-    limit_entries = [
-        *limits["acceptable"],
-        *(limit for topic_limits in topics for limit in topic_limits),
-    ]
-    return list(dict.fromkeys(limit["metric"] for limit in limit_entries))
+    document = outcomes.document()
+    topics = (document.get("topics") or {}).values()
+    limits = [*document["acceptable"], *(limit for limits in topics for limit in limits)]
+    return list(dict.fromkeys(limit["metric"] for limit in limits))
 
 
 def _more_time(places: Sequence[_Place], bundle: Bundle) -> MoreTime | None:

@@ -40,16 +40,12 @@ def newest(checks: Path) -> Bundle:
 
 def before(bundle: Bundle) -> Bundle | None:
     """The last finished check before this one; None where this is the first."""
-    name = bundle.directory.name
     earlier = [
-        bundle_before
-        for bundle_before in _bundles(bundle.directory.parent)
-        if bundle_before.directory.name < name
+        check
+        for check in _bundles(bundle.directory.parent)
+        if check.directory.name < bundle.directory.name and check.journal.finished
     ]
-    return next(
-        (bundle_before for bundle_before in reversed(earlier) if bundle_before.journal.finished),
-        None,
-    )
+    return earlier[-1] if earlier else None
 
 
 def _bundles(checks: Path) -> list[Bundle]:

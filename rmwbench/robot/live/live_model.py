@@ -26,15 +26,13 @@ class LiveCode(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Socket:
-    """`remote`: its peer's port, 0 of a socket without one. `drops`: datagrams that the kernel threw
-    away because the socket was full; `buffer_bytes`: its SO_RCVBUF as the kernel counts, None where
-    that cannot be read."""
+    """`peer_port`: 0 of a socket without a peer. `drops`: datagrams that the kernel threw away
+    because the socket was full; `buffer_bytes`: its SO_RCVBUF as the kernel counts, None where that
+    cannot be read."""
 
     inode: int
-    address: str
     port: int
-    remote_address: str = ""
-    remote: int = 0
+    peer_port: int = 0
     listens: bool = False
     uid: int = 0
     drops: int = 0

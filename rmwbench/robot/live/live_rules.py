@@ -192,7 +192,7 @@ def _reaches(process: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
     host, _, port = address.rpartition(":")
     if protocol not in ("tcp", "tls"):
         return True
-    if any(socket.remote == int(port) and not socket.listens for socket in process.tcp):
+    if any(socket.peer_port == int(port) and not socket.listens for socket in process.tcp):
         return True
     local = host in LOCAL
     return local and any(

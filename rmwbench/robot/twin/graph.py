@@ -129,8 +129,8 @@ def _program() -> Path:
             f"a domain is read with ROS 2: {ros2.NOT_SOURCED}",
             fix=f"{ros2.SOURCE_FIX}, or take a file: --graph FILE",
         )
-    found = find_workers([ros2.NAME]).values()
-    program = next((one.executable for one in found if one.description is not None), None)
+    workers = find_workers([ros2.NAME]).values()
+    program = next((w.executable for w in workers if w.description is not None), None)
     if program is None:
         raise UserError(
             "a domain is read with the worker on rclcpp, which is not built",

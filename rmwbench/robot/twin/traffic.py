@@ -68,10 +68,6 @@ class TopicTraffic:
         return max(1, len(self.offers))
 
     @property
-    def latched(self) -> bool:
-        return is_latched(self.offers)
-
-    @property
     def bytes_per_s(self) -> float:
         """What it asks for; 0 of what is sent once, and None-sized topics count as nothing."""
         if self.sizes is None or self.arrivals.kind == "once":
