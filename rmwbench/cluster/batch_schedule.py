@@ -27,8 +27,8 @@ from rmwbench.words.numbers import counted
 
 @dataclass(kw_only=True)
 class BegunBatch(Batch):
-    """One that a machine has begun. `queue` is what it still lacks; `counts` those that no spoilt
-    trial took along; `repeats` how often it began again."""
+    """A batch that a machine has begun: `queue` are the trials that it still lacks, `counts` those
+    that no spoilt trial took along; `repeats`: how often it began again."""
 
     key: BlockKey
     machine: str
@@ -98,7 +98,7 @@ class Schedule(Course):
         return part
 
     def written(self, part: BegunBatch) -> None:
-        """All its trials are in the bundle."""
+        """Takes note that all trials of a part are in the bundle."""
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
         self._repeats[part.key] += part.repeats
@@ -107,7 +107,7 @@ class Schedule(Course):
         )
 
     def again(self, part: BegunBatch) -> None:
-        """Its results are gone: somebody runs it anew."""
+        """Queues a part again: its results are lost."""
         begun = self._begun.pop(part.key)
         trials = [trial for trial in begun if trial.cell not in self._unable]
         unable = {trial.trial for trial in begun if trial.cell in self._unable}
@@ -115,21 +115,21 @@ class Schedule(Course):
         if trials:
             self._waiting = dict(
                 sorted(
-                    [(part.key, trials), *self._waiting.items()], key=lambda one: one[1][0].trial
+                    [(part.key, trials), *self._waiting.items()], key=lambda item: item[1][0].trial
                 )
             )
         if all(key.block != part.key.block for key in self._begun):
             self._owner.pop(part.key.block, None)
 
     def lost(self, machine: str) -> BegunBatch | None:
-        """The machine is gone; the part that it had under way, which is back in the queue."""
+        """Queues the part again that a lost machine had under way, and gives it."""
         part = self.running.pop(machine, None)
         if part:
             self.again(part)
         return part
 
     def end_before(self, block: int) -> None:
-        """No time: this block and those behind it are left out."""
+        """Leaves out this block and those behind it: there is no time for them."""
         self.end = min(self.end, block)
 
     @property
@@ -138,7 +138,7 @@ class Schedule(Course):
         return {key: trials for key, trials in self._waiting.items() if key.block < self.end}
 
     def _put_off(self) -> None:
-        """Nothing: a part that runs again stays with the machine that has it, and others run
+        """Does nothing: a part that runs again stays with the machine that has it, and others run
         meanwhile."""
 
     def _begin(self, machine: str) -> BegunBatch | None:
@@ -154,7 +154,8 @@ class Schedule(Course):
         return part
 
     def _choose(self, machine: str) -> BlockKey | None:
-        """Of a block that is its own, then of an untouched block, then of anybody's."""
+        """The next part for a machine: of its own block, else of an untouched one, else of
+        anybody's."""
         bound = self.end if self.next_look is None else min(self.end, self.next_look)
         best: tuple[int, BlockKey] | None = None
         for key in self._waiting:
@@ -185,7 +186,7 @@ class Schedule(Course):
         self._rest = deque(t for t in self._rest if t.cell not in cells or t.trial in begun)
 
     def _spoil(self, part: BegunBatch, trial: Trial, may_repeat: bool) -> None:
-        """As `Course.ended`, for a part whose results are not in the bundle yet."""
+        """Does what `Course.ended` does, to a part whose results are not in the bundle yet."""
         again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
         part.spoilt[trial.trial] = SpoiltBlock(tuple(other.trial for other in part.counts), again)
         ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
@@ -198,7 +199,7 @@ class Schedule(Course):
 
 
 def duration_s(plan: Plan, machines: int) -> float:
-    """What a plan takes on so many machines, in seconds: the schedule itself, gone through with the
+    """How long a plan takes on so many machines, in seconds: the schedule is gone through with the
     plan's estimates."""
     schedule, clock_s, idle = Schedule(plan), 0.0, deque(str(number) for number in range(machines))
     busy: list[tuple[float, str]] = []
@@ -222,7 +223,8 @@ def duration_s(plan: Plan, machines: int) -> float:
 
 
 def most_s(plan: Plan, machines: int) -> float:
-    """As `duration_s`, of a campaign by the clock no more than its time."""
+    """The longest that a plan takes on so many machines, in seconds: a campaign by the clock takes
+    no more than its time."""
     all_s = duration_s(plan, machines)
     return all_s if plan.within_s is None else min(all_s, plan.within_s)
 
@@ -239,8 +241,8 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
             expected=f"{per_trial} or more",
             actual=str(machines),
         )
-    that_fit = _first_blocks(plan, _that_fit(plan))
-    estimated_s, all_s = most_s(that_fit, gangs), duration_s(that_fit, gangs)
+    affordable = _first_blocks(plan, _affordable_blocks(plan))
+    estimated_s, all_s = most_s(affordable, gangs), duration_s(affordable, gangs)
     ends = plan.looks or (plan.blocks,)
     parts = {(trial.block, plan.cell(trial.cell).comparison) for trial in plan.trials}
     stretches = [
@@ -252,21 +254,21 @@ def time_document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, An
         **({"machines_per_trial": per_trial} if per_trial > 1 else {}),
         "estimated_s": round(estimated_s, 3),
         "machine_hours": round(machines * estimated_s / 3600, 4),
-        "busy": round(that_fit.blocks * plan.block_s / (gangs * all_s), 4) if all_s else None,
+        "busy": round(affordable.blocks * plan.block_s / (gangs * all_s), 4) if all_s else None,
         "useful_machines": max(stretches) * per_trial,
     }
 
 
-def time_text(found: dict[str, Any]) -> str:
-    """`On 4 machines of a cluster: about 83.2 s, 0.092 machine-hours, 87 % of them trials`."""
-    machines, useful = found["machines"], found["useful_machines"]
+def time_text(document: dict[str, Any]) -> str:
+    """`On 4 machines of a cluster: at most about 83.2 s, 0.092 machine-hours, 87 % of them trials.`"""
+    machines, useful = document["machines"], document["useful_machines"]
     text = f"On {counted(machines, 'machine')} of a cluster"
-    if "machines_per_trial" in found:
-        text += f", {found['machines_per_trial']} for each trial"
-    text += f": at most about {duration_text(found['estimated_s'])}"
-    text += f", {found['machine_hours']:.2g} machine-hours"
-    if found["busy"]:
-        text += f", {100 * found['busy']:.0f} % of them trials"
+    if "machines_per_trial" in document:
+        text += f", {document['machines_per_trial']} for each trial"
+    text += f": at most about {duration_text(document['estimated_s'])}"
+    text += f", {document['machine_hours']:.2g} machine-hours"
+    if document["busy"]:
+        text += f", {100 * document['busy']:.0f} % of them trials"
     if machines > useful:
         text += f"; machines beyond {useful} have nothing to do"
     return f"{text}."
@@ -277,7 +279,7 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     budget of machine time. Raises UserError where the suite's minimum of blocks does not fit."""
     plan = make(None)
     plan = make(max(budget_s * machines, plan.minimum_s))
-    blocks = _that_fit(plan)
+    blocks = _affordable_blocks(plan)
     while (
         needed_s := duration_s(_first_blocks(plan, blocks), machines)
     ) > budget_s and blocks > plan.suite.blocks.minimum:
@@ -292,8 +294,9 @@ def machine_budget_s(make: Callable[[float | None], Plan], machines: int, budget
     return blocks * plan.block_s
 
 
-def _that_fit(plan: Plan) -> int:
-    """Its blocks; of a campaign by the clock those that its budget holds with all arms."""
+def _affordable_blocks(plan: Plan) -> int:
+    """The number of the plan's blocks; in a campaign by the clock, of those that its budget holds
+    with all arms."""
     if plan.budget_s is None or plan.within_s is None:
         return plan.blocks
     return min(

@@ -87,8 +87,8 @@ class ClusterMachine:
         try:
             self._workers = require_workers(list(described))
             for name, worker in self._workers.items():
-                if found := unlike(described[name], worker.description):
-                    return f"{worker.executable.name} describes itself otherwise here: {found}"
+                if difference := unlike(described[name], worker.description):
+                    return f"{worker.executable.name} describes itself otherwise here: {difference}"
             preflight.check_memory(plan)
             check_own().close()  # trials of one campaign get one kind of host
         except UserError as error:
@@ -130,27 +130,29 @@ class ClusterMachine:
                 cwd="/",
                 env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},  # this very rmwbench
             )
-            told = {"token": token, "address": address, "programs": self._programs()}
-            asked, answers = self._agent.stdin, self._agent.stdout
-            assert asked is not None and answers is not None
-            asked.write(json.dumps(told) + "\n")
-            asked.flush()
-            self._listening = json.loads(answers.readline())
+            settings = {"token": token, "address": address, "programs": self._programs()}
+            stdin, stdout = self._agent.stdin, self._agent.stdout
+            assert stdin is not None and stdout is not None
+            stdin.write(json.dumps(settings) + "\n")
+            stdin.flush()
+            self._listening = json.loads(stdout.readline())
         return self._listening.get("problem") or self._listening
 
     def _programs(self) -> dict[str, dict[str, Any]]:
-        """What the agent may run: the workers that were looked at, and the tools."""
-        found: dict[str, dict[str, Any]] = {}
+        """The programs that the agent may run: the tools, and the workers of the campaign."""
+        paths = [*Path(os.environ[VARIABLE]).iterdir()]
+        paths += [worker.executable for worker in self._workers.values()]
+        programs: dict[str, dict[str, Any]] = {
+            path.name: {"path": str(path), "inherit": {}} for path in paths
+        }
         for worker in self._workers.values():
-            names = (worker.description or {}).get("inherit", ())
-            inherit = {name: os.environ[name] for name in names if name in os.environ}
-            inherit |= (worker.description or {}).get("environment", {})
-            one = found.setdefault(
-                worker.executable.name, {"path": str(worker.executable), "inherit": {}}
-            )
-            one["inherit"] |= inherit
-        shelf = Path(os.environ[VARIABLE])
-        return {path.name: {"path": str(path), "inherit": {}} for path in shelf.iterdir()} | found
+            described = worker.description or {}
+            names = [name for name in described.get("inherit", ()) if name in os.environ]
+            programs[worker.executable.name]["inherit"] |= {
+                **{name: os.environ[name] for name in names},
+                **described.get("environment", {}),
+            }
+        return programs
 
     def run_on_gang(
         self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
@@ -196,13 +198,13 @@ def hosts_of(
     have."""
     assert order.cell.real is not None
     first, *others = order.cell.hosts
-    made: dict[str, Host | RemoteHost] = {}
+    hosts: dict[str, Host | RemoteHost] = {}
     try:
-        made[first] = Host(f"{name}/{first}", shared=True)
+        hosts[first] = Host(f"{name}/{first}", shared=True)
         cards = {first: devices.of_address(gang.spots[first].address)}
         remotes: dict[str, RemoteHost] = {}
         for host in others:
-            made[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])
+            hosts[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])
         for host, remote in remotes.items():
             cards[host] = remote.interface_of(gang.spots[host].address)
         for host, card in cards.items():
@@ -212,7 +214,7 @@ def hosts_of(
                     f"machine {spot.machine} has no interface with the address {spot.address}"
                 )
     except BaseException:
-        Hosts.of(made).close()
+        Hosts.of(hosts).close()
         raise
     real = replace(order.cell.real, gang=replace(gang, cards=cards))
-    return Hosts.of(made), replace(order, cell=replace(order.cell, real=real))
+    return Hosts.of(hosts), replace(order, cell=replace(order.cell, real=real))

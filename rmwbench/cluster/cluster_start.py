@@ -40,8 +40,10 @@ def new_campaign(
     fleet = _fleet(address, placing)
     try:
         fleet.copy = copy
-        made = start.new_campaign(request, directory, choice=choice, lab=fleet, machine_s=machine_s)
-        return _on(made, fleet, request.budget_s)
+        runner = start.new_campaign(
+            request, directory, choice=choice, lab=fleet, machine_s=machine_s
+        )
+        return _on(runner, fleet, request.budget_s)
     except BaseException:
         fleet.close()
         raise
@@ -56,11 +58,11 @@ def _new_copy(directory: Path, address: str) -> Copy:
     return copy
 
 
-def _on(made: Runner[BlockSource], fleet: Fleet, cluster_s: float | None) -> Runner[PartSource]:
+def _on(runner: Runner[BlockSource], fleet: Fleet, cluster_s: float | None) -> Runner[PartSource]:
     """The same campaign on a fleet. `cluster_s`: time of the cluster that was asked for."""
-    schedule = Schedule(made.source.plan, Bundle(made.writer.directory).journal.lines)
-    source = PartSource(made.source.name, schedule, made.writer, fleet, cluster_s=cluster_s)
-    return Runner(source, fleet, made.workers, made.writer, made.machine)
+    schedule = Schedule(runner.source.plan, Bundle(runner.writer.directory).journal.lines)
+    source = PartSource(runner.source.name, schedule, runner.writer, fleet, cluster_s=cluster_s)
+    return Runner(source, fleet, runner.workers, runner.writer, runner.machine)
 
 
 def machines(address: str) -> int:
@@ -71,16 +73,12 @@ def machines(address: str) -> int:
 
 
 def resumed_campaign(address: str, directory: Path) -> Runner[PartSource]:
-    """On machines like those that it began on, however many there are now."""
+    """The campaign on machines like those that it began on, however many there are now."""
     stored = Bundle(directory).campaign
     cluster = stored.cluster or {}
-    found = cluster.get("placement")
-    fleet = _fleet(
-        address,
-        None if found is None else Placing.of_document(found),
-        stored.machine.document(),
-        found,
-    )
+    placement = cluster.get("placement")
+    placing = None if placement is None else Placing.of_document(placement)
+    fleet = _fleet(address, placing, stored.machine.document(), placement)
     try:
         if cluster.get("copy_to"):
             fleet.copy = Copy(directory, cluster["copy_to"])
@@ -100,5 +98,6 @@ def _fleet(
     shared = bool(os.environ.get(SHARED))
     if placing is None:
         return Fleet(address, like, shared)
-    before = {host: one["facts"] for host, one in (placement or {}).get("hosts", {}).items()}
+    hosts = (placement or {}).get("hosts", {})
+    before = {host: machine["facts"] for host, machine in hosts.items()}
     return PlacedFleet(address, placing, like, shared, before)

@@ -28,7 +28,7 @@ def connect(address: str) -> Any:
             fix="pip install 'ray[client]', or run rmwbench on a machine of the cluster with "
             "--cluster auto",
         )
-    _check_reachable(_found() if address == "auto" else address)
+    _check_reachable(_running_cluster() if address == "auto" else address)
     import ray
 
     try:
@@ -40,9 +40,9 @@ def connect(address: str) -> Any:
     return ray
 
 
-def _found() -> str:
-    """Where `auto` leads. Ray tells it nowhere in public, and would try a dead cluster's address
-    for minutes."""
+def _running_cluster() -> str:
+    """The address to which `auto` leads. Ray tells it nowhere in public, and would try a dead
+    cluster's address for minutes."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
@@ -52,7 +52,7 @@ def _found() -> str:
 
 
 def _check_reachable(address: str) -> None:
-    """Ray itself would try an address where nobody answers for minutes."""
+    """Raises UserError where nobody answers: Ray itself would try the address for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         raise UserError(
@@ -82,9 +82,9 @@ def nodes(ray: Any) -> list[dict[str, Any]]:
     """The machines that may be used: alive, with processors for work, or those of the resource
     `rmwbench` where one has it."""
     alive = [node for node in ray.nodes() if node["Alive"]]
-    chosen = [node for node in alive if node["Resources"].get(RESOURCE)]
-    found = chosen or [node for node in alive if node["Resources"].get("CPU")]
-    return sorted(found, key=lambda node: (node["NodeName"], node["NodeID"]))
+    marked = [node for node in alive if node["Resources"].get(RESOURCE)]
+    usable = marked or [node for node in alive if node["Resources"].get("CPU")]
+    return sorted(usable, key=lambda node: (node["NodeName"], node["NodeID"]))
 
 
 def error_line(error: BaseException, *, last: bool = False) -> str:

@@ -29,12 +29,12 @@ class Copy:
         try:
             self._fs, self._base = fs.FileSystem.from_uri(address)
             self._local = isinstance(self._fs, fs.LocalFileSystem)
-            self._there = self._list()
+            self._copied_bytes = self._list()
         except (OSError, ValueError, ArrowException) as error:
             raise self._error("cannot use this filesystem", error) from None
 
     def is_empty(self) -> bool:
-        return not self._there
+        return not self._copied_bytes
 
     def update(self) -> int:
         """Copies what is new; the number of files."""
@@ -46,7 +46,9 @@ class Copy:
                 name = path.relative_to(self._directory).as_posix()
                 if not path.is_file() or name in CHANGING + SKIPPED or path.suffix == ".partial":
                     continue
-                if self._there.get(name) != path.stat().st_size or name.endswith("/000000.parquet"):
+                if self._copied_bytes.get(name) != path.stat().st_size or name.endswith(
+                    "/000000.parquet"
+                ):
                     copied += self._write(name, path.read_bytes())
             for name in CHANGING:
                 copied += self._write(name, (self._directory / name).read_bytes())
@@ -55,14 +57,16 @@ class Copy:
         return copied
 
     def _list(self) -> dict[str, int]:
+        """The size of each file of the copy, by its name in the bundle."""
         from pyarrow import fs
 
         selector = fs.FileSelector(self._base, recursive=True, allow_not_found=True)
-        found = [info for info in self._fs.get_file_info(selector) if info.type == fs.FileType.File]
-        return {info.path[len(self._base) :].lstrip("/"): info.size for info in found}
+        files = [info for info in self._fs.get_file_info(selector) if info.type == fs.FileType.File]
+        return {info.path[len(self._base) :].lstrip("/"): info.size for info in files}
 
     def _write(self, name: str, content: bytes) -> int:
-        """An object store shows a file when it is whole; a directory needs the rename."""
+        """Writes one file and counts it. An object store shows a file when it is whole; a directory
+        needs the rename."""
         path = f"{self._base}/{name}"
         if self._local:
             self._fs.create_dir(path.rpartition("/")[0], recursive=True)
@@ -71,7 +75,7 @@ class Copy:
             stream.write(content)
         if self._local:
             self._fs.move(target, path)
-        self._there[name] = len(content)
+        self._copied_bytes[name] = len(content)
         return 1
 
     def _error(self, what: str, error: Any) -> UserError:

@@ -1,5 +1,5 @@
-"""The machines of one campaign: found, looked at, one group of like ones chosen, equipped and
-tried.
+"""The machines of one campaign: one group of like ones is chosen of all that there are, equipped
+and tried.
 
 A machine that cannot take part is left out with its reason; what none can do is the user's error.
 """
@@ -102,8 +102,8 @@ class Fleet:
         """By the reference to the summary of the trial."""
         self._actors: list[Any] = []
         try:
-            found = self._look_at(self._wanted(nodes(self.ray)))
-            self._choose(found if shared else self._one_per_kernel(found), like)
+            remotes = self._look_at(self._wanted(nodes(self.ray)))
+            self._choose(remotes if shared else self._one_per_kernel(remotes), like)
         except BaseException:
             self.close()
             raise
@@ -132,12 +132,12 @@ class Fleet:
         return ""
 
     def _runner(self, name: str) -> Any:
-        return next(one for one in self.runners if one.name == name)
+        return next(runner for runner in self.runners if runner.name == name)
 
     def answered(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
-        """One that is answered or lost, or none within the time."""
-        found: list[Any] = self.ray.wait(list(references), timeout=timeout_s)[0]
-        return found
+        """A reference that is answered or lost; none where the time is over before."""
+        ready: list[Any] = self.ray.wait(list(references), timeout=timeout_s)[0]
+        return ready
 
     def get(self, reference: Any) -> Any:
         """The answer, or a list of them. Raises ResultsLost; what our own code raised there is
@@ -171,8 +171,8 @@ class Fleet:
     # --- what a campaign asks of its lab (rmwbench/campaign/here.py) ---
 
     def machine(self) -> None:
-        """It is not this one: a budget that does not hold the suite is refused, and no plan is
-        cut."""
+        """None, since it is not this machine: a budget that does not hold the suite is refused, and
+        no plan is cut."""
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return machine_budget_s(make, len(self.machines), budget_s)
@@ -189,10 +189,11 @@ class Fleet:
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        """A trial may run on any of them, so one that cannot is enough; it is named where others
-        could."""
+        """What one machine cannot do is lacking, since a trial may run on any; the machine is named
+        where others could."""
         answers = self.ask_all(EQUIP_TIMEOUT_S, "lacking", list(cells))
-        self._keep({n: a.reason for n, a in answers.items() if isinstance(a, NoAnswer)})
+        silent = {name: a.reason for name, a in answers.items() if isinstance(a, NoAnswer)}
+        self._keep(silent)
         reasons_of_cell: dict[int, dict[str, str]] = {}
         for machine in self.machines:
             for cell, reason in answers[machine.name].items():
@@ -207,8 +208,8 @@ class Fleet:
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
-        """On the first machine: the others run the same programs. Raises UserError where it is
-        lost."""
+        """Rehearses on the first machine: the others run the same programs. Raises UserError where
+        it is lost."""
         first = self.machines[0]
         try:
             refused: dict[int, str] | UserError = self.get(
@@ -239,20 +240,21 @@ class Fleet:
         return card | {"summary": summary, "warnings": warnings}
 
     def kernels(self) -> Kernels:
-        """What one grants, all do: it is among the facts in which they are alike."""
+        """The kernel of the first machine: what it grants is among the facts in which all are
+        alike."""
         return Kernels(Kernel(self.machines[0].card["machine"]["sysctls"]))
 
     def calibration(self) -> dict[str, Any]:
-        """Of the one machine that all trials run on; a calibration says nothing of another machine,
-        however alike."""
+        """The calibration of the one machine that all trials run on; it says nothing of another
+        machine, however alike."""
         return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
 
     def host(self) -> HostKind:
-        """Every machine must be able to make them (cluster_machine.py)."""
+        """Namespaces, which every machine must be able to make (cluster_machine.py)."""
         return NAMESPACES
 
     def document(self) -> dict[str, Any]:
-        named = [
+        machines = [
             {"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]}
             for m in self.machines
         ]
@@ -260,7 +262,7 @@ class Fleet:
             "cluster": {
                 "fingerprint": machine_likeness.fingerprint(self.facts),
                 "facts": self.facts,
-                "machines": named,
+                "machines": machines,
                 "left_out": [{"machine": name, "reason": reason} for name, reason in self.left_out],
                 "copy_to": self.copy and self.copy.address,
             }
@@ -341,7 +343,7 @@ class Fleet:
 
     # --- how it comes about ---
 
-    def _look_at(self, wanted: Sequence[Mapping[str, Any]]) -> list[Remote]:
+    def _look_at(self, alive: Sequence[Mapping[str, Any]]) -> list[Remote]:
         """An actor on each node, all of its processors taken, so that neither another campaign nor
         another job of Ray runs beside a trial."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -349,9 +351,9 @@ class Fleet:
         digest, archive = shipping.package()
         packed = self.ray.put(archive)
         door = self.ray.remote(door_class())
-        names = [node["NodeName"] for node in wanted]
+        names = [node["NodeName"] for node in alive]
         remotes = []
-        for name, node in zip(names, wanted, strict=True):
+        for name, node in zip(names, alive, strict=True):
             amounts = node["Resources"] if self.exclusive_actors else {}
             actor = door.options(
                 num_cpus=amounts.get("CPU", 0),
@@ -389,25 +391,25 @@ class Fleet:
         except RayError as error:
             return NoAnswer(error_line(error, last=True))
 
-    def _wanted(self, found: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def _wanted(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The nodes to look at."""
-        return found
+        return alive
 
-    def _one_per_kernel(self, found: Sequence[Remote]) -> list[Remote]:
-        """Of nodes that are parts of one machine (containers on one kernel) the first: two trials
-        there would disturb each other."""
-        kept: dict[str, Remote] = {}
-        for remote in found:
-            first = kept.setdefault(remote.card["boot"], remote)
+    def _one_per_kernel(self, remotes: Sequence[Remote]) -> list[Remote]:
+        """The first node of each machine: two trials in containers on one kernel would disturb each
+        other."""
+        first_of_boot: dict[str, Remote] = {}
+        for remote in remotes:
+            first = first_of_boot.setdefault(remote.card["boot"], remote)
             if first is not remote:
                 self.left_out.append(
                     (remote.name, f"the same machine as {first.name}: one trial at a time")
                 )
-        return list(kept.values())
+        return list(first_of_boot.values())
 
-    def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
-        """The largest group of like machines, or that of the campaign to resume."""
-        facts = {remote.name: machine_likeness.facts(remote.card["machine"]) for remote in found}
+    def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
+        """Takes the largest group of like machines, or that of the campaign to resume."""
+        facts = {remote.name: machine_likeness.facts(remote.card["machine"]) for remote in remotes}
         wanted = machine_likeness.facts(like) if like else None
         groups = machine_likeness.groups(facts.items())
         names = next((group for group in groups if wanted in (None, facts[group[0]])), [])
@@ -418,11 +420,11 @@ class Fleet:
                 self.left_out.append(
                     (name, f"unlike {others}: {machine_likeness.differences(ours, theirs)}")
                 )
-        self.machines = [remote for remote in found if remote.name in names]
+        self.machines = [remote for remote in remotes if remote.name in names]
         self._some_left()
 
     def _ship(self, wanted: Mapping[ShippedProgram, Path]) -> None:
-        """Each program into the object store once, however many machines lack it."""
+        """Puts each program into the object store once, however many machines lack it."""
         lacking = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(wanted))
         stored: dict[ShippedProgram, Any] = {}
         problems: dict[str, str | None] = {}
@@ -443,7 +445,7 @@ class Fleet:
         self._some_left()
 
     def _release(self) -> None:
-        """Machines that are not used are nobody's."""
+        """Ends the actors of machines that are not used."""
         used = [machine.actor for machine in self.machines]
         for actor in [actor for actor in self._actors if actor not in used]:
             self.ray.kill(actor)
@@ -470,7 +472,7 @@ class Fleet:
 
 
 def _problem(answer: str | NoAnswer | None) -> str | None:
-    """Of `prepare`, which answers why the campaign cannot run there."""
+    """Why the campaign cannot run on a machine, by its answer to `prepare`."""
     return answer.reason if isinstance(answer, NoAnswer) else answer
 
 

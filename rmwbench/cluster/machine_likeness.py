@@ -15,12 +15,13 @@ from rmwbench.lab.machine.card import SYSCTLS
 
 Facts = dict[str, Any]
 OF_MEMORY = ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem")
-SETTINGS = tuple(one for one in SYSCTLS if one.startswith("net.") and one not in OF_MEMORY)
+SETTINGS = tuple(name for name in SYSCTLS if name.startswith("net.") and name not in OF_MEMORY)
 """What the kernel grants sockets and datagrams."""
 
 
 def facts(card: Mapping[str, Any]) -> Facts:
-    """Of a machine card (`rmwbench.lab.machine.describe`). What a machine does not say is None."""
+    """The facts of a machine card (`rmwbench.lab.machine.describe`); what it does not say is
+    None."""
     hardware, kernel, sysctls = card["hardware"], card["kernel"], card.get("sysctls", {})
     memory = hardware.get("memory_bytes")
     return {
@@ -38,9 +39,9 @@ def facts(card: Mapping[str, Any]) -> Facts:
     }
 
 
-def fingerprint(found: Facts) -> str:
-    """12 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()[:12]
+def fingerprint(facts: Facts) -> str:
+    """The facts as 12 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def differences(ours: Facts, theirs: Facts) -> str:
@@ -55,7 +56,7 @@ def differences(ours: Facts, theirs: Facts) -> str:
 def groups(machines: Iterable[tuple[str, Facts]]) -> list[list[str]]:
     """Names of machines that are alike, the largest group first; of equally large ones the one seen
     first."""
-    found: dict[str, list[str]] = {}
-    for name, what in machines:
-        found.setdefault(fingerprint(what), []).append(name)
-    return sorted(found.values(), key=len, reverse=True)
+    names_of: dict[str, list[str]] = {}
+    for name, machine_facts in machines:
+        names_of.setdefault(fingerprint(machine_facts), []).append(name)
+    return sorted(names_of.values(), key=len, reverse=True)

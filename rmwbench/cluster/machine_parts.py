@@ -38,7 +38,7 @@ class ClusterProgress(Progress):
         self.machines = machines
         self._schedule = schedule
         self._begun: dict[str, tuple[Trial, float]] = {}
-        self._blocks_told = schedule.blocks_done
+        self._announced_blocks = schedule.blocks_done
 
     def begin_on(self, machine: str, trial: Trial) -> None:
         self._begun[machine] = trial, time.monotonic()
@@ -47,7 +47,7 @@ class ClusterProgress(Progress):
     def end_on(
         self, machine: str, status: str, reason: str | None, spoilt: SpoiltBlock | None
     ) -> float:
-        """How long it took, in seconds."""
+        """Takes note of how a trial ended, and gives how long it took, in seconds."""
         trial, begun_s = self._begun.pop(machine)
         took_s = time.monotonic() - begun_s
         self._count(trial, status, took_s)
@@ -58,22 +58,23 @@ class ClusterProgress(Progress):
         self._begun.pop(machine, None)
 
     def written(self) -> None:
-        """A part is in the bundle; whole blocks are told as they come."""
+        """Takes note that a part is in the bundle, and says which blocks are whole by it."""
         blocks = self._schedule.blocks_done
-        if blocks > self._blocks_told and not self._console.is_terminal:
+        if blocks > self._announced_blocks and not self._console.is_terminal:
             left = (
                 f", {self._remaining_text()}"
                 if not self._schedule.finished and not self._schedule.look_due
                 else ""
             )
-            first = self._blocks_told + 1
-            told = f"block {blocks}" if blocks == first else f"blocks {first} to {blocks}"
-            self.say(f"{told} of {self._most()} done{left}")
-        self._blocks_told = max(blocks, self._blocks_told)
+            first = self._announced_blocks + 1
+            done = f"block {blocks}" if blocks == first else f"blocks {first} to {blocks}"
+            self.say(f"{done} of {self._most()} done{left}")
+        self._announced_blocks = max(blocks, self._announced_blocks)
         self._redraw()
 
     def left_s(self, blocks: int | None = None) -> float:
-        """As the base class, on the machines that there are; a look waits for all of them."""
+        """What the base class gives, on the machines that there are; a look waits for all of
+        them."""
         now_s = time.monotonic()
         busy_s = []
         for machine, part in self._schedule.running.items():
@@ -206,8 +207,8 @@ class PartSource:
         self._progress.close()
 
     def _may_take_s(self) -> float:
-        """As `pace.limit_s`, in time of the cluster: what was asked for, or the time of its suite,
-        or the plan's estimate on so many machines with some tolerance."""
+        """The limit of `pace.limit_s` in time of the cluster: what was asked for, or the time of
+        its suite, or the plan's estimate on so many machines with some tolerance."""
         if self._cluster_s is not None:
             return self._cluster_s
         if self.plan.within_s is not None:
@@ -220,8 +221,8 @@ class PartSource:
         return self._elapsed_s() + self._progress.left_s(block + 1) <= self._limit_s
 
     def _may_repeat(self, part: BegunBatch) -> bool:
-        """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit, and
-        longer where the comparison cannot spare the block."""
+        """The rule of `pace.may_repeat`: while its block and the suite's minimum of blocks still
+        fit, and longer where the comparison cannot spare the block."""
         if self.course.resumed:
             return True
         needed = max(part.key.block + 1, self.plan.suite.blocks.minimum)

@@ -51,8 +51,8 @@ class GangRunner:
     reserved: Any = None
 
     def ask(self, method: str, *arguments: Any, returns: int = 1) -> Any:
-        """As a Remote's. Only `run` is a gang's; a cell of one host runs on the gang's first
-        machine."""
+        """Asks as a Remote does. Only `run` is a gang's; a cell of one host runs on the gang's
+        first machine."""
         assert method == "run"
         order: Order = arguments[0]
         if order.cell.real is None:
@@ -82,8 +82,8 @@ class PlacedFleet(Fleet):
         shared: bool = False,
         before: Mapping[str, machine_likeness.Facts] = NOTHING,
     ):
-        """As Fleet's. `before`: host → the facts of its machine when the campaign to resume
-        began."""
+        """`before`: host → the facts of its machine when the campaign to resume began; the others
+        are Fleet's."""
         self.placing, self._before = placing, before
         self._gangs: list[GangRunner] = []
         self._token = secrets.token_hex(16)
@@ -121,20 +121,19 @@ class PlacedFleet(Fleet):
         self._form()
 
     def describe(self) -> dict[str, Any]:
-        found = super().describe()
+        card = super().describe()
         if not self.placing.hosts:
-            return found | {"summary": f"{self._size} hosts per trial on {found['summary']}"}
-        cards = {
-            h: m.card["machine"] for h, m in zip(self.placing.hosts, self.machines, strict=True)
-        }
-        summary = "; ".join(f"{host}: {card['summary']}" for host, card in cards.items())
-        return found | {
-            "summary": summary,
-            "warnings": [*found["warnings"], *self._notes(self.machines)],
-        }
+            return card | {"summary": f"{self._size} hosts per trial on {card['summary']}"}
+        summary = "; ".join(
+            f"{host}: {machine.card['machine']['summary']}"
+            for host, machine in zip(self.placing.hosts, self.machines, strict=True)
+        )
+        warnings = [*card["warnings"], *self._notes(self.machines)]
+        return card | {"summary": summary, "warnings": warnings}
 
     def kernels(self) -> Kernels:
-        """Machines that are placed by name may be unlike; the first runs cells of one host."""
+        """The kernel of each host: machines that are placed by name may be unlike. The first runs
+        cells of one host."""
         if not self.placing.hosts:
             return super().kernels()
         of_hosts = {
@@ -144,14 +143,12 @@ class PlacedFleet(Fleet):
         return Kernels(next(iter(of_hosts.values())), of_hosts)
 
     def document(self) -> dict[str, Any]:
-        found = super().document()
-        found["cluster"]["placement"] = self.placing.document()
+        document = super().document()
+        placement = self.placing.document()
         for host, machine in zip(self.placing.hosts, self.machines, strict=False):
-            found["cluster"]["placement"]["hosts"][host]["facts"] = machine_likeness.facts(
-                machine.card["machine"]
-            )
-        found["cluster"]["machines_per_trial"] = self._size
-        return found
+            placement["hosts"][host]["facts"] = machine_likeness.facts(machine.card["machine"])
+        document["cluster"] |= {"placement": placement, "machines_per_trial": self._size}
+        return document
 
     # --- gangs ---
 
@@ -186,7 +183,7 @@ class PlacedFleet(Fleet):
         return self.answers(references, AGENT_TIMEOUT_S)
 
     def _form(self) -> None:
-        """Gangs of the machines that are in none."""
+        """Makes gangs of the machines that are in none."""
         taken = {machine.name for gang in self._gangs for machine in gang.members}
         free = [machine for machine in self.machines if machine.name not in taken]
         while len(free) >= self._size:
@@ -250,48 +247,48 @@ class PlacedFleet(Fleet):
     def _notes(self, members: Sequence[Remote]) -> list[str]:
         """How the machines of one trial differ, which every such trial is flagged with."""
         ours = machine_likeness.facts(members[0].card["machine"])
-        found = []
+        notes = []
         for machine in members[1:]:
             theirs = machine_likeness.facts(machine.card["machine"])
             if text := machine_likeness.differences(ours, theirs):
-                found.append(
+                notes.append(
                     f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}"
                 )
-        return found
+        return notes
 
     # --- which machines ---
 
-    def _wanted(self, found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    def _wanted(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         if not self.placing.hosts:
-            return list(found)
-        chosen = []
+            return alive
+        chosen: list[Mapping[str, Any]] = []
         for host, (name, _) in self.placing.hosts.items():
-            these = [
+            matching = [
                 node
-                for node in found
+                for node in alive
                 if name in (node["NodeName"], node["NodeManagerAddress"], node["NodeID"])
             ]
-            if len(these) != 1:
-                known = ", ".join(sorted({node["NodeName"] for node in found}))
+            if len(matching) != 1:
+                known = ", ".join(sorted({node["NodeName"] for node in alive}))
                 raise UserError(
                     f"the cluster has no machine `{name}` for host `{host}`"
-                    if not these
-                    else f"the cluster has {len(these)} machines `{name}`",
+                    if not matching
+                    else f"the cluster has {len(matching)} machines `{name}`",
                     where=PLACE,
                     expected=f"one of {known}"
-                    if not these
+                    if not matching
                     else "its address, or Ray's id of the node",
                     actual=name,
                 )
-            chosen += these
+            chosen += matching
         return chosen
 
-    def _choose(self, found: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
+    def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         if not self.placing.hosts:
-            super()._choose(found, like)
+            super()._choose(remotes, like)
             return
-        self._all_there()
-        self.machines = list(found)
+        self._check_all_used()
+        self.machines = list(remotes)
         for host, machine in zip(self.placing.hosts, self.machines, strict=True):
             facts = machine_likeness.facts(machine.card["machine"])
             ours = self._before.get(host)
@@ -304,9 +301,10 @@ class PlacedFleet(Fleet):
 
     def _keep(self, problems: Mapping[str, str | None]) -> None:
         super()._keep(problems)
-        self._all_there()
+        self._check_all_used()
 
-    def _all_there(self) -> None:
+    def _check_all_used(self) -> None:
+        """Raises UserError where a machine that was named cannot take part."""
         if self.placing.hosts and self.left_out:
             name, why = self.left_out[0]
             raise UserError(f"machine {name} cannot take part", where=PLACE, actual=why)

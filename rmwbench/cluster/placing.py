@@ -40,15 +40,16 @@ class Placing:
         }
 
     @classmethod
-    def of_document(cls, found: Mapping[str, Any]) -> "Placing":
-        return cls({host: (one["machine"], one["address"]) for host, one in found["hosts"].items()})
+    def of_document(cls, document: Mapping[str, Any]) -> "Placing":
+        hosts = document["hosts"].items()
+        return cls({host: (place["machine"], place["address"]) for host, place in hosts})
 
     def size(self, cells: Sequence[Cell]) -> int:
         """How many machines one trial takes."""
         return len(self.hosts) or max(len(cell.hosts) for cell in cells)
 
     def index(self, cell: Cell) -> dict[str, int]:
-        """Host → which of a gang's machines it is."""
+        """Host → the position of its machine in a gang."""
         if not self.hosts:
             return {host: number for number, host in enumerate(cell.hosts)}
         return {host: list(self.hosts).index(host) for host in cell.hosts}
@@ -58,27 +59,30 @@ class Placing:
         that is placed."""
         if not self.hosts:
             return
-        wanted = {
+        workload_of = {
             host: cell.workload.name for cell in plan.cells if cell.real for host in cell.hosts
         }
-        for host, workload in wanted.items():
+        for host, workload in workload_of.items():
             if host not in self.hosts:
                 raise UserError(
                     f"host `{host}` of workload `{workload}` has no machine",
                     where=PLACE,
-                    expected=",".join(f"{name}=MACHINE" for name in wanted),
+                    expected=",".join(f"{name}=MACHINE" for name in workload_of),
                     actual=", ".join(self.hosts),
                 )
         for host in self.hosts:
-            if host not in wanted:
+            if host not in workload_of:
                 raise not_one_of(
-                    f"no workload over several hosts has a host `{host}`", host, wanted, where=PLACE
+                    f"no workload over several hosts has a host `{host}`",
+                    host,
+                    workload_of,
+                    where=PLACE,
                 )
 
 
 def parse(text: str) -> Placing:
     """`robot=MACHINE,base=MACHINE@ADDRESS`. Raises UserError."""
-    found: dict[str, tuple[str, str | None]] = {}
+    hosts: dict[str, tuple[str, str | None]] = {}
     for word in text.split(","):
         match = _WORD.fullmatch(word.strip())
         if match is None:
@@ -91,20 +95,20 @@ def parse(text: str) -> Placing:
                 actual=word.strip() or "nothing",
             )
         host, machine = match["host"], match["machine"]
-        if host in found or machine in [other for other, _ in found.values()]:
-            twice = f"host `{host}`" if host in found else f"machine `{machine}`"
+        if host in hosts or machine in [other for other, _ in hosts.values()]:
+            twice = f"host `{host}`" if host in hosts else f"machine `{machine}`"
             raise UserError(
                 f"{twice} is placed twice",
                 where=PLACE,
                 expected="one machine for each host",
                 actual=text,
             )
-        found[host] = machine, match["address"]
-    if len(found) < 2:
+        hosts[host] = machine, match["address"]
+    if len(hosts) < 2:
         raise UserError(
             "one host alone is on one machine",
             where=PLACE,
             expected="two hosts or more",
             actual=text,
         )
-    return Placing(found)
+    return Placing(hosts)

@@ -32,7 +32,7 @@ class ShippedProgram:
 
 
 def programs(workers: Iterable[Worker], tools: Iterable[Path] = ()) -> dict[ShippedProgram, Path]:
-    """Those that can be shipped, each once."""
+    """The programs that can be shipped, each once, with where they are."""
     own = [worker.executable for worker in workers if not worker.middleware.startswith(INSTALLED)]
     shipped: dict[ShippedProgram, Path] = {}
     for path in dict.fromkeys([*own, *tools]):
@@ -56,7 +56,7 @@ def package() -> tuple[str, bytes]:
 
 
 def cache() -> Path:
-    """Of this user on this machine."""
+    """The cache of this user on this machine."""
     return home.cache() / "cluster"
 
 
@@ -68,11 +68,11 @@ class Store:
         self.directory = directory
 
     def lacks(self, wanted: Iterable[ShippedProgram]) -> list[ShippedProgram]:
-        """Those that are not there whole; a file that was changed is as good as none."""
+        """The programs that are not there whole; a file that was changed is as good as none."""
         return [program for program in wanted if not self._is_whole(program)]
 
     def put(self, program: ShippedProgram, content: bytes) -> None:
-        """Raises ValueError where the content is another than its hash says."""
+        """Stores a program. Raises ValueError where the content is another than its hash says."""
         if hashlib.sha256(content).hexdigest() != program.sha256:
             raise ValueError(f"{program.name} arrived damaged")
         path = self._path(program)
@@ -84,7 +84,7 @@ class Store:
             partial.rename(path)
 
     def shelf(self, wanted: Iterable[ShippedProgram]) -> Path:
-        """The directory with a link to each."""
+        """Makes and gives a directory with a link to each program."""
         ordered = sorted(wanted, key=lambda program: program.name)
         name = hashlib.sha256(
             "\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()

@@ -209,7 +209,7 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
     assert "host base" in raised.value.where and "kernel" in raised.value.actual
     fleet.left_out = [("b", "no library")]
     with pytest.raises(UserError, match="machine b cannot take part"):
-        fleet._all_there()
+        fleet._check_all_used()
 
 
 def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
