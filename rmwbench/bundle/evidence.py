@@ -4,7 +4,7 @@ tables as rows grouped by trial, records as columns read when asked for.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,15 @@ Rows = list[dict[str, Any]]
 SMALL_ROWS = 200_000
 """Up to this many rows a trial's records are read at once: opening a file five times costs more
 than reading it."""
-
-
 MANY = 32
 """From this many trials on they are read from merged files; of those a row group is the least that
 can be decoded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialEvidence:
-    """One trial: its row of `trials`, its rows of the small tables, its records."""
+    """One trial: its row of `trials`, its rows of the small tables, its records. `definition`: the
+    whole cell as JSON. `tables`: those that have rows of it."""
 
     trial: int
     cell: int
@@ -37,24 +36,21 @@ class TrialEvidence:
     endpoints: Rows
     counters: Rows
     events: Rows
+    clock_map: Rows
     records: "Records"
     where: str
     bundle: "Bundle"
-    definition: str | None = None
-    """The whole cell as JSON."""
-    has_frames: bool = False
-    clock_map: Rows = field(default_factory=list)
-    has_spans: bool = False
-    has_samples: bool = False
+    definition: str | None
+    tables: tuple[str, ...]
 
     def spans(self) -> dict[str, np.ndarray] | None:
         """The columns of the table `spans`; None where no layer was traced."""
-        return self.bundle.columns("spans", self.trial) if self.has_spans else None
+        return self.bundle.columns("spans", self.trial) if "spans" in self.tables else None
 
     def frames(self) -> dict[str, Any] | None:
         """The columns of the frame log: arrays, and (codes into names, names) for texts, code −1
         for null; None where the trial has none."""
-        if not self.has_frames:
+        if "frames" not in self.tables:
             return None
         table = self.bundle.table("frames", self.trial)
         return {name: _column(table.column(name)) for name in table.column_names}
@@ -62,7 +58,7 @@ class TrialEvidence:
     def samples(self) -> list[tuple[int, str, str, float]]:
         """(time_ns, process, `cpu`, `pss` or `file_pss`, ns or bytes) of the time series; empty
         where it was not asked for."""
-        if not self.has_samples:  # of most trials: even an empty table takes a millisecond
+        if "samples" not in self.tables:  # as in most trials: an empty table takes a millisecond
             return []
         names = ["time_ns", "process", "counter", "value"]
         table = self.bundle.table("samples", self.trial, names)
@@ -136,28 +132,26 @@ def evidence(
     """The evidence of these trials, one after the other; `small` where the caller has read it
     already."""
     lines = list(lines)
-    small = small or SmallTables(bundle, [x.trial for x in lines])
+    small = small or SmallTables(bundle, [line.trial for line in lines])
     merged = (
         {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
     )
     definitions = {row["cell"]: row["definition"] for row in bundle.rows("cells")}
-    for x in lines:
+    for line in lines:
         yield TrialEvidence(
-            x.trial,
-            x.cell,
-            x.block,
-            small.trials.get(x.trial, {}),
-            small.endpoints[x.trial],
-            small.counters[x.trial],
-            small.events[x.trial],
-            Records(bundle, x.trial, merged),
-            str(bundle.directory),
-            bundle,
-            definitions.get(x.cell),
-            "frames" in x.tables,
-            small.clock_map[x.trial],
-            "spans" in x.tables,
-            "samples" in x.tables,
+            trial=line.trial,
+            cell=line.cell,
+            block=line.block,
+            row=small.trials.get(line.trial, {}),
+            endpoints=small.endpoints[line.trial],
+            counters=small.counters[line.trial],
+            events=small.events[line.trial],
+            clock_map=small.clock_map[line.trial],
+            records=Records(bundle, line.trial, merged),
+            where=str(bundle.directory),
+            bundle=bundle,
+            definition=definitions.get(line.cell),
+            tables=line.tables,
         )
 
 

@@ -12,10 +12,10 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.bring_up import PLACES, TrialBringUp
 from rmwbench.analysis.metrics.glossary import BRING_UP, METRICS
 from rmwbench.bundle import Bundle
-from rmwbench.results import shown as answer
 from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.shown import (
     ActiveAfter,
+    BringUpAnswer,
     BringUpArm,
     BringUpRow,
     StoppedNodes,
@@ -56,7 +56,7 @@ def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
 
 def brought_up(
     arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
-) -> answer.BringUpAnswer | None:
+) -> BringUpAnswer | None:
     """The answer on bring-up; None where nothing is brought up. `arms`: comparison → its arms;
     `titles` are those of the comparisons."""
     rows = []
@@ -77,7 +77,7 @@ def brought_up(
                 arms=tuple(_arm(arm, times_s) for arm in managing),
             )
         )
-    return answer.BringUpAnswer(text=TEXT, rows=tuple(rows)) if rows else None
+    return BringUpAnswer(text=TEXT, rows=tuple(rows)) if rows else None
 
 
 def steady_s(arms: Sequence[ArmReport]) -> float | None:

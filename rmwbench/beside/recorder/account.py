@@ -67,7 +67,6 @@ class Recording:
     `stopped_s` is how long it took from SIGINT to its end. `recorded` are the publishers whose
     messages it should have kept."""
 
-    version: str
     recorded: tuple[Endpoint, ...]
     contents: BagContents
     metadata: Metadata | None

@@ -31,7 +31,6 @@ class BagContents:
     in_bag: Counter[str] = field(default_factory=Counter)
     foreign: int = 0
     file_bytes: int = 0
-    files: int = 0
     damaged: str | None = None
 
 
@@ -50,7 +49,6 @@ def read(directory: Path, nonce: int) -> BagContents:
     counts."""
     contents = BagContents()
     for path in sorted(directory.glob("*" + SUFFIX), key=_number):
-        contents.files += 1
         contents.file_bytes += path.stat().st_size
         _read_file(path, nonce, contents)
     return contents

@@ -78,7 +78,6 @@ class Running:
                 return
         status = process.program.wait_status
         recording = Recording(
-            version=process.version,
             recorded=recorded(cell),
             contents=contents,
             metadata=metadata,
