@@ -65,7 +65,7 @@ def fit(
     intervals: Histogram, span_ns: float, *, latched: bool, publishers: int = 1
 ) -> FittedArrivals:
     """`span_ns`: of the whole bag. `latched`: the topic is transient-local."""
-    count = len(intervals.counts) and intervals.count
+    count = intervals.count
     if count < FEWEST:
         kind: Kind = "once" if latched or not count else "on_change"
         return FittedArrivals(kind=kind, rate_hz=(count + 1) / max(span_ns, 1) * 1e9)

@@ -81,7 +81,7 @@ def _of_directory(path: Path) -> Bag:
     bag_metadata = metadata.read_metadata(metadata_file) if metadata_file.exists() else None
     named_files = [path / Path(name).name for name in bag_metadata.files] if bag_metadata else []
     existing = [file for file in named_files if file.exists()]
-    if bag_metadata and named_files and 0 < len(existing) < len(named_files):
+    if 0 < len(existing) < len(named_files):
         missing = next(file for file in named_files if not file.exists())
         raise UserError(
             "a file of this bag is missing",

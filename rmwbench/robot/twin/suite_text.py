@@ -173,11 +173,8 @@ def _clocks(twin: Twin) -> Iterator[str]:
     if by_sender:
         yield f"Times of {by_sender} of {len(twin.topics)} topics are their senders' stamps."
     if by_sender < len(twin.topics) and any(topic.traffic.sizes for topic in twin.topics):
-        yield (
-            "Times of the others are the recorder's, with what the way to it did in them."
-            if (by_sender)
-            else "Times are the recorder's, with what the way to it did in them."
-        )
+        times = "Times of the others" if by_sender else "Times"
+        yield f"{times} are the recorder's, with what the way to it did in them."
     if traffic.other_clock:
         yield (
             f"publish_time of {counted(traffic.other_clock, 'topic')} is by another clock, and not "

@@ -44,12 +44,12 @@ def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
 def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
     """How long after `first` the `second` is sent, within half a period; None where that is not
     steady, or not in the same instant. Two stamps are of two clocks and not compared."""
-    period_ns, its_ns = first.arrivals.period_ns, second.arrivals.period_ns
-    if period_ns is None or its_ns is None or first.stamp != second.stamp:
+    period_ns, second_period_ns = first.arrivals.period_ns, second.arrivals.period_ns
+    if period_ns is None or second_period_ns is None or first.stamp != second.stamp:
         return None
     if min(len(first.times_ns), len(second.times_ns)) < FEWEST:
         return None
-    if abs(its_ns / period_ns - 1) > SAME_PERIOD:
+    if abs(second_period_ns / period_ns - 1) > SAME_PERIOD:
         return None
     distances_ns = _distances(first.times_ns, second.times_ns)
     distances_ns = distances_ns[np.abs(distances_ns) < period_ns / 2]
@@ -61,13 +61,14 @@ def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
     return int(middle)
 
 
-def _distances(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The distances in ns from the nearest of `ones` to each of `others`, where both were there."""
-    others = others[(others >= ones[0]) & (others <= ones[-1])]
-    right = np.clip(np.searchsorted(ones, others), 1, len(ones) - 1)
+def _distances(first_ns: np.ndarray, second_ns: np.ndarray) -> np.ndarray:
+    """The distances in ns from the nearest time of the first topic to each of the second, while both
+    were sent."""
+    second_ns = second_ns[(second_ns >= first_ns[0]) & (second_ns <= first_ns[-1])]
+    right = np.clip(np.searchsorted(first_ns, second_ns), 1, len(first_ns) - 1)
     left = right - 1
-    nearest = np.where(others - ones[left] <= ones[right] - others, left, right)
-    distances: np.ndarray = others - ones[nearest]
+    is_left = second_ns - first_ns[left] <= first_ns[right] - second_ns
+    distances: np.ndarray = second_ns - first_ns[np.where(is_left, left, right)]
     return distances
 
 

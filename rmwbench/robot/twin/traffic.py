@@ -131,13 +131,9 @@ def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> Bag
         collected.take()
     began_ns = min(stamps.log.first for stamps in stamps_of_topic.values())
     span_ns = max(stamps.log.last for stamps in stamps_of_topic.values()) - began_ns
-    offers_of_topic = {
-        name: stamps.topic.offers or offers.get(name, ())
-        for name, stamps in stamps_of_topic.items()
-    }
     return BagTraffic(
         topics=tuple(
-            stamps.result(offers_of_topic[name], span_ns)
+            stamps.result(stamps.topic.offers or offers.get(name, ()), span_ns)
             for name, stamps in stamps_of_topic.items()
         ),
         began_ns=began_ns,
@@ -230,7 +226,7 @@ class _TopicStamps:
             self.take()
 
     def take(self) -> None:
-        """The lot into what is known."""
+        """Takes the lot into account, and begins another."""
         logs, published, sizes = (np.array(column, dtype=np.int64) for column in self._lot)
         self._lot = array("q"), array("q"), array("q")
         if not len(logs):

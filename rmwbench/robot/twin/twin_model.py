@@ -139,16 +139,15 @@ def _topics(sent: Sequence[TopicTraffic]) -> tuple[TwinTopic, ...]:
             heavy.add(topic.name)
         carried += topic.bytes_per_s
     names = _suite_names(topic.name for topic in ordered)
-    phases = _phases(ordered)
-    leaders = {name: names[phase.leader] for name, phase in phases.items()}
+    phases = {topic.name: _Phase(topic.name, None) for topic in ordered} | _phases(ordered)
     return tuple(
         TwinTopic(
             name=names[topic.name],
             traffic=topic,
             message=message_for(topic.type, topic.sizes.mean if topic.sizes else UNSIZED_BYTES),
             qos=_offered(topic),
-            together=leaders.get(topic.name, names[topic.name]),
-            phase_ns=phases[topic.name].ns if topic.name in phases else None,
+            together=names[phases[topic.name].leader],
+            phase_ns=phases[topic.name].ns,
             heavy=topic.name in heavy,
         )
         for topic in ordered
@@ -170,7 +169,7 @@ def _suite_names(names: Iterable[str]) -> dict[str, str]:
 @dataclass(frozen=True)
 class _Phase:
     leader: str
-    ns: int
+    ns: int | None
 
 
 def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
@@ -192,7 +191,7 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
 
 
 def _offered(topic: TopicTraffic) -> Qos:
-    """The strictest that all its publishers offer, with what is not known assumed."""
+    """The strictest QoS that all its publishers offer, with what is not known assumed."""
     offers = topic.offers or (QosOffer(),)
     reliable = all(offer.reliability != BEST_EFFORT for offer in offers)
     durable = all(offer.durability == TRANSIENT_LOCAL for offer in offers)
@@ -263,8 +262,7 @@ def _graph_nodes(
     assumed node."""
     notes: list[str] = []
     nodes: list[TwinNode] = []
-    robot_nodes = [node for node in graph if not node.is_tool]
-    for node in robot_nodes:
+    for node in (node for node in graph if not node.is_tool):
         publishes = [
             topics[publisher.topic].name
             for publisher in node.publishers
@@ -278,16 +276,16 @@ def _graph_nodes(
             for subscription in node.subscriptions
             if subscription.topic in topics
         ]
-        unmatched = [reader for reader in reads if _never_matches(reader, topics.values())]
-        notes += [
-            f"{node.name} never matches {reader.topic}: {_never_matches(reader, topics.values())}"
-            for reader in unmatched
-        ]
-        matched = tuple(reader for reader in reads if reader not in unmatched)
+        matched = []
+        for reader in reads:
+            if why := _never_matches(reader, topics.values()):
+                notes.append(f"{node.name} never matches {reader.topic}: {why}")
+            else:
+                matched.append(reader)
         if publishes or matched:
             name = _free(_node_name(node.name), (twin_node.name for twin_node in nodes))
             nodes.append(
-                TwinNode(name=name, publishes=tuple(publishes), reads=matched, assumed=False)
+                TwinNode(name=name, publishes=tuple(publishes), reads=tuple(matched), assumed=False)
             )
     published = {name for node in nodes for name in node.publishes}
     missing = [
