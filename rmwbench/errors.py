@@ -26,13 +26,8 @@ class UserError(Exception):
         actual: str | None = None,
         fix: str | None = None,
     ):
-        self.what, self.where, self.expected, self.actual, self.fix = (
-            what,
-            where,
-            expected,
-            actual,
-            fix,
-        )
+        self.what, self.where = what, where
+        self.expected, self.actual, self.fix = expected, actual, fix
         super().__init__(self.render())
 
     def render(self) -> str:
@@ -46,8 +41,7 @@ class UserError(Exception):
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None where nothing is similar enough to suggest."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)), None)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -52,12 +52,12 @@ def parse_json(raw: bytes | str) -> Any:
     pair, which no file and no other library can hold, becomes the replacement character. Numbers
     are finite: JSON has no others, though Python reads them."""
     try:
-        found = json.loads(raw, parse_float=_finite, parse_constant=_finite)
+        document = json.loads(raw, parse_float=_finite, parse_constant=_finite)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     pattern: Any = rb"\\u[dD][89a-fA-F]" if isinstance(raw, bytes) else r"\\u[dD][89a-fA-F]"
     escaped = re.search(pattern, raw)
-    return _whole(found) if escaped else found
+    return _without_halves(document) if escaped else document
 
 
 def _finite(number: str) -> float:
@@ -67,9 +67,10 @@ def _finite(number: str) -> float:
     return value
 
 
-def _whole(value: Any) -> Any:
+def _without_halves(value: Any) -> Any:
+    """The document with replacement characters for halves of surrogate pairs."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
+        return {_without_halves(key): _without_halves(item) for key, item in value.items()}
+    return [_without_halves(item) for item in value] if isinstance(value, list) else value

@@ -29,13 +29,13 @@ _CALL = re.compile(rf"(?<![\w/.-]){NAME}(?= (?:--|(?:{'|'.join(VERBS)})\b))")
 
 def command() -> str:
     """How the user types this program."""
-    return os.environ.get(COMMAND) or _found(sys.argv[0], os.environ.get("PATH"))
+    return os.environ.get(COMMAND) or _typed_name(sys.argv[0], os.environ.get("PATH"))
 
 
 @cache
-def _found(begun_as: str, _path: str | None) -> str:
-    """`begun_as`: the first word of the process, which is a path also where the shell found it on
-    the PATH."""
+def _typed_name(begun_as: str, _path: str | None) -> str:
+    """The name alone where the shell finds this very program by it. `begun_as`: the first word of
+    the process, which is a path also then."""
     program = Path(begun_as)
     if program.name != NAME or not program.is_file():
         return NAME
@@ -45,7 +45,7 @@ def _found(begun_as: str, _path: str | None) -> str:
 
 def calls(text: str) -> list[tuple[int, int]]:
     """Where this program is called in a text, as [begin, end) of its name alone."""
-    return [found.span() for found in _CALL.finditer(text)]
+    return [match.span() for match in _CALL.finditer(text)]
 
 
 def as_typed(text: str) -> str:

@@ -22,8 +22,8 @@ def level_text(level: object) -> str:
 def level_name(factor: str, level: Any) -> str:
     """`10 Hz`, `600 kB`, `2 readers`, `thin`, `loss 0.1`."""
     if isinstance(level, str):
-        found = SIZE.fullmatch(level)
-        return _exact(float(found.group(1)), "bytes") if found else level
+        size = SIZE.fullmatch(level)
+        return _exact(float(size[1]), "bytes") if size else level
     if isinstance(level, bool) or not isinstance(level, int | float):
         return f"{_last(factor)} {str(level).lower()}"
     if factor.endswith("rate_hz"):

@@ -36,9 +36,9 @@ def printable(value: Any) -> Any:
         return replace(
             value,
             **{
-                one.name: printable(getattr(value, one.name))
-                for one in fields(value)
-                if one.name not in _UNSEEN
+                field.name: printable(getattr(value, field.name))
+                for field in fields(value)
+                if field.name not in _UNSEEN
             },
         )
     return [printable(item) for item in value] if isinstance(value, list) else value
