@@ -12,7 +12,7 @@ from typing import Any
 FAILED, LOANED, WARMUP = 1, 2, 4
 """Bits of the flags of a SENT slot (docs/formats/records.md)."""
 CORRUPT, LATE, FOREIGN = 1, 8, 16
-"""Of a RECEIVED slot, which has LOANED and WARMUP, too."""
+"""Bits of the flags of a RECEIVED slot, which has LOANED and WARMUP, too."""
 
 FLAG, UNFINISHED = "flag", "unfinished"
 """Events that several read: a flag of a trial with its code, and an endpoint whose schedule did not
@@ -23,7 +23,7 @@ WAITS = "waits"
 
 
 class FailedBy(StrEnum):
-    """Who is at fault for a failed trial.
+    """The one who is at fault for a failed trial.
 
     `worker`: the worker, its middleware or the middleware's daemon; the arm has lost that block.
     `machine`: a rule of the machine fired in the same trial. `host`: the orchestrator, its
@@ -89,7 +89,7 @@ class Reason:
     machine: bool = False
 
     def document(self) -> dict[str, Any]:
-        """As the journal and the show document have it."""
+        """The reason as the journal and the show document have it."""
         return {"code": str(self.code), "text": self.text} | (
             {"machine": True} if self.machine else {}
         )

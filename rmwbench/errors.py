@@ -45,8 +45,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """What to do about an unknown name: the nearest known one as a question, or None where nothing
-    is similar."""
+    """Advice about an unknown name: the nearest known one as a question, or None where nothing is
+    similar."""
     suggestion = nearest(name, known)
     return f"did you mean `{suggestion}`?" if suggestion else None
 

@@ -43,7 +43,8 @@ def read_input(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_text(path: Path, most_bytes: int = MOST_BYTES, encoding: str = "utf-8") -> str:
-    """The same as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is not text."""
+    """The content as text, with line ends as `\\n`. UnicodeDecodeError (a ValueError) where it is
+    not text."""
     return re.sub(r"\r\n?", "\n", read_input(path, most_bytes).decode(encoding))
 
 

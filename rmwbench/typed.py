@@ -22,7 +22,7 @@ NEEDED = (
 """What a robot engineer needs, in the order in which a newcomer wants it."""
 MORE = ("calibrate", "candidates", "types", "query", "clean", "published")
 VERBS = (*NEEDED, *MORE)
-"""In the order of the help."""
+"""All verbs, in the order of the help."""
 
 _CALL = re.compile(rf"(?<![\w/.-]){NAME}(?= (?:--|(?:{'|'.join(VERBS)})\b))")
 
@@ -44,7 +44,7 @@ def _typed_name(begun_as: str, _path: str | None) -> str:
 
 
 def calls(text: str) -> list[tuple[int, int]]:
-    """Where this program is called in a text, as [begin, end) of its name alone."""
+    """The places at which a text calls this program, as [begin, end) of its name alone."""
     return [match.span() for match in _CALL.finditer(text)]
 
 

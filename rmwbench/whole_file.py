@@ -48,7 +48,7 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
 @contextmanager
 def durable_file(path: Path) -> Iterator[Path]:
-    """As `durable_files`, for one: a name to write to."""
+    """Gives a name to write one file to, which is durable as in `durable_files`."""
     with durable_files() as durable:
         yield durable(path)
 
@@ -103,7 +103,7 @@ def _unwritten(partials: dict[Path, Path], error: BaseException) -> Path | None:
 
 
 def flush(paths: Iterable[Path]) -> None:
-    """On return these files and directories are on disk."""
+    """Flushes these files and directories: on return they are on disk."""
     paths = list(paths)
     if len(paths) <= 1:
         for path in paths:
@@ -167,7 +167,8 @@ def check_writable(path: Path | str) -> None:
 
 
 def check_page(path: Path | str, page_format: str = "HTML") -> None:
-    """As `check_writable`, for a page in this format: an ending that promises another is refused."""
+    """Checks that a page in this format can be written: an ending that promises another is
+    refused."""
     promised = OTHER_FORMATS.get(Path(path).suffix.lower())
     if promised:
         raise UserError(

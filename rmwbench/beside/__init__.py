@@ -28,7 +28,7 @@ from typing import Any, Protocol
 from rmwbench.codes import Code
 
 FEATURES = ("ros_variables", "bring_up", "recorder")
-"""In the order in which a plan asks them."""
+"""The folders, in the order in which a plan asks them."""
 
 
 @cache
@@ -46,7 +46,7 @@ def from_features(step: str, name: str, *arguments: Any) -> Iterator[Any]:
 
 
 class Broken(Exception):
-    """What runs beside a trial did not come up, and costs the trial; the text says why."""
+    """A feature did not come up beside a trial, and costs the trial; the text says why."""
 
     code: Code
 

@@ -84,8 +84,8 @@ class Bundle:
 
     @property
     def host(self) -> str | None:
-        """What its trials ran on, in words; None where they were not run by rmwbench, or before
-        this was kept."""
+        """The kind of host that its trials ran on, in words; None where they were not run by
+        rmwbench, or before this was kept."""
         kind = self.campaign.plan.host.kind
         return {"own": "namespaces of their own", "shared": "the shared host"}.get(kind or "")
 
@@ -125,7 +125,7 @@ class Bundle:
     def evidence(
         self, lines: Iterable[TrialLine], small: evidence.SmallTables | None = None
     ) -> Iterator[evidence.TrialEvidence]:
-        """What analysis measures these trials from, one after the other."""
+        """The evidence from which analysis measures these trials, one after the other."""
         return evidence.evidence(self, lines, small)
 
     def paths(self, name: str) -> list[Path]:
@@ -380,8 +380,8 @@ class Bundle:
 
 
 MOST = 1e30
-"""Of any number in a table: integers have 64 bits, and sums and squares of larger ones leave the
-numbers that there are."""
+"""The largest number in a table: integers have 64 bits, and sums and squares of larger ones leave
+the numbers that there are."""
 
 
 def _refuse_infinite(table: pa.Table) -> None:

@@ -43,15 +43,16 @@ class UnknownLine(Line):
 
 Status = Literal["done", "failed", "void", "settling"]
 SETTLING: Status = "settling"
-"""Of a trial with a window longer than the suite's, which is in no block."""
+"""The status of a trial with a window longer than the suite's, which is in no block."""
 
 
 class TrialEnded(Line):
     """`settling`: a trial with a longer window, which no block has. `cause` is `machine` where the
     machine alone made it void, `no match` where it failed before its window; `failed_by` who is at
-    fault for a failure; `reasons` the codes with the texts that `reason` joins; `repeats` the number
-    of the void trial whose place this one takes. `again` says of a trial that the machine spoilt
-    whether its block runs again, and `voids` are the block's trials that are void with it."""
+    fault for a failure; `reasons` the codes with the texts that `reason` joins; `repeats` the
+    number of the void trial whose place this one takes. `again` says of a trial that the machine
+    spoilt whether its block runs again, and `voids` are the block's trials that are void with
+    it."""
 
     ALWAYS = ("type", "reason", "tables", "finished_utc")
     type: Literal["trial"] = "trial"
@@ -225,8 +226,8 @@ NAME = "journal.jsonl"
 
 @dataclass
 class Journal:
-    """What the lines say. `trials` maps trial number to its last line; `lines` holds every line in
-    order."""
+    """The lines, and their sum. `trials` maps trial number to its last line; `lines` holds every
+    line in order."""
 
     lines: list[Line] = field(default_factory=list)
     trials: dict[int, TrialEnded] = field(default_factory=dict)
@@ -255,7 +256,7 @@ class Journal:
                 self.finished = False
 
     def left_behind(self) -> list[ResourceCreated]:
-        """What was created and not removed again."""
+        """The resources that were created and not removed again."""
         removed = [line.resource for line in self.lines if isinstance(line, ResourceRemoved)]
         return [
             line

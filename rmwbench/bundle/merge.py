@@ -105,7 +105,7 @@ def groups(parts: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[list[int], p
 def write(
     path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: Any
 ) -> Ranges:
-    """One row group per lot; returns which trials the file holds."""
+    """Writes a row group per lot; returns which trials the file holds."""
     written_trials: list[int] = []
     with pq.ParquetWriter(path, schema, **options) as writer:
         for trials, table in lots:

@@ -53,8 +53,8 @@ def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
 
 
 def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
-    """What to select of a table, and how its files come together: a bundle may lack columns that
-    were added later, or a resumed one have them in some files only."""
+    """The expressions to select of a table, and how its files come together: a bundle may lack
+    columns that were added later, or a resumed one have them in some files only."""
     schema, column_names = TABLES[name], bundle.column_names(name)
     expressions = [
         f'"{f.name}"' if f.name in column_names else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'

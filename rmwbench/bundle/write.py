@@ -230,7 +230,7 @@ _DELTA_COLUMNS = {
 
 
 def campaign_text(campaign: Mapping[str, Any]) -> str:
-    """What stands in campaign.json; schema and version are added."""
+    """The text of campaign.json; schema and version are added."""
     document = {"schema": SCHEMA, "version": VERSION, **campaign}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

@@ -55,8 +55,8 @@ class ClusterMachine:
         self._listening: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
-        """`machine` (the machine card), `calibration` (of `calibrations.for_campaign`: by the user that
-        Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
+        """`machine` (the machine card), `calibration` (of `calibrations.for_campaign`: by the user
+        that Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         card = machine.describe()
         calibration = calibrations.for_campaign(card)
@@ -112,8 +112,8 @@ class ClusterMachine:
     def run(
         self, order: Order, name: str
     ) -> tuple[tuple[str, str | None, str | None], TrialResult]:
-        """One trial: (status, reason, cause), which is small, and the result, which may stay here
-        until it is asked for."""
+        """Runs one trial: (status, reason, cause), which is small, and the result, which may stay
+        here until it is asked for."""
         hosts = hosts_ahead(f"{name}/{order.trial}", order.cell)
         result = run_trial(order, self._workers, hosts)
         return (result.status, result.reason, result.cause), result
@@ -157,8 +157,8 @@ class ClusterMachine:
     def run_on_gang(
         self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
     ) -> tuple[Any, Any]:
-        """As `run`, with the cell's other hosts on other machines. Where one of those is lost there
-        is no result, and the status is LOST."""
+        """Runs one trial with the cell's other hosts on other machines. Where one of those is lost
+        there is no result, and the status is LOST."""
         try:
             hosts, order = hosts_of(order, f"{name}/{order.trial}", gang, agents)
         except HostBroken as broken:
@@ -171,7 +171,7 @@ class ClusterMachine:
 
 
 def _as_a_shell_would() -> str | None:
-    """Takes back what Ray did to this process; says what it could not."""
+    """Takes back what Ray did to this process; gives what it could not take back."""
     raylet = int(os.environ.get("RAY_RAYLET_PID") or os.getppid())
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(

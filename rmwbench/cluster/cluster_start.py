@@ -1,5 +1,5 @@
-"""From an address to a campaign on the machines there, new or resumed: as
-rmwbench/campaign/start.py, which does the work."""
+"""A campaign on the machines at an address, new or resumed. The work is done by
+rmwbench/campaign/start.py."""
 
 import os
 from collections.abc import Mapping

@@ -47,8 +47,8 @@ SHARED = "RMWBENCH_CLUSTER_SHARED"
 
 @dataclass
 class Remote:
-    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.cluster_machine`), and Ray's
-    address of it."""
+    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.cluster_machine`), and
+    Ray's address of it."""
 
     name: str
     node: str
@@ -152,12 +152,13 @@ class Fleet:
             raise ResultsLost(error_line(error)) from None
 
     def ask_all(self, timeout_s: float, method: str, *arguments: Any) -> dict[str, Any]:
-        """What every machine answers to the same question, as `answers` has it."""
+        """Asks every machine the same; its answers as `answers` has them."""
         references = {machine.name: machine.ask(method, *arguments) for machine in self.machines}
         return self.answers(references, timeout_s)
 
     def answers(self, references: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """What each answered within the time that all have together; NoAnswer where it did not."""
+        """The answer of each within the time that all have together; NoAnswer where there is
+        none."""
         deadline_s = time.monotonic() + timeout_s
         return {
             name: self._answer(reference, max(0.0, deadline_s - time.monotonic()))
@@ -379,7 +380,7 @@ class Fleet:
         return usable
 
     def _answer(self, ref: Any, timeout_s: float) -> Any:
-        """What the machine answered; NoAnswer where it did not."""
+        """The answer of one machine; NoAnswer where there is none."""
         from ray.exceptions import GetTimeoutError, RayError
 
         try:

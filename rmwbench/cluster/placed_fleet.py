@@ -178,7 +178,7 @@ class PlacedFleet(Fleet):
         return text + (f"; {', '.join(gang.name for gang in added)} goes on" if added else "")
 
     def _ask_agents(self, members: Sequence[Remote]) -> dict[str, Any]:
-        """What each machine answers of its agent, which it starts where none runs."""
+        """The answer of each machine about its agent, which it starts where none runs."""
         references = {m.name: m.ask("agent", self._token, m.address) for m in members}
         return self.answers(references, AGENT_TIMEOUT_S)
 

@@ -31,7 +31,7 @@ class Placing:
         return PLACE if self.hosts else GANG
 
     def document(self) -> dict[str, Any]:
-        """As campaign.json keeps it."""
+        """The placement as campaign.json keeps it."""
         return {
             "hosts": {
                 host: {"machine": m, "address": address}

@@ -53,7 +53,8 @@ def commands(text: str) -> list[tuple[str, bool]]:
 
 
 class Interval(Protocol):
-    """A value with its interval; None where absent, infinite where messages that did not arrive reach it."""
+    """A value with its interval; None where absent, infinite where messages that did not arrive
+    reach it."""
 
     @property
     def value(self) -> float | None: ...
@@ -88,7 +89,7 @@ class RatioFields(Interval, Protocol):
 
 
 class Exponent(Protocol):
-    """With its interval, always finite."""
+    """An exponent with its interval, always finite."""
 
     @property
     def exponent(self) -> float: ...
@@ -136,13 +137,13 @@ def metric(value: AnyEstimate | None) -> NumberText:
 
 
 def never(value: AnyEstimate) -> str:
-    """What an infinite value of this metric reads: messages that never arrived, or something that
-    never happened."""
+    """The words for an infinite value of this metric: messages never arrived, or something never
+    happened."""
     return "never" if _is_of_trials(value) else "never arrived"
 
 
 def ratio(value: RatioFields | None) -> NumberText:
-    """As `4.10× [3.20–5.30]`."""
+    """`4.10× [3.20–5.30]`."""
     if value is None:
         return NumberText("no data", "", "no comparison", "absent")
     number = value.value
@@ -190,8 +191,8 @@ def significant(value: float) -> str:
 
 
 def percent(fraction: float, digits: int = 2) -> str:
-    """`17 %`, `0.32 %`, `99.96 %`: so many significant digits, more where fewer would say 0 or 100 %
-    of what is neither, and never an exponent."""
+    """`17 %`, `0.32 %`, `99.96 %`: so many significant digits, more where fewer would say 0 or 100
+    % of what is neither, and never an exponent."""
     return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 
@@ -283,7 +284,7 @@ def _grouped(value: float, decimals: int) -> str:
 
 
 def _without_zeros(text: str) -> str:
-    """Without the zeros that end its decimals."""
+    """The number without the zeros that end its decimals."""
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

@@ -7,7 +7,7 @@ from rmwbench.suite.cells import Cell
 
 
 def managed_of(cell: Cell) -> Managed | None:
-    """What the cell's manager brings up; None for most cells."""
+    """The nodes that the cell's manager brings up; None for most cells."""
     return managed(cell.workload.written_out)
 
 

@@ -32,8 +32,7 @@ def check(value: None, workload: Any) -> None:
 
 @dataclass(frozen=True)
 class Managed:
-    """What a workload brings up: the node that does it, with its process, and those that it does it
-    with, in order."""
+    """The manager of a workload with its process, and the nodes that it brings up, in order."""
 
     manager: str
     process: str
@@ -50,7 +49,7 @@ class Managed:
 
 
 def managed(nodes: Sequence[Node]) -> Managed | None:
-    """What these nodes bring up; None where no node is a manager."""
+    """The nodes that are brought up among these; None where no node is a manager."""
     for node in nodes:
         if node.manages is not None:
             names = tuple(each_node.name for each_node in nodes if each_node.lifecycle is not None)

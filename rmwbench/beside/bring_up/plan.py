@@ -28,8 +28,8 @@ def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
 
 
 def options(cell: Cell, process: str) -> dict[str, str | int]:
-    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up;
-    empty for most."""
+    """The options that tell a worker of the lifecycle nodes of a process, and of those that it
+    brings up; empty for most."""
     managed = managed_of(cell)
     if managed is None:
         return {}

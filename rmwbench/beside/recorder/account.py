@@ -26,8 +26,8 @@ _UNFLUSHED = re.compile(r"Cache buffers were unflushed with (\d+) remaining mess
 _TRANSPORT = re.compile(r"Number of messages lost on the transport layer: (\d+)")
 _STOPPED = "Recording stopped"
 TRANSPORT_SINCE = (0, 26, 10)
-"""The version of rosbag2 in Jazzy from which on it counts the message-lost events of its RMW and prints their
-sum."""
+"""The version of rosbag2 in Jazzy from which on it counts the message-lost events of its RMW and
+prints their sum."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Recording:
         return self.exit_code == 0 and self.log.stopped and self.metadata is not None
 
     def problems(self) -> Iterator[str]:
-        """What is wrong with the bag or with rosbag2's own account of it."""
+        """The faults of the bag and of rosbag2's own account of it, in words."""
         if not self.in_order:
             ending = (
                 "was killed" if self.exit_code is None else f"ended with exit code {self.exit_code}"

@@ -95,7 +95,7 @@ def _and(*texts: str) -> str:
 def of_trial(
     bundle: Bundle, trial: int, topics: Sequence[str], small: SmallTables
 ) -> Recorded | None:
-    """What was recorded in a trial, from its tables; None where no bag was read."""
+    """The recorded messages of a trial, from its tables; None where no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
     in_bag = bundle.columns("recorded", trial, ["endpoint", "seq"])

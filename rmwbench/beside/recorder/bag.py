@@ -114,8 +114,8 @@ def header_check(header: bytes) -> int:
 
 
 def metadata(directory: Path, cached: bool) -> Metadata | None:
-    """What rosbag2 wrote when it closed the bag; None where it did not come to that. Without a
-    cache its count of what reached the writer is doubled, so `reached` is then None."""
+    """The metadata that rosbag2 wrote when it closed the bag; None where it did not come to that.
+    Without a cache its count of what reached the writer is doubled, so `reached` is then None."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 

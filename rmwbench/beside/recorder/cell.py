@@ -39,7 +39,7 @@ def recorded_bytes(cell: Cell) -> int:
 
 
 def bag_bytes(cell: Cell) -> int:
-    """What a trial's bag may take."""
+    """The most bytes that a trial's bag may take."""
     return int(BAG_MARGIN * recorded_bytes(cell))
 
 

@@ -22,9 +22,9 @@ DEFAULT_CACHE_MIB = 100
 
 
 class Recorder(Strict):
-    """Without `topics` all that is published; without `host` the first one. `cache_mib` is
-    rosbag2's `max_cache_size`; with 0 each message is written by the thread that takes it. A bag is
-    deleted once it has been read unless `keep`."""
+    """A recorder: without `topics` of all that is published, without `host` on the first host.
+    `cache_mib` is rosbag2's `max_cache_size`; with 0 each message is written by the thread that
+    takes it. A bag is deleted once it has been read unless `keep`."""
 
     topics: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
     host: NodeName | None = None

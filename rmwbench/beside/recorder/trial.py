@@ -153,8 +153,8 @@ def tidy(order: Order) -> None:
 
 
 def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[str, str]:
-    """That of the first process on the recorder's host, which its worker has told when it opened,
-    with what finds the message types that came with that worker."""
+    """The variables of the first process on the recorder's host, which its worker has told when it
+    opened, with those by which the message types of that worker are found."""
     cell = outcome.order.cell
     neighbour = next((process for process in cell.processes if process.host == host_of(cell)), None)
     if neighbour is None:

@@ -48,11 +48,11 @@ TEXT = (
 
 @dataclass(frozen=True, kw_only=True)
 class CaseCounts:
-    """What one arm did in one case. Of each done trial: messages of the steady state that readers
-    took (`heard`) and that were published for them (`wanted`); whether any message arrived at any
-    time, `heard_at_all`: silence is more than a steady state without; and those that readers took
-    as a loan, warm-up included. Then the trials in which a reader was matched, and the finished
-    trials that are not done."""
+    """The counts of one arm in one case. For each done trial: messages of the steady state that
+    readers took (`heard`) and that were published for them (`wanted`); whether any message arrived
+    at any time, `heard_at_all`: silence is more than a steady state without; and those that readers
+    took as a loan, warm-up included. Then the trials in which a reader was matched, and the
+    finished trials that are not done."""
 
     heard: tuple[int, ...]
     heard_at_all: tuple[bool, ...]
@@ -95,9 +95,9 @@ class VariablesAnswer:
 
 
 def judged(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
-    """What is counted of a case against what must happen there. `control` is what the same arm does
-    on the same hosts where it is not to be silent (without variables), or where it is to lend; None
-    where the campaign has none."""
+    """Judges what is counted of a case by what must happen there. `control` is what the same arm
+    does on the same hosts where it is not to be silent (without variables), or where it is to lend;
+    None where the campaign has none."""
     if not counts.trials:
         return VariablesAnswer(NO_DATA, _missed(counts))
     if 0 in counts.wanted:
@@ -156,7 +156,7 @@ def _of_enough_trials(answer: VariablesAnswer, counts: CaseCounts) -> VariablesA
 
 
 def _in_only(verb: str, some: int, counts: CaseCounts) -> str:
-    """Empty where it was in all trials."""
+    """`heard in only 2 of 5 trials`; empty where it was in all."""
     return (
         ""
         if some == counts.trials
@@ -272,7 +272,7 @@ def _only_what_differs(rows: Sequence[RosVariablesRow]) -> tuple[RosVariablesRow
 
 
 def _condition(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What an arm and its control have in common: everything but the case."""
+    """The condition that an arm and its control have in common: everything but the case."""
     levels = {
         name: level for name, level in definition["factors"].items() if name != "ros_variables"
     }

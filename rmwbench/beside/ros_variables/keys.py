@@ -44,7 +44,7 @@ class VariablesCase(NamedTuple):
     source: str
 
     def expected(self, hosts: int) -> str | None:
-        """What must happen on so many hosts; None where `source` says nothing of it."""
+        """The outcome that must come on so many hosts; None where `source` says nothing of it."""
         return self.one_host if hosts == 1 else self.two_hosts
 
 

@@ -41,8 +41,8 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
 
 
 def said_variables(cell: Cell, process: str) -> str | None:
-    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for
-    none; None where the cell asks nothing of them."""
+    """The value of a worker's option `ros_variables` for a process: `NAME=VALUE NAME=VALUE`, empty
+    for none; None where the cell asks nothing of them."""
     if case_of(cell) is None:
         return None
     hosts = {p.name: p.host for p in cell.processes}

@@ -12,9 +12,9 @@ from rmwbench.words.fields import absent
 
 @dataclass(frozen=True, kw_only=True)
 class MoreTime:
-    """What would decide a candidate whose blocks are too few or whose interval is too wide, were its
-    value and the scatter of its blocks what they are now. `blocks` are those of a whole campaign;
-    None where no realistic number would."""
+    """The time that would decide a candidate whose blocks are too few or whose interval is too
+    wide, were its value and the scatter of its blocks what they are now. `blocks` are those of a
+    whole campaign; None where no realistic number would."""
 
     blocks: int | None
     minutes: float | None
@@ -22,9 +22,9 @@ class MoreTime:
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedCandidate:
-    """An arm over all workloads and levels: `meets` where it does in each, `misses` where it does in
-    one, or cannot run there. `workload`: the one that decided it, or where the least room is left;
-    `missed`: in how many it misses."""
+    """An arm over all workloads and levels: `meets` where it does in each, `misses` where it does
+    in one, or cannot run there. `workload`: the one that decided it, or where the least room is
+    left; `missed`: in how many it misses."""
 
     arm: str
     outcome: Outcome
@@ -40,8 +40,8 @@ class CheckedCandidate:
 class RobotCheck:
     """`directory`: the campaign; `created_utc`: when it began. `candidates`: best first, empty
     without limits. `in_use`: those that the exit code is about, and `outcome` theirs together, None
-    without limits. `since` is None where this is the first check or the last one cannot be compared,
-    for the reason in `not_compared`."""
+    without limits. `since` is None where this is the first check or the last one cannot be
+    compared, for the reason in `not_compared`."""
 
     schema: Literal["rmwbench/check"] = "rmwbench/check"
     version: Literal[1] = 1

@@ -84,8 +84,8 @@ class LiveProcess:
 
 @dataclass(frozen=True, kw_only=True)
 class LiveSystem:
-    """`udp`, `tcp`: network namespace -> all of its sockets. `unread`: processes of other users that
-    look like a middleware's and cannot be read. `sysctls`: of the machine."""
+    """`udp`, `tcp`: network namespace -> all of its sockets. `unread`: processes of other users
+    that look like a middleware's and cannot be read. `sysctls`: of the machine."""
 
     processes: tuple[LiveProcess, ...]
     udp: Mapping[int, tuple[Socket, ...]]
@@ -136,7 +136,7 @@ class LiveCheckup:
         return 1 if self.findings else 2 if self.system.unread else 0
 
     def document(self) -> dict[str, Any]:
-        """What `rmwbench doctor --live --json` prints (docs/doctor.md)."""
+        """The document that `rmwbench doctor --live --json` prints (docs/doctor.md)."""
         return {
             "schema": SCHEMA,
             "version": VERSION,

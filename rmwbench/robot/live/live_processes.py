@@ -66,7 +66,7 @@ class _Tables:
 
 @dataclass(frozen=True)
 class _OpenFiles:
-    """What a process holds open: sockets by their inodes, and files of middlewares."""
+    """The sockets that a process holds open, by their inodes, and its files of middlewares."""
 
     sockets: frozenset[int]
     files: tuple[SharedFile, ...]

@@ -268,8 +268,8 @@ def datagrams(system: LiveSystem) -> Findings:
 
 
 def _larger(worst: Socket, most: int | None, default: int | None) -> tuple[str, str | None]:
-    """What gives the process a larger buffer, now and for good: that depends on who set the one that
-    it has."""
+    """The commands that give the process a larger buffer, now and for good: that depends on who set
+    the one that it has."""
     size = worst.buffer_bytes
     if None not in (size, most) and size not in (default, 2 * (most or 0)):
         return IN_ITS_CONFIGURATION, None

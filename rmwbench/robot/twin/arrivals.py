@@ -1,4 +1,4 @@
-"""By which process messages arrive, fitted to the intervals between them.
+"""The process by which messages arrive, fitted to the intervals between them.
 
 A bag is what survived the way to the recorder: what was lost is missing, and what a queue held back
 comes in a batch. So a period is the mode of the intervals, and never count ÷ duration, which each

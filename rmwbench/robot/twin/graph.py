@@ -89,8 +89,8 @@ def _no_graph(source: str, actual: str) -> UserError:
 
 
 def _printed(domain: str) -> str:
-    """What the worker on rclcpp prints of that domain, with the RMW and the discovery of our own
-    environment."""
+    """The graph that the worker on rclcpp prints of that domain, with the RMW and the discovery of
+    our own environment."""
     if not re.fullmatch("[0-9]{1,3}", domain) or int(domain) > LAST_DOMAIN:
         raise UserError(
             "this names no domain",

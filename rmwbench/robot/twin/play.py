@@ -21,8 +21,8 @@ ONE_BLOCK = "{planned: 1, minimum: 1}"
 
 
 def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> BagTraffic:
-    """What was received. `style` names the one arm and the length. Raises UserError where it cannot
-    be played, or the trial did not become valid."""
+    """The traffic that was received. `style` names the one arm and the length. Raises UserError
+    where it cannot be played, or the trial did not become valid."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=f"{style.name}-") as suite:
         suite.write(suite_text(twin, style))
         suite.flush()

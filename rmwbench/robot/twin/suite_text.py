@@ -31,10 +31,10 @@ WORKLOAD = "robot"
 WARMUP_S = 0.5
 STEADY_S, LONGEST_S = 10.0, 120.0
 FEWEST_MESSAGES = 22
-"""Of a topic that is judged, in a trial: the median needs 20."""
+"""The fewest messages of a topic that is judged, in a trial: the median needs 20."""
 BLOCKS = 5
 PERCENTILES = (("p99", 1100), ("p90", 110), ("p50", FEWEST_MESSAGES))
-"""Of all blocks' messages, with some to spare."""
+"""How many messages of all blocks each needs, with some to spare."""
 LOSSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """What may be proposed as the most that does not arrive."""
 NOTABLE_JITTER = 0.02
@@ -43,9 +43,9 @@ NOTABLE_SIZES = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteStyle:
-    """What of a suite is not the twin's: its name, arms and blocks. Without `arms` it compares the
-    RMWs that are sourced, or every middleware. `steady_s` None: as long as its topics need.
-    `limits`: with those that are proposed."""
+    """The parts of a suite that are not the twin's: its name, arms and blocks. Without `arms` it
+    compares the RMWs that are sourced, or every middleware. `steady_s` None: as long as its topics
+    need. `limits`: with those that are proposed."""
 
     name: str
     source: str
@@ -328,7 +328,7 @@ def _least_loss(messages: int) -> float | None:
 
 
 def _qos(qos: Qos, *, complete: bool = False) -> str:
-    """What differs from the workload's, as YAML."""
+    """The settings that differ from the workload's, as YAML."""
     settings = {
         "reliability": None if qos.reliability == "reliable" and not complete else qos.reliability,
         "durability": None if qos.durability == "volatile" else qos.durability,
@@ -349,5 +349,5 @@ def _rounded(rate_hz: float) -> float:
 
 
 def _clean(text: str) -> str:
-    """What others named cannot end a comment."""
+    """The text without control characters: what others named cannot end a comment."""
     return re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", text)

@@ -28,12 +28,13 @@ Stamp = Literal["log_time", "publish_time"]
 LOT = 4096
 """Messages of a topic that are taken into account together."""
 KEPT_TIMES = 8192
-"""Times of each topic that are kept, from its first on: what phases between topics are read from."""
+"""Times of each topic that are kept, from its first on: what phases between topics are read
+from."""
 WALL_CLOCK_FROM_NS = 946_684_800 * 10**9
 """The year 2000: a time before it is of a simulation, or counted from a boot."""
 LATEST_NS, EARLIEST_NS = 10**9, -(10**6)
-"""Of a sender's stamp by the recorder's clock: so long the way to the recorder takes at most, and so
-far the two clocks of one machine are apart."""
+"""Limits of a sender's stamp by the recorder's clock: so long the way to the recorder takes at
+most, and so far the two clocks of one machine are apart."""
 MOST_BEYOND = 0.01
 CLOCK_TOPIC = "rosgraph_msgs/msg/Clock"
 
@@ -69,7 +70,7 @@ class TopicTraffic:
 
     @property
     def bytes_per_s(self) -> float:
-        """What it asks for; 0 of what is sent once, and None-sized topics count as nothing."""
+        """The throughput that it asks for; 0 for what is sent once, and for unknown sizes."""
         if self.sizes is None or self.arrivals.kind == "once":
             return 0.0
         return self.sizes.mean * self.arrivals.rate_hz
@@ -146,7 +147,8 @@ def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> Bag
 
 
 def metadata_traffic(metadata: BagMetadata) -> BagTraffic:
-    """What metadata.yaml alone tells: mean rates. Raises UserError where nothing was recorded."""
+    """The traffic by metadata.yaml alone: mean rates. Raises UserError where nothing was
+    recorded."""
     seconds = metadata.duration_ns / 1e9
     recorded = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
     if not recorded or seconds <= 0:

@@ -25,7 +25,7 @@ MOST_BYTES_SHARE = 0.98
 """Topics that carry this share of the bytes have nodes of their own."""
 OTHERS = "others"
 UNSIZED_BYTES = 1024
-"""Of a message where only metadata were read."""
+"""The size of a message where only metadata were read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,7 +304,7 @@ def _graph_nodes(
 
 
 def _subscription_qos(offer: QosOffer, offered: Qos) -> Qos:
-    """What a subscription asks for; what is not known is as offered."""
+    """The QoS that a subscription asks for; what is not known is as offered."""
     settings = {
         "reliability": offer.reliability or offered.reliability,
         "durability": offer.durability or offered.durability,
