@@ -2,7 +2,7 @@
 in 2021, answered."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from rmwbench.cli.published.forms import (
     refuse_beside_save,
     require_one_form,
 )
+
+if TYPE_CHECKING:
+    from rmwbench.published.questionnaire.questions_file import Questionnaire
 
 SOURCE = "fastdds-2021"
 WHO = "answers"
@@ -52,7 +55,7 @@ def questionnaire(
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.questionnaire.questions_file import load, measured_here
-    from rmwbench.published.questionnaire.responses import document
+    from rmwbench.published.questionnaire.responses import answer_questions
 
     path = page(out, html)
     require_one_form({"--out": path, "--markdown": markdown, "--json": as_json, "--save": save})
@@ -67,15 +70,15 @@ def questionnaire(
         return typer.echo(f"kept: {save}")
     questions = _only(questions, question or [])
     campaigns = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
-    answers = document(questions, evidence, campaigns)
+    answers = answer_questions(questions, evidence, campaigns)
     if as_json:
-        return print_json(answers)
+        return print_json(answers.document())
     from rmwbench.published.questionnaire.questionnaire_view import view
 
     deliver(view(answers, generated=not campaign), path, markdown=markdown)
 
 
-def _only(questions: Any, ids: list[str]) -> Any:
+def _only(questions: "Questionnaire", ids: list[str]) -> "Questionnaire":
     from rmwbench.errors import not_one_of
 
     known_ids = [question.id for question in questions.questions]
@@ -86,7 +89,7 @@ def _only(questions: Any, ids: list[str]) -> Any:
     return questions.model_copy(update={"questions": chosen})
 
 
-def _save(questions: Any, campaigns: list[Path], path: Path) -> None:
+def _save(questions: "Questionnaire", campaigns: list[Path], path: Path) -> None:
     from rmwbench.published.questionnaire.questions_file import answers_text, kept_answers
     from rmwbench.published.questionnaire.responses import reduced, renewed
     from rmwbench.whole_file import write_whole

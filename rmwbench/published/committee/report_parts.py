@@ -29,8 +29,8 @@ from rmwbench.published.committee.needs import (
     shipped_needs,
 )
 from rmwbench.published.committee.sections import TSC
-from rmwbench.published.questionnaire import responses as questionnaire
 from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
+from rmwbench.published.questionnaire.responses import QuestionnaireAnswers, answer_questions
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, names, verdict_of
@@ -193,7 +193,7 @@ class Report:
     parts: tuple[SectionPart, ...]
     standings: tuple[Standing, ...]
     needs: tuple[NeedAnswer, ...]
-    questionnaire: Mapping[str, Any]
+    questionnaire: QuestionnaireAnswers
     beside: tuple[CommunityPart, ...]
     comments: tuple[Comment, ...]
 
@@ -244,7 +244,7 @@ def gather(
         needs=tuple(
             answer_need(one, measured) for one in (shipped_needs() if needs is None else needs)
         ),
-        questionnaire=questionnaire.document(questions, evidence, list(map(of_shown, shown))),
+        questionnaire=answer_questions(questions, evidence, list(map(of_shown, shown))),
         beside=tuple(beside),
         comments=tuple(_comments(session.directory / "comments")),
     )

@@ -429,25 +429,25 @@ def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> TableCell:
 
 
 def _questions(report: Report) -> Iterator[str]:
-    document = report.questionnaire
+    questionnaire = report.questionnaire
     yield from (
         "## The committee's questionnaire",
         "",
-        f"**{escape(questionnaire_summary(document))}.**",
+        f"**{escape(questionnaire_summary(questionnaire))}.**",
         "",
         "In each cell how the question is answered, and in how many values; [every answer with its ",
         "place and date](sections/questionnaire.md).",
         "",
     )
     rows = []
-    for question in document["questions"]:
+    for question, answers_to_it in questionnaire.by_question:
         cells = []
-        for answer in question["answers"]:
-            values = sum(row["value"] is not None for row in answer["measured"])
+        for answer in answers_to_it:
+            values = sum(value.has_value for value in answer.measured)
             count = f", {fmt.counted(values, 'value')}" if values else ""
-            cells.append(answer["state"] + count)
-        rows.append((question["asks"], *cells))
-    yield from render_blocks([Table(("question", *document["middlewares"]), rows)], level=3)
+            cells.append(answer.state + count)
+        rows.append((question.asks, *cells))
+    yield from render_blocks([Table(("question", *questionnaire.middlewares), rows)], level=3)
 
 
 def _comments(report: Report) -> Iterator[str]:

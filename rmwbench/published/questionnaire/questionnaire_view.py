@@ -1,10 +1,18 @@
-"""The questionnaire's document as a view, for a terminal, a page, the site (`make site`) and a
+"""The questionnaire's answers as a view, for a terminal, a page, the site (`make site`) and a
 report of one's own."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rmwbench.published.questionnaire.responses import NOT_APPLICABLE, STATES
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.questionnaire.questions_file import Question
+from rmwbench.published.questionnaire.responses import (
+    LOAD,
+    NOT_APPLICABLE,
+    STATES,
+    MeasuredValue,
+    MiddlewareAnswer,
+    QuestionnaireAnswers,
+)
 from rmwbench.report.view import (
     Block,
     Facts,
@@ -46,25 +54,24 @@ GENERATED = (
 )
 
 
-def view(document: Mapping[str, Any], *, generated: bool = False) -> View:
+def view(answers: QuestionnaireAnswers, *, generated: bool = False) -> View:
     """`generated`: it is the page of the site."""
     about: list[Block] = [Text(HEAD, on=On.DOCUMENT)]
     about += [Text(GENERATED, on=On.MARKDOWN)] if generated else []
-    campaigns = document["campaigns"]
-    if campaigns:
-        about += [Items([f"{n}: {_campaign(one)}" for n, one in enumerate(campaigns, 1)])]
+    if answers.campaigns:
+        about += [Items([f"{n}: {_campaign(one)}" for n, one in enumerate(answers.campaigns, 1)])]
         about += [Text(NUMBERED, "muted")]
     else:
         about += [Text("No campaign was given: what is measured stays open.", "muted")]
     sections: dict[str, list[Section]] = {}
-    for question in document["questions"]:
-        blocks = [*_question(question)]
-        section = Section(f"{question['asks']} ({question['id']})", blocks, anchor=question["id"])
-        sections.setdefault(question["section"], []).append(section)
+    for question, of_middlewares in answers.by_question:
+        blocks = [*_question(question, of_middlewares)]
+        section = Section(f"{question.asks} ({question.id})", blocks, anchor=question.id)
+        sections.setdefault(question.section, []).append(section)
     return View(
-        title=document["title"],
+        title=answers.questionnaire.title,
         about=about,
-        answer=[Text(f"{summary(document)}.", "strong")],
+        answer=[Text(f"{summary(answers)}.", "strong")],
         sections=[
             Section(title, questions, anchor=title.lower(), nav=title.lower())
             for title, questions in sections.items()
@@ -72,45 +79,40 @@ def view(document: Mapping[str, Any], *, generated: bool = False) -> View:
     )
 
 
-def summary(document: Mapping[str, Any]) -> str:
+def summary(answers: QuestionnaireAnswers) -> str:
     """What is answered how: `20 questions of 4 middlewares: measured 31, …`."""
-    counts = document["summary"]
-    states = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
-    return (
-        f"{counts['questions']} questions of {len(document['middlewares'])} middlewares: {states}"
-    )
+    states = ", ".join(f"{state} {count}" for state, count in answers.counts.items() if count)
+    return f"{len(answers.answers)} questions of {len(answers.middlewares)} middlewares: {states}"
 
 
-def _campaign(campaign: Mapping[str, Any]) -> str:
-    load = campaign["load_average"]
+def _campaign(campaign: MeasuredCampaign) -> str:
+    load = campaign.fact(LOAD)
     parts = (
-        campaign["suite"],
-        str(campaign["created_utc"])[:10],
-        campaign["title"],
-        campaign["machine"],
+        campaign.suite,
+        str(campaign.created_utc)[:10],
+        campaign.title,
+        campaign.machine,
         f"load average {load}" if load else "",
     )
     return ", ".join(part for part in parts if part)
 
 
-def _question(question: Mapping[str, Any]) -> Iterator[Block]:
-    where = TableCell(f"“{question['heading']}”", "muted", link=question["url"] or "")
+def _question(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterator[Block]:
+    where = TableCell(f"“{question.heading}”", "muted", link=question.url or "")
     yield Facts([("asked as", where)])
-    if question["suites"]:
-        runs = ", ".join(f"`rmwbench run {suite}`" for suite in question["suites"])
-        yield Text(
-            f"Measured by {runs}: {', '.join(question['metrics'])}.", "muted", on=On.DOCUMENT
-        )
-    if question["not_measured"]:
-        yield Text(f"Not measured: {question['not_measured']}", "muted")
-    if question["remark"]:
-        yield Text(question["remark"], "muted")
-    yield Facts([(answer["middleware"], answer["state"]) for answer in question["answers"]])
-    yield from _measured(question)
-    evidence = [row for answer in question["answers"] for row in _evidence(answer)]
+    if question.suites:
+        runs = ", ".join(f"`rmwbench run {suite}`" for suite in question.suites)
+        yield Text(f"Measured by {runs}: {', '.join(question.metrics)}.", "muted", on=On.DOCUMENT)
+    if question.not_measured:
+        yield Text(f"Not measured: {question.not_measured}", "muted")
+    if question.remark:
+        yield Text(question.remark, "muted")
+    yield Facts([(answer.middleware, answer.state) for answer in answers])
+    yield from _measured(question, answers)
+    evidence = [row for answer in answers for row in _evidence(answer)]
     if evidence:
         yield Table(EVIDENCE, evidence)
-    if suites := without(question):
+    if suites := _without(question, answers):
         yield Text(f"Without a value here: {suites}.", "muted")
 
 
@@ -122,18 +124,19 @@ EVIDENCE = (
 )
 
 
-def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
+def _measured(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterator[Table]:
     """A row for each arm in each cell, a column for each metric; those of a middleware below its
     name."""
     titles: dict[str, str] = {}
     cells: dict[tuple[str, str], dict[str, TableCell]] = {}
-    for answer in question["answers"]:
-        for row in answer["measured"]:
-            titles[row["metric"]] = row["title"]
-            arm = f"{row['arm']} ({row['version']}, {row['layer']}, {row['profile']})"
-            place = (answer["middleware"], f"{row['number']}: {row['workload']}, {arm}")
-            cells.setdefault(place, {})[row["metric"]] = _value(row)
-    names = [name for name in question["metrics"] if name in titles]
+    for answer in answers:
+        for value in answer.measured:
+            titles[value.metric] = value.title
+            arm = value.arm
+            arm_text = f"{arm.arm} ({arm.version}, {arm.layer}, {arm.profile})"
+            place = (answer.middleware, f"{value.number}: {value.workload}, {arm_text}")
+            cells.setdefault(place, {})[value.metric] = _value(value)
+    names = [name for name in question.metrics if name in titles]
     columns = [TableColumn("campaign: cell, arm"), *(TableColumn(titles[name]) for name in names)]
     rows, last = [], ""
     for (middleware, cell), by_metric in cells.items():
@@ -144,31 +147,29 @@ def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
         yield Table(columns, rows)
 
 
-def _value(row: Mapping[str, Any]) -> TableCell:
-    if row["text"] == "no data":
-        return TableCell(f"no data: {row['basis']}", "odd")
-    return TableCell(row["text"], detail=_basis(row), why=row["basis"])
-
-
-def _basis(row: Mapping[str, Any]) -> str:
-    """Numbers of messages and trials, or why there is no value; how the interval was made is in the
+def _value(value: MeasuredValue) -> TableCell:
+    """Beside a value the numbers of messages and trials; how its interval was made is in the
     document."""
-    return ", ".join(row["basis"].split(", ")[:2]) if row["value"] is not None else row["basis"]
+    text = value.number_text
+    if text.state == "absent":
+        return TableCell(f"no data: {text.basis}", "odd")
+    detail = ", ".join(text.basis.split(", ")[:2]) if value.has_value else text.basis
+    return TableCell(text.full, detail=detail, why=text.basis)
 
 
-def _evidence(answer: Mapping[str, Any]) -> Iterator[TableRow]:
-    for item in answer["evidence"]:
-        where = f"`{item['command']}`" if item["command"] else item["url"] or ""
-        place = TableCell(", ".join(filter(None, (where, item["date"]))), link=item["url"] or "")
-        yield TableRow((answer["middleware"], item["answer"], item["kind"], place))
+def _evidence(answer: MiddlewareAnswer) -> Iterator[TableRow]:
+    for item in answer.evidence:
+        where = f"`{item.command}`" if item.command else item.url or ""
+        place = TableCell(", ".join(filter(None, (where, item.date))), link=item.url or "")
+        yield TableRow((answer.middleware, item.answer, item.kind, place))
 
 
-def without(question: Mapping[str, Any]) -> str:
+def _without(question: Question, answers: Sequence[MiddlewareAnswer]) -> str:
     """`quick (Zenoh), services (all)`: the suites of a question without a value, and of whom."""
-    applicable = [answer for answer in question["answers"] if answer["state"] != NOT_APPLICABLE]
+    applicable = [answer for answer in answers if answer.state != NOT_APPLICABLE]
     texts = []
-    for suite in question["suites"]:
-        names = [answer["middleware"] for answer in applicable if suite in answer["without"]]
+    for suite in question.suites:
+        names = [answer.middleware for answer in applicable if suite in answer.without]
         if names:
             of = "all" if len(names) == len(applicable) else ", ".join(names)
             texts.append(f"{suite} ({of})")

@@ -3,8 +3,7 @@ each middleware, which measurements answer it, and what no measurement can answe
 evidence.
 
 Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml`
-the answers that were found in documents or probed by a command. What the answers add up to is put
-together in `responses.py`.
+the answers that documents have or a command probed. `responses.py` puts them together.
 """
 
 import json
@@ -78,6 +77,14 @@ class Question(Strict):
     """What of the question no measurement here can say."""
     remark: str | None = None
     """What one must know to read the measurements."""
+
+    @property
+    def suites(self) -> list[str]:
+        return list(dict.fromkeys(measurement.suite for measurement in self.measured))
+
+    @property
+    def metrics(self) -> list[str]:
+        return list(dict.fromkeys(name for one in self.measured for name in one.metrics))
 
 
 class Middleware(Strict):

@@ -1,5 +1,5 @@
-"""Questions, evidence and campaigns -> the questionnaire's document, from
-which all its forms are made. Pure.
+"""Questions, evidence and campaigns -> the answers, from which all forms of the questionnaire are
+made. Pure.
 
 An answer that was measured is a metric of an arm in a cell, as the campaign's own report has it:
 value, interval, number of messages. Nothing is averaged over arms or cells, and nothing is
@@ -7,6 +7,8 @@ compared: verdicts are the reports' business.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
@@ -38,27 +40,151 @@ for the reasons in its rows no value came of it."""
 LOAD = "load average"
 
 
-def document(
-    questionnaire: Questionnaire,
-    evidence: Sequence[QuestionEvidence],
-    campaigns: Sequence[MeasuredCampaign],
-) -> dict[str, Any]:
-    """`campaigns`: those that answer; a row has the `number` of its campaign among them, from 1."""
-    questions = [
-        _question(question, questionnaire.middlewares, evidence, campaigns)
-        for question in questionnaire.questions
-    ]
-    states = [answer["state"] for question in questions for answer in question["answers"]]
-    return {
-        "schema": SCHEMA,
-        "version": VERSION,
-        "source": questionnaire.questionnaire,
-        "title": questionnaire.title,
-        "middlewares": [middleware.name for middleware in questionnaire.middlewares],
-        "campaigns": [_campaign(campaign) for campaign in campaigns],
-        "summary": {"questions": len(questions)} | {state: states.count(state) for state in STATES},
-        "questions": questions,
-    }
+@dataclass(frozen=True, kw_only=True)
+class MeasuredValue:
+    """A metric of an arm in a cell. `number`: of its campaign among those that answer, from 1."""
+
+    number: int
+    campaign: MeasuredCampaign
+    workload: str
+    arm: CampaignArm
+    metric: str
+
+    @property
+    def estimate(self) -> Estimate | None:
+        return None if self.arm.not_supported else self.arm.metrics.get(self.metric)
+
+    @property
+    def number_text(self) -> fmt.NumberText:
+        reason = self.arm.not_supported
+        not_supported = Estimate(unit="", no_data=f"not supported: {reason}")
+        return fmt.metric(not_supported if reason else self.estimate)
+
+    @property
+    def title(self) -> str:
+        return self.campaign.titles.get(self.metric, self.metric)
+
+    @property
+    def has_value(self) -> bool:
+        return self.estimate is not None and self.estimate.value is not None
+
+    @property
+    def has_value_or_bound(self) -> bool:
+        bound = None if self.estimate is None else self.estimate.at_least
+        return self.has_value or bound is not None
+
+    def document(self) -> dict[str, Any]:
+        estimate = self.estimate
+        return {
+            "number": self.number,
+            "campaign": self.campaign.name,
+            "suite": self.campaign.suite,
+            "workload": self.workload,
+            "arm": self.arm.arm,
+            "version": self.arm.version,
+            "layer": self.arm.layer,
+            "profile": self.arm.profile,
+            "metric": self.metric,
+            "title": self.title,
+            "unit": estimate and estimate.unit,
+            "value": estimate and plain(estimate.value),
+            "low": estimate and plain(estimate.low),
+            "high": estimate and plain(estimate.high),
+            "bound": estimate and plain(estimate.at_least),
+            "text": self.number_text.full,
+            "basis": self.number_text.basis,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class MiddlewareAnswer:
+    """The answer to a question for one middleware."""
+
+    question: Question
+    middleware: str
+    measured: Sequence[MeasuredValue]
+    evidence: Sequence[QuestionEvidence]
+
+    @cached_property
+    def state(self) -> str:
+        kinds = {item.kind for item in self.evidence}
+        values = [value for value in self.measured if value.has_value_or_bound]
+        cells = {(value.campaign.suite, value.workload) for value in values}
+        if cells:
+            return MEASURED if len(cells) >= self.question.least_cells else IN_PART
+        if kinds & {"self-declared", "probed", "third party"}:
+            return ANSWERED
+        if "not applicable" in kinds:
+            return NOT_APPLICABLE
+        if self.measured:
+            return NO_DATA
+        return OPEN if self.question.measured else UNKNOWN
+
+    @property
+    def without(self) -> list[str]:
+        """The suites of the question that have no value of the middleware."""
+        having = {value.campaign.suite for value in self.measured if value.has_value_or_bound}
+        return [suite for suite in self.question.suites if name_in_bundles(suite) not in having]
+
+    def document(self) -> dict[str, Any]:
+        keys = ("kind", "answer", "url", "date", "command")
+        return {
+            "middleware": self.middleware,
+            "state": self.state,
+            "without": self.without,
+            "measured": [value.document() for value in self.measured],
+            "evidence": [{key: getattr(item, key) for key in keys} for item in self.evidence],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionnaireAnswers:
+    """`campaigns`: those that answer. `answers`: of each question, in the order of the
+    middlewares."""
+
+    questionnaire: Questionnaire
+    campaigns: Sequence[MeasuredCampaign]
+    answers: Sequence[Sequence[MiddlewareAnswer]]
+
+    @property
+    def middlewares(self) -> list[str]:
+        return [middleware.name for middleware in self.questionnaire.middlewares]
+
+    @property
+    def by_question(self) -> Iterable[tuple[Question, Sequence[MiddlewareAnswer]]]:
+        return zip(self.questionnaire.questions, self.answers, strict=True)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """State -> how many answers have it; those that none has included."""
+        states = [answer.state for answers in self.answers for answer in answers]
+        return {state: states.count(state) for state in STATES}
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "source": self.questionnaire.questionnaire,
+            "title": self.questionnaire.title,
+            "middlewares": self.middlewares,
+            "campaigns": [_campaign(campaign) for campaign in self.campaigns],
+            "summary": {"questions": len(self.answers)} | self.counts,
+            "questions": [
+                {
+                    "id": question.id,
+                    "section": question.section,
+                    "heading": question.heading,
+                    "url": question.url,
+                    "asks": question.asks,
+                    "suites": question.suites,
+                    "metrics": question.metrics,
+                    "not_measured": question.not_measured,
+                    "remark": question.remark,
+                    "answers": [answer.document() for answer in answers],
+                }
+                for question, answers in self.by_question
+            ],
+        }
 
 
 def _campaign(campaign: MeasuredCampaign) -> dict[str, Any]:
@@ -71,6 +197,62 @@ def _campaign(campaign: MeasuredCampaign) -> dict[str, Any]:
         "machine": campaign.machine,
         "load_average": campaign.fact(LOAD),
     }
+
+
+def answer_questions(
+    questionnaire: Questionnaire,
+    evidence: Sequence[QuestionEvidence],
+    campaigns: Sequence[MeasuredCampaign],
+) -> QuestionnaireAnswers:
+    answers = [
+        [
+            MiddlewareAnswer(
+                question=question,
+                middleware=middleware.name,
+                measured=_values(question, middleware, campaigns),
+                evidence=[
+                    item
+                    for item in evidence
+                    if (item.question, item.middleware) == (question.id, middleware.name)
+                ],
+            )
+            for middleware in questionnaire.middlewares
+        ]
+        for question in questionnaire.questions
+    ]
+    return QuestionnaireAnswers(questionnaire=questionnaire, campaigns=campaigns, answers=answers)
+
+
+def _values(
+    question: Question, middleware: Middleware, campaigns: Sequence[MeasuredCampaign]
+) -> list[MeasuredValue]:
+    """Each metric of each arm of the middleware in each cell that is meant: once, though several
+    measurements of a question may name the cell."""
+    values = (
+        MeasuredValue(
+            number=number, campaign=campaign, workload=workload.workload, arm=arm, metric=metric
+        )
+        for measurement in question.measured
+        for number, campaign in enumerate(campaigns, 1)
+        if campaign.suite == name_in_bundles(measurement.suite)
+        for workload in campaign.workloads
+        for arm in workload.arms
+        if _fits(measurement, middleware, workload, arm)
+        for metric in measurement.metrics
+    )
+    return list({(v.number, v.workload, v.arm.arm, v.metric): v for v in values}.values())
+
+
+def _fits(
+    measurement: Measurement, middleware: Middleware, workload: CampaignWorkload, arm: CampaignArm
+) -> bool:
+    return (
+        measurement.workload in (None, workload.name)
+        and (arm.as_installed or not measurement.as_installed)
+        and arm.middleware in middleware.arms
+        and arm.pair is None
+        and all(arm.factors.get(factor) == level for factor, level in measurement.at.items())
+    )
 
 
 def reduced(questionnaire: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
@@ -156,134 +338,3 @@ def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[
     return [
         (one["campaign"]["suite"], workload["workload"], arm["arm"]) for arm in workload["arms"]
     ]
-
-
-def _question(
-    question: Question,
-    middlewares: Sequence[Middleware],
-    evidence: Sequence[QuestionEvidence],
-    campaigns: Sequence[MeasuredCampaign],
-) -> dict[str, Any]:
-    answers = []
-    for middleware in middlewares:
-        measured = _each_once(
-            row
-            for measurement in question.measured
-            for number, campaign in enumerate(campaigns, 1)
-            if campaign.suite == name_in_bundles(measurement.suite)
-            for row in _measured(measurement, middleware, campaign, number)
-        )
-        own = [e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)]
-        answers.append(
-            {
-                "middleware": middleware.name,
-                "state": _state(question, measured, own),
-                "without": _without(question, middleware, measured),
-                "measured": measured,
-                "evidence": [_evidence(item) for item in own],
-            }
-        )
-    return {
-        "id": question.id,
-        "section": question.section,
-        "heading": question.heading,
-        "url": question.url,
-        "asks": question.asks,
-        "suites": list(dict.fromkeys(measurement.suite for measurement in question.measured)),
-        "metrics": list(
-            dict.fromkeys(name for measurement in question.measured for name in measurement.metrics)
-        ),
-        "not_measured": question.not_measured,
-        "remark": question.remark,
-        "answers": answers,
-    }
-
-
-def _state(
-    question: Question, measured: Sequence[Mapping[str, Any]], evidence: Sequence[QuestionEvidence]
-) -> str:
-    kinds = {item.kind for item in evidence}
-    cells = {(row["suite"], row["workload"]) for row in measured if _has_value(row)}
-    if cells:
-        return MEASURED if len(cells) >= question.least_cells else IN_PART
-    if kinds & {"self-declared", "probed", "third party"}:
-        return ANSWERED
-    if "not applicable" in kinds:
-        return NOT_APPLICABLE
-    if measured:
-        return NO_DATA
-    return OPEN if question.measured else UNKNOWN
-
-
-def _has_value(row: Mapping[str, Any]) -> bool:
-    return row["value"] is not None or row["bound"] is not None
-
-
-def _without(
-    question: Question, middleware: Middleware, measured: Sequence[Mapping[str, Any]]
-) -> list[str]:
-    """The suites of a question that have no value of a middleware."""
-    having = {row["suite"] for row in measured if _has_value(row)}
-    suites = dict.fromkeys(measurement.suite for measurement in question.measured)
-    return [suite for suite in suites if name_in_bundles(suite) not in having]
-
-
-def _each_once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A cell that several measurements of a question name is one answer."""
-    keys = ("number", "workload", "arm", "metric")
-    return list({tuple(row[key] for key in keys): row for row in rows}.values())
-
-
-def _evidence(item: QuestionEvidence) -> dict[str, Any]:
-    return {name: getattr(item, name) for name in ("kind", "answer", "url", "date", "command")}
-
-
-def _measured(
-    measurement: Measurement, middleware: Middleware, campaign: MeasuredCampaign, number: int
-) -> list[dict[str, Any]]:
-    """A row per metric of each arm of the middleware in each cell that is meant."""
-    return [
-        {"number": number} | _row(campaign, workload, arm, metric)
-        for workload in campaign.workloads
-        for arm in workload.arms
-        if _fits(measurement, middleware, workload, arm)
-        for metric in measurement.metrics
-    ]
-
-
-def _fits(
-    measurement: Measurement, middleware: Middleware, workload: CampaignWorkload, arm: CampaignArm
-) -> bool:
-    return (
-        measurement.workload in (None, workload.name)
-        and (arm.as_installed or not measurement.as_installed)
-        and arm.middleware in middleware.arms
-        and arm.pair is None
-        and all(arm.factors.get(factor) == level for factor, level in measurement.at.items())
-    )
-
-
-def _row(
-    campaign: MeasuredCampaign, workload: CampaignWorkload, arm: CampaignArm, metric: str
-) -> dict[str, Any]:
-    estimate = None if arm.not_supported else arm.metrics.get(metric)
-    why = f"not supported: {arm.not_supported}"
-    shown = fmt.metric(Estimate(unit="", no_data=why) if arm.not_supported else estimate)
-    return {
-        "campaign": campaign.name,
-        "suite": campaign.suite,
-        "workload": workload.workload,
-        "arm": arm.arm,
-        "version": arm.version,
-        "layer": arm.layer,
-        "profile": arm.profile,
-        "metric": metric,
-        "title": campaign.titles.get(metric, metric),
-        "unit": estimate and estimate.unit,
-        "value": estimate and plain(estimate.value),
-        "low": estimate and plain(estimate.low),
-        "high": estimate and plain(estimate.high),
-        "bound": estimate and plain(estimate.at_least),
-        "text": shown.full,
-        "basis": shown.basis,
-    }

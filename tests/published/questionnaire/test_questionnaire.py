@@ -32,7 +32,7 @@ from rmwbench.published.questionnaire.responses import (
     NOT_APPLICABLE,
     OPEN,
     UNKNOWN,
-    document,
+    answer_questions,
     reduced,
     renewed,
 )
@@ -111,25 +111,27 @@ def taken(**about):
 
 
 def answered(campaigns, question="large-images"):
-    made = document(ASKED, EVIDENCE, campaigns)
-    (found,) = [q for q in made["questions"] if q["id"] == question]
-    return made, {answer["middleware"]: answer for answer in found["answers"]}
+    """All answers, and by middleware those to one question."""
+    answers = answer_questions(ASKED, EVIDENCE, campaigns)
+    (to_it,) = [to_each for one, to_each in answers.by_question if one.id == question]
+    return answers, {answer.middleware: answer for answer in to_it}
 
 
 def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms_that_are_meant():
     _, before = answered([])
-    assert {answer["state"] for answer in before.values()} == {OPEN}
-    made, found = answered([taken()])
-    assert found["Zenoh"]["state"] == MEASURED
-    rows = found["Zenoh"]["measured"]
-    assert {row["arm"] for row in rows} == {"zenoh untouched"}, (
+    assert {answer.state for answer in before.values()} == {OPEN}
+    answers, by_middleware = answered([taken()])
+    assert by_middleware["Zenoh"].state == MEASURED
+    values = by_middleware["Zenoh"].measured
+    assert {value.arm.arm for value in values} == {"zenoh untouched"}, (
         "unconfigured: the tuned arm is not an answer"
     )
-    assert {row["workload"] for row in rows} == {"camera"}
-    (row,) = [row for row in rows if row["metric"] == "response_latency_p50"]
+    assert {value.workload for value in values} == {"camera"}
+    (median,) = [value for value in values if value.metric == "response_latency_p50"]
+    row = median.document()
     assert row["low"] < row["value"] < row["high"]
     assert row["text"].startswith("9.") and "ms [" in row["text"] and "trials" in row["basis"]
-    assert made["summary"][MEASURED] > 0
+    assert answers.counts[MEASURED] > 0
 
 
 def test_an_arm_without_data_was_measured_and_has_its_reason():
@@ -141,23 +143,24 @@ def test_an_arm_without_data_was_measured_and_has_its_reason():
         replace(workload, arms=tuple(map(without_data, workload.arms)))
         for workload in taken().workloads
     )
-    made, found = answered([taken(workloads=workloads)])
-    assert found["Zenoh"]["state"] == found["Fast DDS"]["state"] == NO_DATA
-    assert found["iceoryx2"]["state"] == OPEN, "none of its arms is there"
-    assert made["summary"][NO_DATA] == sum(
-        answer["state"] == NO_DATA
-        for question in made["questions"]
-        for answer in question["answers"]
+    answers, by_middleware = answered([taken(workloads=workloads)])
+    zenoh, fastdds = by_middleware["Zenoh"], by_middleware["Fast DDS"]
+    assert zenoh.state == fastdds.state == NO_DATA
+    assert by_middleware["iceoryx2"].state == OPEN, "none of its arms is there"
+    assert answers.counts[NO_DATA] == sum(
+        answer.state == NO_DATA for to_each in answers.answers for answer in to_each
     )
-    assert {row["basis"] for row in found["Zenoh"]["measured"]} == {"not supported: no mode shm"}
-    assert {row["text"] for row in found["Fast DDS"]["measured"]} == {"no data"}
+    reasons = {value.number_text.basis for value in zenoh.measured}
+    assert reasons == {"not supported: no mode shm"}
+    assert {value.number_text.full for value in fastdds.measured} == {"no data"}
 
 
 def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
     shown = example()
-    whole, kept = document(ASKED, EVIDENCE, [taken()]), reduced(ASKED, taken())
+    kept = reduced(ASKED, taken())
+    whole = answer_questions(ASKED, EVIDENCE, [taken()]).document()
     read = [campaign_of(one) for one in json.loads(answers_text([kept]))["campaigns"]]
-    again = document(ASKED, EVIDENCE, read)
+    again = answer_questions(ASKED, EVIDENCE, read).document()
     assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
     assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
     assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
@@ -176,9 +179,9 @@ def test_states_follow_from_the_evidence():
             )
             for kind in kinds
         ]
-        made = document(ASKED, items, [])
-        (found,) = [q for q in made["questions"] if q["id"] == question]
-        return next(a["state"] for a in found["answers"] if a["middleware"] == "Zenoh")
+        answers = answer_questions(ASKED, items, [])
+        (to_it,) = [to_each for one, to_each in answers.by_question if one.id == question]
+        return next(answer.state for answer in to_it if answer.middleware == "Zenoh")
 
     assert state("roadmap") == UNKNOWN
     assert state("roadmap", "unknown", "third party") == ANSWERED
@@ -187,14 +190,16 @@ def test_states_follow_from_the_evidence():
 
 
 def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
-    made, found = answered([taken(title=HOSTILE)])
-    value = next(
-        r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50"
+    answers, by_middleware = answered([taken(title=HOSTILE)])
+    text = next(
+        value.number_text.text
+        for value in by_middleware["Zenoh"].measured
+        if value.metric == "response_latency_p50"
     )
-    forms = (render_html(view(made)), render_markdown(view(made)))
+    forms = (render_html(view(answers)), render_markdown(view(answers)))
     for form in forms:
-        assert value.partition(" [")[0] in form
-        assert all(question["id"] in form for question in made["questions"])
+        assert text in form
+        assert all(question.id in form for question in ASKED.questions)
         assert all(item.url is None or item.url in form for item in EVIDENCE)
     assert HOSTILE not in forms[0]
 
@@ -302,12 +307,12 @@ def of_cells(suite, *workloads):
 
 def test_what_each_further_one_costs_is_not_told_by_one_cell():
     one, two = of_cells("discovery", "nodes_4"), of_cells("discovery", "nodes_4", "nodes_10")
-    assert answered([one], "nodes")[1]["Zenoh"]["state"] == IN_PART
-    made, found = answered([two], "nodes")
-    assert found["Zenoh"]["state"] == MEASURED
-    assert "discovery" not in found["Zenoh"]["without"]
-    assert "discovery" in found["Fast DDS"]["without"]
-    assert "discovery (Cyclone DDS, Fast DDS, iceoryx2)" in render_markdown(view(made))
+    assert answered([one], "nodes")[1]["Zenoh"].state == IN_PART
+    answers, by_middleware = answered([two], "nodes")
+    assert by_middleware["Zenoh"].state == MEASURED
+    assert "discovery" not in by_middleware["Zenoh"].without
+    assert "discovery" in by_middleware["Fast DDS"].without
+    assert "discovery (Cyclone DDS, Fast DDS, iceoryx2)" in render_markdown(view(answers))
 
 
 def test_what_is_kept_is_of_cells_that_the_suites_have_today():
