@@ -1,5 +1,6 @@
 """The directory that all hosts of a trial see."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -23,5 +24,5 @@ def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
         assert gone in removed and not gone.exists() and ours not in removed
         assert ours.is_dir()
     finally:
-        hosts.remove_common(ours)
+        shutil.rmtree(ours)
     assert not ours.exists()

@@ -1,6 +1,7 @@
 """The shared host: what it starts dies with it however it ends, it leaves nothing, takes nothing of
 others', and draws what nobody else has. Needs no namespace and no worker."""
 
+import errno
 import os
 import signal
 import socket
@@ -208,6 +209,18 @@ def test_hosts_at_the_same_time_have_nothing_in_common():
     finally:
         for made in hosts:
             made.close()
+
+
+def test_a_disk_that_is_full_is_named_and_nothing_is_left(monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space")
+
+    before = set(Path("/tmp").glob(f"{shared.PREFIX}*"))
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(HostBroken, match="make a directory in /tmp") as broken:
+        shared.claim("x")
+    assert broken.value.errno == errno.ENOSPC
+    assert set(Path("/tmp").glob(f"{shared.PREFIX}*")) == before
 
 
 def test_a_number_whose_domain_or_ports_are_in_use_is_not_drawn(monkeypatch):

@@ -14,12 +14,10 @@ on a machine that has both. The kernel removes what lived in namespaces; `remove
 processes of shared hosts whose orchestrator is gone, and the common directories.
 """
 
-import contextlib
 import errno
 import functools
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,33 +34,14 @@ COMMON_VARIABLE = "RMWBENCH_COMMON_DIRECTORY"
 """What every process of such a host finds it by."""
 PLACE = Path("/var/tmp")
 COMMON_PREFIX = "rmwbench-hosts-"
-COMMON_OWNER = "owner"
-"""The file that says whose it is, for `stray_directories`."""
 
 
 def make_common(name: str) -> Path:
     """For the hosts of that name. Raises HostBroken."""
     try:
-        directory = Path(tempfile.mkdtemp(prefix=COMMON_PREFIX, dir=PLACE))
-        (directory / COMMON_OWNER).write_text(marker.of_this_process(name).text())
+        return marker.make_directory(PLACE, COMMON_PREFIX, marker.of_this_process(name).text())
     except OSError as error:
         raise HostBroken(f"make a directory in {PLACE}", error.errno) from None
-    return directory
-
-
-def remove_common(directory: Path) -> None:
-    """Whether it is still there or not."""
-    shutil.rmtree(directory, ignore_errors=True)
-
-
-def stray_common() -> list[Path]:
-    """Those whose orchestrator is gone."""
-    found = []
-    for directory in sorted(PLACE.glob(f"{COMMON_PREFIX}*")):
-        with contextlib.suppress(OSError):
-            if marker.is_abandoned((directory / COMMON_OWNER).read_text()):
-                found.append(directory)
-    return found
 
 
 VARIABLE = "RMWBENCH_HOST_KIND"
@@ -253,7 +232,7 @@ class Hosts:
         for host in self.all:
             host.close()
         if self._common is not None:
-            remove_common(self._common)
+            shutil.rmtree(self._common, ignore_errors=True)
 
 
 GONE_TIMEOUT_S = 5.0
@@ -261,24 +240,25 @@ GONE_TIMEOUT_S = 5.0
 
 def remove_strays(dry_run: bool = False) -> list[Stray]:
     """The strays that were found and, unless `dry_run`, killed. Waits until they are gone."""
-    found = strays()
+    abandoned = strays()
     if dry_run:
-        return found
-    for stray in found:
+        return abandoned
+    for stray in abandoned:
         shared_files.kill(stray.pid, marker.is_stray)
     deadline = time.monotonic() + GONE_TIMEOUT_S
-    while any(stray in found for stray in strays()) and time.monotonic() < deadline:
+    while any(stray in abandoned for stray in strays()) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return found
+    return abandoned
 
 
 def remove_directories(dry_run: bool = False) -> list[Path]:
     """Directories of hosts whose orchestrator is gone, and the segments that carry the names of
     shared ones."""
-    shared, of_several = stray_directories(), stray_common()
+    of_shared = stray_directories()
+    common = marker.abandoned_directories(PLACE, f"{COMMON_PREFIX}*")
     if not dry_run:
-        for directory in shared:
+        for directory in of_shared:
             shared_files.remove(str(directory))
-        for directory in of_several:
-            remove_common(directory)
-    return shared + of_several
+        for directory in common:
+            shutil.rmtree(directory, ignore_errors=True)
+    return of_shared + common

@@ -5,13 +5,18 @@ The marker names the orchestrator by PID, start time and PID namespace, because 
 somebody else's.
 """
 
+import contextlib
 import os
+import shutil
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
 from rmwbench.lab.host import shared_files
 
 VARIABLE = "RMWBENCH_HOST"
+OWNER = "owner"
+"""The file in a directory that has the marker."""
 
 
 class Marker(NamedTuple):
@@ -72,6 +77,27 @@ def is_abandoned(text: str) -> bool:
     """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
     marker = parsed(text)
     return marker is not None and marker.orchestrator_lives() is False
+
+
+def make_directory(parent: Path, prefix: str, owner: str) -> Path:
+    """A new directory that says whose it is. Raises OSError, and leaves nothing then."""
+    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        (directory / OWNER).write_text(owner)
+    except OSError:
+        shutil.rmtree(directory, ignore_errors=True)
+        raise
+    return directory
+
+
+def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
+    """Those of `make_directory` whose orchestrator is gone."""
+    abandoned = []
+    for directory in sorted(parent.glob(pattern)):
+        with contextlib.suppress(OSError):
+            if is_abandoned((directory / OWNER).read_text()):
+                abandoned.append(directory)
+    return abandoned
 
 
 def environment_of(pid: int) -> list[bytes]:

@@ -13,7 +13,6 @@ import os
 import random
 import shutil
 import socket
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,11 +26,9 @@ NUMBERS = range(1, 51)
 ports end below those of the next line and below the kernel's ephemeral ones; 0 is where robots
 are."""
 PORTS, FIRST_PORT = 100, 20_200
-PREFIX = "rmwbench-"
+PLACE, PREFIX = Path("/tmp"), "rmwbench-"
 VARIABLE = "RMWBENCH_SHARED_HOST"
 """What every process of the host has its directory's name in."""
-OWNER = "owner"
-"""The file in a host's directory that says whose it is (marker.py)."""
 _TABLES = ("udp", "udp6", "tcp", "tcp6")
 _INIT = str(Path(__file__).with_name("shared_init.py"))
 
@@ -60,13 +57,14 @@ def claim(owner: str) -> SharedPlace:
         lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             lock.bind(f"\0rmwbench-shared-host-{number}")
-            directory = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{number}-", dir="/tmp"))
+        except OSError:  # the name is taken
+            lock.close()
+            continue
+        try:
+            directory = marker.make_directory(PLACE, f"{PREFIX}{number}-", owner)
         except OSError as error:
             lock.close()
-            if error.filename is None:  # the name is taken
-                continue
-            raise HostBroken(f"make a directory in {error.filename}", error.errno) from None
-        (directory / OWNER).write_text(owner)
+            raise HostBroken(f"make a directory in {PLACE}", error.errno) from None
         return SharedPlace(number, directory, lock)
     raise HostBroken(f"all {len(NUMBERS)} numbers of shared hosts are taken on this machine")
 
@@ -150,9 +148,4 @@ def free_bytes() -> int:
 
 def stray_directories() -> list[Path]:
     """Directories of shared hosts whose orchestrator is gone."""
-    found = []
-    for directory in sorted(Path("/tmp").glob(f"{PREFIX}[0-9]*-*")):
-        with contextlib.suppress(OSError):
-            if marker.is_abandoned((directory / OWNER).read_text()):
-                found.append(directory)
-    return found
+    return marker.abandoned_directories(PLACE, f"{PREFIX}[0-9]*-*")
