@@ -159,14 +159,12 @@ def _cell(cell: dict) -> dict:
                     "profile": {"name": "untouched"},
                 },
                 "flags": [],
-            }
-            | {
                 "workload": {
                     "name": cell["workload"],
                     "against": {"lossy": "range"}.get(cell["workload"]),
-                }
+                },
+                "network": {"links": links, "changes": []},
             }
-            | {"network": {"links": links, "changes": []}}
         ),
     }
 
@@ -267,18 +265,22 @@ def _tables(
         "position": 0,
         "status": "done",
         "seed": trial,
-    }
-    row |= {
         "started_utc": "2026-11-21T11:15:00Z",
         "start_ns": BEGIN_NS,
         "steady_begin_ns": BEGIN_NS,
+        "steady_end_ns": BEGIN_NS + LENGTH_NS,
+        "drain_end_ns": BEGIN_NS + LENGTH_NS + 500 * MS,
+        "setup_ns": MS,
+        "duration_ns": LENGTH_NS + 600 * MS,
+        "nonce": "00000000deadbeef",
     }
-    row |= {"steady_end_ns": BEGIN_NS + LENGTH_NS, "drain_end_ns": BEGIN_NS + LENGTH_NS + 500 * MS}
-    row |= {"setup_ns": MS, "duration_ns": LENGTH_NS + 600 * MS, "nonce": "00000000deadbeef"}
     order = sorted(taken, key=taken.__getitem__)
     received = np.array([taken[k] for k in order], np.int64)
-    sent = {"trial": trial, "endpoint": 1, "seq": np.arange(n, dtype=np.uint64), "intended_ns": due}
-    sent |= {
+    sent = {
+        "trial": trial,
+        "endpoint": 1,
+        "seq": np.arange(n, dtype=np.uint64),
+        "intended_ns": due,
         "begun_ns": due + 1000,
         "call_ns": call,
         "return_ns": call + 5000,
@@ -291,13 +293,9 @@ def _tables(
         "writer": 1,
         "seq": np.array(order, np.uint64),
         "taken_ns": received,
-    }
-    got |= {
         "notified_ns": received - 500,
         "callback_ns": received + 50,
         "consumed_ns": received + 900,
-    }
-    got |= {
         "intended_ns": due[order],
         "bytes": PAYLOAD_BYTES,
         "flags": np.zeros(len(order), np.uint32),
@@ -314,54 +312,39 @@ def _tables(
 
 def _endpoint(trial: int, cell: dict, endpoint: int) -> dict:
     writes = endpoint == 1
-    out = {
+    node = "talker" if writes else "listener"
+    row = {
         "trial": trial,
         "endpoint": endpoint,
         "kind": "publisher" if writes else "subscription",
         "matches": 1,
-    }
-    out |= {"node": "talker" if writes else "listener", "host": "robot" if writes else "base"}
-    out |= {
-        "process": out["node"],
+        "node": node,
+        "host": "robot" if writes else "base",
+        "process": node,
         "topic": "state",
         "type": "Bytes(1000)",
         "payload_bytes": PAYLOAD_BYTES,
+        "asked": json.dumps({"qos": QOS}),
+        "granted": json.dumps({"qos": QOS, "notes": []}),
     }
-    out |= {"asked": json.dumps({"qos": QOS}), "granted": json.dumps({"qos": QOS, "notes": []})}
-    return out | ({"joins_ns": 0} if cell["workload"] == "lossy" else {})
+    return row | ({"joins_ns": 0} if cell["workload"] == "lossy" else {})
 
 
 def _events(trial: int, cell: dict) -> list[dict]:
     arm: Arm = cell["arm"]
+
+    def event(at_ns: int, process: str, name: str, **more: object) -> dict:
+        row = {"trial": trial, "time_ns": BEGIN_NS + at_ns, "process": process, "event": name}
+        return row | more
+
     if cell["workload"] == "range":
-        times = [(DOWN_NS, "blackhole"), (UP_NS, "up")]
         return [
-            {
-                "trial": trial,
-                "time_ns": BEGIN_NS + at,
-                "process": "robot",
-                "event": "network",
-                "text": text,
-            }
-            for at, text in times
+            event(DOWN_NS, "robot", "network", text="blackhole"),
+            event(UP_NS, "robot", "network", text="up"),
         ]
-    matched = BEGIN_NS + arm.discovery_ns // 2
     return [
-        {
-            "trial": trial,
-            "time_ns": BEGIN_NS + 1,
-            "process": "listener",
-            "event": "created",
-            "endpoint": 2,
-        },
-        {
-            "trial": trial,
-            "time_ns": matched,
-            "process": "listener",
-            "event": "matched",
-            "endpoint": 2,
-            "value": 1,
-        },
+        event(1, "listener", "created", endpoint=2),
+        event(arm.discovery_ns // 2, "listener", "matched", endpoint=2, value=1),
     ]
 
 

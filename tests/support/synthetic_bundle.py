@@ -12,6 +12,7 @@ import json
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,60 +44,28 @@ class Arm:
     fails: tuple[int, ...] = ()  # blocks in which the trial fails
 
 
+def _native(
+    name: str, version: str, released: str, base_ns: float, bytes_per_ns: float, **more: Any
+) -> Arm:
+    """An arm that is called by its middleware and its profile."""
+    middleware, profile = name.split()
+    version = f"{version}-fixture"
+    return Arm(
+        name, middleware, "native", version, released, profile, base_ns, bytes_per_ns, **more
+    )
+
+
 ARMS = (
     Arm("floor futex", "floor", "floor", "0.1.0", "2026-11-01", "futex", 12_000, 8.0),
-    Arm(
-        "iceoryx2 event", "iceoryx2", "native", "0.10.0-fixture", "2026-07-01", "event", 25_000, 7.0
+    _native("iceoryx2 event", "0.10.0", "2026-07-01", 25_000, 7.0),
+    _native("zenoh untouched", "1.10.2", "2026-08-03", 60_000, 1.0, path="lo"),
+    _native("zenoh tuned", "1.10.2", "2026-08-03", 40_000, 4.0),
+    _native("cyclonedds untouched", "11.0.1", "2026-02-02", 55_000, 0.8, loss=0.08, path="lo"),
+    _native("cyclonedds tuned", "11.0.1", "2026-02-02", 52_000, 0.9, path="lo"),
+    _native(
+        "fastdds untouched", "2.9.1", "2022-12-20", 90_000, 1.5, publish_mode="async", fails=(2,)
     ),
-    Arm(
-        "zenoh untouched",
-        "zenoh",
-        "native",
-        "1.10.2-fixture",
-        "2026-08-03",
-        "untouched",
-        60_000,
-        1.0,
-        path="lo",
-    ),
-    Arm("zenoh tuned", "zenoh", "native", "1.10.2-fixture", "2026-08-03", "tuned", 40_000, 4.0),
-    Arm(
-        "cyclonedds untouched",
-        "cyclonedds",
-        "native",
-        "11.0.1-fixture",
-        "2026-02-02",
-        "untouched",
-        55_000,
-        0.8,
-        0.08,
-        path="lo",
-    ),
-    Arm(
-        "cyclonedds tuned",
-        "cyclonedds",
-        "native",
-        "11.0.1-fixture",
-        "2026-02-02",
-        "tuned",
-        52_000,
-        0.9,
-        path="lo",
-    ),
-    Arm(
-        "fastdds untouched",
-        "fastdds",
-        "native",
-        "2.9.1-fixture",
-        "2022-12-20",
-        "untouched",
-        90_000,
-        1.5,
-        0.0,
-        "async",
-        fails=(2,),
-    ),
-    Arm("fastdds tuned", "fastdds", "native", "2.9.1-fixture", "2022-12-20", "tuned", 80_000, 2.0),
+    _native("fastdds tuned", "2.9.1", "2022-12-20", 80_000, 2.0),
 )
 
 WORKLOADS = {
@@ -429,7 +398,7 @@ def _trial(
         ),
         "sent": sent,
         "received": received,
-        "events": table_from_rows("events", _events(trial, taken)),
+        "events": table_from_rows("events", _events(trial)),
         "counters": table_from_rows("counters", list(_counters(trial, cell, n, rng))),
         "attestations": table_from_rows("attestations", _attestations(trial, arm, spec, n)),
         "probes": table_from_rows(
@@ -469,53 +438,28 @@ def _endpoint(trial: int, endpoint: int, kind: str, cell: dict) -> dict:
     }
 
 
-def _events(trial: int, taken: np.ndarray) -> list[dict]:
-    t = START_NS - 120_000_000
+def _events(trial: int) -> list[dict]:
+    def event(after_ms: int, process: str, name: str, endpoint: int, **more: int) -> dict:
+        time_ns = START_NS + (after_ms - 120) * 1_000_000
+        row = {"trial": trial, "time_ns": time_ns, "process": process}
+        return row | {"event": name, "endpoint": endpoint, **more}
+
     return [
-        {"trial": trial, "time_ns": t, "process": "publisher", "event": "created", "endpoint": 1},
-        {
-            "trial": trial,
-            "time_ns": t + 1_000_000,
-            "process": "subscription",
-            "event": "created",
-            "endpoint": 2,
-        },
-        {
-            "trial": trial,
-            "time_ns": t + 21_000_000,
-            "process": "publisher",
-            "event": "matched",
-            "endpoint": 1,
-            "value": 1,
-        },
-        {
-            "trial": trial,
-            "time_ns": t + 22_000_000,
-            "process": "subscription",
-            "event": "matched",
-            "endpoint": 2,
-            "value": 1,
-        },
-        {
-            "trial": trial,
-            "time_ns": t + 30_000_000,
-            "process": "subscription",
-            "event": "first_message",
-            "endpoint": 2,
-            "writer": 1,
-        },
+        event(0, "publisher", "created", 1),
+        event(1, "subscription", "created", 2),
+        event(21, "publisher", "matched", 1, value=1),
+        event(22, "subscription", "matched", 2, value=1),
+        event(30, "subscription", "first_message", 2, writer=1),
     ]
 
 
 def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
     arm, spec = cell["arm"], WORKLOADS[cell["workload"]]
     for role in ("publisher", "subscription"):
-        per_message = (
-            6_000 + spec["payload_bytes"] / 9 + (8_000 if arm.middleware != "floor" else 0)
-        )
-        cpu = (
-            per_message * spec["rate_hz"] * spec["steady_s"] * np.exp(0.05 * rng.standard_normal())
-        )
+        own = 8_000 if arm.middleware != "floor" else 0
+        per_message = 6_000 + spec["payload_bytes"] / 9 + own
+        spread = np.exp(0.05 * rng.standard_normal())
+        cpu = per_message * spec["rate_hz"] * spec["steady_s"] * spread
         base = {"trial": trial, "process": role, "role": role}
         for counter, unit, begin, end in (
             ("cpu", "ns", 30e6, 30e6 + cpu),
@@ -524,13 +468,8 @@ def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
             ("minor_faults", "count", 2000, 2001),
             ("major_faults", "count", 0, 0),
         ):
-            yield base | {
-                "counter": counter,
-                "unit": unit,
-                "at": "steady_begin",
-                "value": float(begin),
-            }
-            yield base | {"counter": counter, "unit": unit, "at": "steady_end", "value": float(end)}
+            for at, value in (("steady_begin", begin), ("steady_end", end)):
+                yield base | {"counter": counter, "unit": unit, "at": at, "value": float(value)}
         rss = 6e6 if arm.middleware == "floor" else 22e6
         for counter, value in (
             ("rss", rss),
@@ -545,39 +484,15 @@ def _counters(trial: int, cell: dict, n: int, rng: np.random.Generator):
 
 
 def _attestations(trial: int, arm: Arm, spec: dict, n: int) -> list[dict]:
-    total = spec["payload_bytes"] * n
+    def row(path: str, label: str, share: float, segments: str = "[]") -> dict:
+        size = int(spec["payload_bytes"] * n * share)
+        counted = {"bytes": size, "fraction": min(share, 1.0), "segments": segments}
+        return {"trial": trial, "path": path, "label": label, "note": None, **counted}
+
     if arm.path == "lo":
-        return [
-            {
-                "trial": trial,
-                "path": "lo",
-                "label": "counted",
-                "bytes": int(total * 1.01),
-                "fraction": 1.0,
-                "segments": "[]",
-                "note": None,
-            }
-        ]
-    return [
-        {
-            "trial": trial,
-            "path": "shm",
-            "label": "inferred",
-            "bytes": int(total * 0.97),
-            "fraction": 0.97,
-            "segments": '["/dev/shm/fixture"]',
-            "note": None,
-        },
-        {
-            "trial": trial,
-            "path": "lo",
-            "label": "counted",
-            "bytes": int(total * 0.03),
-            "fraction": 0.03,
-            "segments": "[]",
-            "note": None,
-        },
-    ]
+        return [row("lo", "counted", 1.01)]
+    shared = row("shm", "inferred", 0.97, '["/dev/shm/fixture"]')
+    return [shared, row("lo", "counted", 0.03)]
 
 
 if __name__ == "__main__":
