@@ -6,6 +6,7 @@ Columns whose raw record says 0 for "not stamped" carry `absent=0`: `table_from_
 zeros into nulls, so that absent is never zero once it is in a bundle.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,223 +20,162 @@ ROWS_PER_GROUP = 1_048_576
 _SUFFIX_UNITS = {"_ns": "ns", "_bytes": "bytes", "_hz": "Hz", "_utc": "UTC, ISO 8601"}
 
 
-def _field(
-    name: str, kind: pa.DataType, *, unit: str | None = None, zero_is_absent: bool = False
-) -> pa.Field:
-    unit = unit or next((u for suffix, u in _SUFFIX_UNITS.items() if name.endswith(suffix)), None)
-    metadata = {}
-    if unit:
-        metadata["unit"] = unit
-    if zero_is_absent:
-        metadata["absent"] = "0"
-    return pa.field(name, kind, metadata=metadata or None)
+def _fields(
+    kind: pa.DataType, *names: str, unit: str | None = None, zero_is_absent: bool = False
+) -> list[pa.Field]:
+    """Fields of one type; without `unit` each has the unit that its name ends in."""
+    fields = []
+    for name in names:
+        suffix_unit = next((u for end, u in _SUFFIX_UNITS.items() if name.endswith(end)), None)
+        metadata = {"unit": unit or suffix_unit, "absent": "0" if zero_is_absent else None}
+        known = {key: value for key, value in metadata.items() if value}
+        fields.append(pa.field(name, kind, metadata=known or None))
+    return fields
 
 
 U32, U64, I64, F64, TEXT = pa.uint32(), pa.uint64(), pa.int64(), pa.float64(), pa.string()
 U8, BOOL = pa.uint8(), pa.bool_()
+VALUE = _fields(F64, "value", unit="see column unit")
 
-
-def _stamp(name: str) -> pa.Field:
-    return _field(name, I64, zero_is_absent=True)
-
-
+_FIELDS: dict[str, list[list[pa.Field]]] = {
+    "cells": [
+        _fields(U32, "cell"),
+        _fields(TEXT, "workload", "arm", "middleware", "layer", "version", "release_date"),
+        _fields(TEXT, "profile"),
+        _fields(TEXT, "factors", "definition", unit="JSON"),
+    ],
+    "trials": [
+        _fields(U32, "trial", "cell", "block", "position"),
+        _fields(TEXT, "status", "reason", "started_utc"),
+        _fields(U64, "seed"),
+        _fields(I64, "start_ns", "steady_begin_ns", "steady_end_ns", "drain_end_ns"),
+        _fields(I64, "setup_ns", "duration_ns"),
+        _fields(TEXT, "nonce", unit="hexadecimal"),
+        _fields(TEXT, "machine"),
+    ],
+    "endpoints": [
+        _fields(U32, "trial", "endpoint"),
+        _fields(TEXT, "kind", "node", "process", "host", "topic", "type"),
+        _fields(U64, "payload_bytes"),
+        _fields(TEXT, "asked", "granted", unit="JSON"),
+        _fields(U32, "matches", unit="endpoints"),
+        _fields(TEXT, "peers", unit="JSON"),
+        _fields(U64, "reply_bytes"),
+        _fields(TEXT, "middleware"),
+        _fields(I64, "joins_ns", "leaves_ns"),
+    ],
+    "sent": [
+        _fields(U32, "trial", "endpoint"),
+        _fields(U64, "seq"),
+        _fields(I64, "intended_ns"),
+        _fields(I64, "begun_ns", "call_ns", "return_ns", zero_is_absent=True),
+        _fields(U32, "bytes", unit="bytes"),
+        _fields(U32, "flags", unit="bits"),
+        _fields(U32, "cause_endpoint", zero_is_absent=True),
+        _fields(U64, "cause_seq"),
+        _fields(I64, "fill_ns"),
+    ],
+    "received": [
+        _fields(U32, "trial", "endpoint", "writer"),
+        _fields(U64, "seq"),
+        _fields(I64, "notified_ns", "taken_ns", "callback_ns", zero_is_absent=True),
+        _fields(I64, "consumed_ns", "intended_ns", zero_is_absent=True),
+        _fields(U32, "bytes", unit="bytes"),
+        _fields(U32, "flags", unit="bits"),
+    ],
+    "recorded": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "process"),
+        _fields(U32, "endpoint"),
+        _fields(U64, "seq"),
+    ],
+    "spans": [
+        _fields(U32, "trial", "endpoint", "writer"),
+        _fields(U64, "seq"),
+        _fields(U32, "layer"),
+        _fields(I64, "time_ns"),
+    ],
+    "windows": [
+        _fields(U32, "trial", "endpoint"),
+        _fields(I64, "begin_ns", "end_ns"),
+        _fields(TEXT, "metric", "unit"),
+        VALUE,
+    ],
+    "events": [
+        _fields(U32, "trial"),
+        _fields(I64, "time_ns"),
+        _fields(TEXT, "process", "event"),
+        _fields(U32, "endpoint", "writer"),
+        _fields(I64, "value"),
+        _fields(TEXT, "text", "code"),
+    ],
+    "counters": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "process", "role"),
+        _fields(U32, "endpoint"),
+        _fields(TEXT, "counter", "unit", "at"),
+        VALUE,
+    ],
+    "probes": [_fields(U32, "trial"), _fields(TEXT, "probe", "unit", "at"), VALUE],
+    "samples": [
+        _fields(U32, "trial"),
+        _fields(I64, "time_ns"),
+        _fields(TEXT, "process", "counter", "unit"),
+        VALUE,
+    ],
+    "schedule": [
+        _fields(U32, "trial"),
+        _fields(I64, "time_ns"),
+        _fields(TEXT, "process"),
+        _fields(U32, "thread", unit="thread number in its host"),
+        _fields(TEXT, "event"),
+    ],
+    "frames": [
+        _fields(U32, "trial"),
+        _fields(U64, "index"),
+        _fields(I64, "in_ns", "due_ns", "out_ns"),
+        _fields(U32, "frame_bytes", "payload_bytes"),
+        _fields(TEXT, "from_host", "to_host", "verdict", "class"),
+        _fields(BOOL, "retransmission", "multicast", "duplicate", "corrupted", "fragment"),
+        _fields(U8, "attempts", unit="transmissions on a shared medium"),
+        _fields(TEXT, "direction", "interface"),
+    ],
+    "clock_map": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "host"),
+        _fields(I64, "t_ns", "offset_ns", "bound_ns"),
+    ],
+    "attestations": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "path", "interface", "label"),
+        _fields(I64, "bytes", unit="bytes"),
+        _fields(F64, "fraction", unit="1"),
+        _fields(TEXT, "segments", unit="JSON"),
+        _fields(TEXT, "note"),
+    ],
+    "leftovers": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "host", "path", "kind"),
+        _fields(U64, "bytes", unit="bytes"),
+    ],
+    "files": [
+        _fields(U32, "trial"),
+        _fields(TEXT, "name", "sha256"),
+        _fields(U64, "bytes", unit="bytes"),
+    ],
+    "machine": [
+        _fields(TEXT, "hardware", "kernel", "sysctls", "start", "end", unit="JSON"),
+        _fields(TEXT, "machine"),
+    ],
+    "figures": [
+        _fields(TEXT, "figure", "series", "x", "unit"),
+        _fields(F64, "as_published", "as_corrected", unit="see column unit"),
+        _fields(U64, "count", unit="observations"),
+        _fields(TEXT, "note"),
+    ],
+}
 TABLES: dict[str, pa.Schema] = {
-    "cells": pa.schema(
-        [_field("cell", U32)]
-        + [
-            _field(n, TEXT)
-            for n in (
-                "workload",
-                "arm",
-                "middleware",
-                "layer",
-                "version",
-                "release_date",
-                "profile",
-            )
-        ]
-        + [_field(n, TEXT, unit="JSON") for n in ("factors", "definition")]
-    ),
-    "trials": pa.schema(
-        [_field(n, U32) for n in ("trial", "cell", "block", "position")]
-        + [_field(n, TEXT) for n in ("status", "reason", "started_utc")]
-        + [_field("seed", U64)]
-        + [
-            _field(n, I64)
-            for n in (
-                "start_ns",
-                "steady_begin_ns",
-                "steady_end_ns",
-                "drain_end_ns",
-                "setup_ns",
-                "duration_ns",
-            )
-        ]
-        + [_field("nonce", TEXT, unit="hexadecimal"), _field("machine", TEXT)]
-    ),
-    "endpoints": pa.schema(
-        [_field("trial", U32), _field("endpoint", U32)]
-        + [_field(n, TEXT) for n in ("kind", "node", "process", "host", "topic", "type")]
-        + [_field("payload_bytes", U64)]
-        + [_field(n, TEXT, unit="JSON") for n in ("asked", "granted")]
-        + [_field("matches", U32, unit="endpoints")]
-        + [
-            _field("peers", TEXT, unit="JSON"),
-            _field("reply_bytes", U64),
-            _field("middleware", TEXT),
-        ]
-        + [_field(n, I64) for n in ("joins_ns", "leaves_ns")]
-    ),
-    "sent": pa.schema(
-        [
-            _field("trial", U32),
-            _field("endpoint", U32),
-            _field("seq", U64),
-            _field("intended_ns", I64),
-        ]
-        + [_stamp(n) for n in ("begun_ns", "call_ns", "return_ns")]
-        + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
-        + [
-            _field("cause_endpoint", U32, zero_is_absent=True),
-            _field("cause_seq", U64),
-            _field("fill_ns", I64),
-        ]
-    ),
-    "received": pa.schema(
-        [_field("trial", U32), _field("endpoint", U32), _field("writer", U32), _field("seq", U64)]
-        + [
-            _stamp(n)
-            for n in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns", "intended_ns")
-        ]
-        + [_field("bytes", U32, unit="bytes"), _field("flags", U32, unit="bits")]
-    ),
-    "recorded": pa.schema(
-        [_field("trial", U32), _field("process", TEXT), _field("endpoint", U32), _field("seq", U64)]
-    ),
-    "spans": pa.schema(
-        [
-            _field("trial", U32),
-            _field("endpoint", U32),
-            _field("writer", U32),
-            _field("seq", U64),
-            _field("layer", U32),
-            _field("time_ns", I64),
-        ]
-    ),
-    "windows": pa.schema(
-        [
-            _field("trial", U32),
-            _field("endpoint", U32),
-            _field("begin_ns", I64),
-            _field("end_ns", I64),
-            _field("metric", TEXT),
-            _field("unit", TEXT),
-            _field("value", F64, unit="see column unit"),
-        ]
-    ),
-    "events": pa.schema(
-        [
-            _field("trial", U32),
-            _field("time_ns", I64),
-            _field("process", TEXT),
-            _field("event", TEXT),
-            _field("endpoint", U32),
-            _field("writer", U32),
-            _field("value", I64),
-            _field("text", TEXT),
-            _field("code", TEXT),
-        ]
-    ),
-    "counters": pa.schema(
-        [
-            _field("trial", U32),
-            _field("process", TEXT),
-            _field("role", TEXT),
-            _field("endpoint", U32),
-            _field("counter", TEXT),
-            _field("unit", TEXT),
-            _field("at", TEXT),
-            _field("value", F64, unit="see column unit"),
-        ]
-    ),
-    "probes": pa.schema(
-        [
-            _field("trial", U32),
-            _field("probe", TEXT),
-            _field("unit", TEXT),
-            _field("at", TEXT),
-            _field("value", F64, unit="see column unit"),
-        ]
-    ),
-    "samples": pa.schema(
-        [
-            _field("trial", U32),
-            _field("time_ns", I64),
-            _field("process", TEXT),
-            _field("counter", TEXT),
-            _field("unit", TEXT),
-            _field("value", F64, unit="see column unit"),
-        ]
-    ),
-    "schedule": pa.schema(
-        [
-            _field("trial", U32),
-            _field("time_ns", I64),
-            _field("process", TEXT),
-            _field("thread", U32, unit="thread number in its host"),
-            _field("event", TEXT),
-        ]
-    ),
-    "frames": pa.schema(
-        [_field("trial", U32), _field("index", U64)]
-        + [_field(n, I64) for n in ("in_ns", "due_ns", "out_ns")]
-        + [_field(n, U32) for n in ("frame_bytes", "payload_bytes")]
-        + [_field(n, TEXT) for n in ("from_host", "to_host", "verdict", "class")]
-        + [
-            _field(n, BOOL)
-            for n in ("retransmission", "multicast", "duplicate", "corrupted", "fragment")
-        ]
-        + [_field("attempts", U8, unit="transmissions on a shared medium")]
-        + [_field("direction", TEXT), _field("interface", TEXT)]
-    ),
-    "clock_map": pa.schema(
-        [_field("trial", U32), _field("host", TEXT)]
-        + [_field(n, I64) for n in ("t_ns", "offset_ns", "bound_ns")]
-    ),
-    "attestations": pa.schema(
-        [
-            _field("trial", U32),
-            _field("path", TEXT),
-            _field("interface", TEXT),
-            _field("label", TEXT),
-            _field("bytes", I64, unit="bytes"),
-            _field("fraction", F64, unit="1"),
-            _field("segments", TEXT, unit="JSON"),
-            _field("note", TEXT),
-        ]
-    ),
-    "leftovers": pa.schema(
-        [_field("trial", U32)]
-        + [_field(n, TEXT) for n in ("host", "path", "kind")]
-        + [_field("bytes", U64, unit="bytes")]
-    ),
-    "files": pa.schema(
-        [
-            _field("trial", U32),
-            _field("name", TEXT),
-            _field("sha256", TEXT),
-            _field("bytes", U64, unit="bytes"),
-        ]
-    ),
-    "machine": pa.schema(
-        [_field(n, TEXT, unit="JSON") for n in ("hardware", "kernel", "sysctls", "start", "end")]
-        + [_field("machine", TEXT)]
-    ),
-    "figures": pa.schema(
-        [_field(n, TEXT) for n in ("figure", "series", "x", "unit")]
-        + [_field(n, F64, unit="see column unit") for n in ("as_published", "as_corrected")]
-        + [_field("count", U64, unit="observations"), _field("note", TEXT)]
-    ),
+    name: pa.schema(itertools.chain.from_iterable(fields)) for name, fields in _FIELDS.items()
 }
 """Table name -> schema."""
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
+from rmwbench.bundle.bundle_reader import Bundle, refuse_bytes
 from rmwbench.bundle.journal import Line, NoteWritten, TablesMerged, TablesWritten, TrialEnded
 from rmwbench.bundle.schema import (
     ROWS_PER_GROUP,
@@ -35,8 +36,6 @@ LOCK = ".lock"
 
 def _refuse_used(directory: Path) -> None:
     """Raises UserError where a new campaign would lie in something else."""
-    from rmwbench.bundle.bundle_reader import refuse_bytes
-
     refuse_bytes(directory)
     if not directory.exists():
         return
@@ -82,7 +81,8 @@ class BundleWriter:
         try:
             (directory / "tables").mkdir()
             (directory / "files").mkdir()
-            writer.write_campaign(campaign)
+            with durable_file(directory / "campaign.json") as partial:
+                partial.write_text(campaign_text(campaign), encoding="utf-8")
             (directory / journal.NAME).touch()
             flush([directory])
         except (OSError, UserError) as error:
@@ -107,22 +107,12 @@ class BundleWriter:
     def locked(cls, directory: Path | str) -> "BundleWriter":
         """Reopens and locks a campaign without removing leftovers: for a caller that may still
         decide not to continue."""
-        from rmwbench.bundle.bundle_reader import Bundle
-
         path = Bundle(directory).directory  # refuses what is none, before a lock is put there
         return cls(path, _take_lock(path))
 
     def remove_leftovers(self) -> None:
-        from rmwbench.bundle.bundle_reader import Bundle
-
         for path in Bundle(self.directory).unnamed():
             path.unlink()
-
-    def write_campaign(self, campaign: Mapping[str, Any]) -> None:
-        """Replaces campaign.json atomically (its closing state may be added when the campaign
-        ends)."""
-        with durable_file(self.directory / "campaign.json") as partial:
-            partial.write_text(campaign_text(campaign), encoding="utf-8")
 
     def write_tables(
         self, trial: int | None, tables: Mapping[str, pa.Table | Mapping[str, Any]]
@@ -159,8 +149,6 @@ class BundleWriter:
 
         Costs about 1 ms per file: at the end of a campaign, or when it is interrupted.
         """
-        from rmwbench.bundle.bundle_reader import Bundle
-
         bundle = Bundle(self.directory)
         number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)
         ranges_of_table = {}
