@@ -5,8 +5,8 @@ import pytest
 
 from rmwbench.analysis.metrics.cost import cost, setup, unread
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
-from tests.support.columns import Columns
+from rmwbench.analysis.records.columns import SteadyWindow
+from tests.support.columns import PAIR, Columns, received_columns, sent_columns
 
 WINDOW_NS = 2_000_000_000
 
@@ -320,18 +320,11 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
     begin_ns = 10 * second
     due = begin_ns + np.arange(messages) * second // 30
     taken = begin_ns + needs_ns * np.arange(1, messages + 1)
-    flags, seq = np.zeros(messages, np.int64), np.arange(messages, dtype=np.uint64)
     size = np.full(messages, 1000)
-    sent = {
-        "endpoint": flags + 1, "seq": seq, "intended_ns": due, "begun_ns": due, "call_ns": due, "return_ns": due,
-        "flags": flags, "bytes": size,
-    }  # fmt: skip
-    received = {
-        "endpoint": flags + 2, "writer": flags + 1, "seq": seq, "taken_ns": taken, "consumed_ns": taken,
-        "flags": flags, "bytes": size,
-    }  # fmt: skip
-    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    counts = measure(Columns(sent, received), ends, SteadyWindow(begin_ns, begin_ns + second))
+    records = Columns(
+        sent_columns(due, bytes=size), received_columns(np.arange(messages), taken, bytes=size)
+    )
+    counts = measure(records, PAIR, SteadyWindow(begin_ns, begin_ns + second))
     assert (counts.ledger.delivered, counts.arrived_in_window, counts.calls_in_window) == (
         30,
         22,

@@ -9,13 +9,10 @@ from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, history, lives, passes
 from tests.analysis.test_latency import Records, message
+from tests.support.columns import PAIR
 
 WINDOW = SteadyWindow(1000, 2000)
-ENDPOINTS = [
-    EndpointRow(1, "publisher", "t"),
-    EndpointRow(2, "subscription", "t"),
-    EndpointRow(3, "subscription", "t"),
-]
+ENDPOINTS = [*PAIR, EndpointRow(3, "subscription", "t")]
 SENT = [message(i, 1000 + i * 100) for i in range(10)]
 
 

@@ -15,8 +15,8 @@ from rmwbench.analysis.records.joining import ReaderLife, passes
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.stats.quantile import rank
 from rmwbench.codes import FAILED
+from tests.support.columns import PAIR
 
-PAIR = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 MS = 1_000_000
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.codes import FAILED, LOANED
 from rmwbench.results.workload.workload_arm import taken_as
-from tests.support.columns import Columns
+from tests.support.columns import PAIR, Columns, received_columns, sent_columns
 
 MS = 1_000_000
 
@@ -21,20 +21,21 @@ def measured(call_ns, flags, fill_ns, lent=0):
     millisecond later it is taken, and the last five are refused their loan."""
     n = 10
     due = 1000 * MS + np.arange(n) * 10 * MS
-    seq = np.arange(n, dtype=np.uint64)
-    sent = {
-        "endpoint": np.ones(n, np.int64), "seq": seq, "intended_ns": due, "begun_ns": due,
-        "call_ns": np.where(call_ns == ABSENT, ABSENT, due + call_ns), "return_ns": due + 7 * MS,
-        "flags": flags, "bytes": np.full(n, 100), "fill_ns": fill_ns,
-    }  # fmt: skip
-    came = (flags & FAILED) == 0
-    received = {
-        "endpoint": np.full(n, 2)[came], "writer": np.ones(n, np.int64)[came], "seq": seq[came],
-        "taken_ns": (due + 7 * MS + MS // 2)[came], "consumed_ns": (due + 8 * MS)[came],
-        "flags": np.where(seq < lent, LOANED, 0)[came], "bytes": np.full(n, 100)[came],
-    }  # fmt: skip
-    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    return measure(Columns(sent, received), ends, SteadyWindow(1000 * MS, 1100 * MS))
+    sent = sent_columns(
+        due,
+        call_ns=np.where(call_ns == ABSENT, ABSENT, due + call_ns),
+        return_ns=due + 7 * MS,
+        flags=flags,
+        fill_ns=fill_ns,
+    )
+    (came,) = np.nonzero((flags & FAILED) == 0)
+    received = received_columns(
+        came,
+        due[came] + 7 * MS + MS // 2,
+        consumed_ns=due[came] + 8 * MS,
+        flags=np.where(came < lent, LOANED, 0),
+    )
+    return measure(Columns(sent, received), PAIR, SteadyWindow(1000 * MS, 1100 * MS))
 
 
 HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
@@ -61,7 +62,6 @@ def test_waiting_for_a_loan_is_publish_time_and_writing_into_it_is_not():
 
 
 US = 1000
-ENDS = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 
 
 def stream(writing_ns, loaned):
@@ -70,25 +70,22 @@ def stream(writing_ns, loaned):
     n = len(writing_ns)
     due = 1000 * MS + np.arange(n) * 10 * MS
     written = due + US + writing_ns
-    seq, zero = np.arange(n, dtype=np.uint64), np.zeros(n, np.int64)
-    sent = {
-        "endpoint": zero + 1, "seq": seq, "intended_ns": due, "begun_ns": due + US,
-        "call_ns": due + US if loaned else written, "return_ns": written + 10 * US,
-        "flags": zero + (LOANED if loaned else 0), "bytes": zero + 100,
-        "fill_ns": writing_ns if loaned else zero + ABSENT,
-    }  # fmt: skip
-    received = {
-        "endpoint": zero + 2, "writer": zero + 1, "seq": seq, "notified_ns": written + 15 * US,
-        "taken_ns": written + 20 * US, "consumed_ns": written + 20 * US, "flags": zero,
-        "bytes": zero + 100,
-    }  # fmt: skip
+    sent = sent_columns(
+        due,
+        begun_ns=due + US,
+        call_ns=due + US if loaned else written,
+        return_ns=written + 10 * US,
+        flags=np.full(n, LOANED if loaned else 0),
+        fill_ns=writing_ns if loaned else np.full(n, ABSENT),
+    )
+    received = received_columns(np.arange(n), written + 20 * US, notified_ns=written + 15 * US)
     return Columns(sent, received), SteadyWindow(1000 * MS, (1000 + 10 * n) * MS)
 
 
 @pytest.mark.parametrize("loaned", [False, True], ids=["copied", "loaned"])
 def test_our_writing_is_in_the_response_latency_alone_whether_a_message_is_loaned_or_copied(loaned):
     columns, window = stream(np.full(10, 2 * MS), loaned)
-    samples = measure(columns, ENDS, window).samples
+    samples = measure(columns, PAIR, window).samples
     took_ns = {name: np.unique(samples[name].values).tolist() for name in samples}
     assert took_ns["response_latency"] == [2 * MS + 21 * US]
     assert (took_ns["service_latency"], took_ns["publish_call"]) == ([20 * US], [10 * US])
@@ -108,7 +105,7 @@ def test_how_long_we_wrote_is_not_known_of_a_loan_that_a_worker_did_not_stamp():
 @pytest.mark.parametrize("loaned", [False, True], ids=["copied", "loaned"])
 def test_a_message_that_took_us_long_to_write_is_slow_for_that(loaned):
     columns, window = stream(np.where(np.arange(400) == 200, 700 * US, 5 * US), loaned)
-    ((_, _, _, pair),) = pairs(columns, ENDS, window)
+    ((_, _, _, pair),) = pairs(columns, PAIR, window)
     (slow,) = explain(pair).messages
     assert (slow.place, slow.cause) == (200, "payload writing")
     assert slow.phases_ns == {"late": US, "writing": 700 * US, "flight": 20 * US}

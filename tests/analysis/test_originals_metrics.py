@@ -10,10 +10,10 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.stats.estimate import NoData
-from tests.support.columns import Columns
+from tests.support.columns import PAIR, Columns, received_columns, sent_columns
 
 
 def trial(latencies, *, calls=3, scheduled=4):
@@ -50,17 +50,12 @@ def test_calls_after_the_window_are_in_no_rate_of_it():
     due = begin_ns + np.arange(n) * 10_000_000
     call = begin_ns + np.arange(n) * 16_800_000
     called = call < begin_ns + 1_150_000_000
-    zero = np.zeros(n, np.int64)
-    sent = {
-        "endpoint": zero + 1, "seq": np.arange(n).astype(np.uint64), "intended_ns": due, "begun_ns": due,
-        "call_ns": np.where(called, call, ABSENT), "return_ns": np.where(called, call + 1, ABSENT),
-        "flags": zero, "bytes": zero + 100,
-    }  # fmt: skip
-    none = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
-    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    messages = measure(
-        Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))),
-        ends,
-        SteadyWindow(begin_ns, begin_ns + 10**9),
+    sent = sent_columns(
+        due,
+        call_ns=np.where(called, call, ABSENT),
+        return_ns=np.where(called, call + 1, ABSENT),
     )
+    nothing = received_columns(np.empty(0), np.empty(0, np.int64))
+    window = SteadyWindow(begin_ns, begin_ns + 10**9)
+    messages = measure(Columns(sent, nothing), PAIR, window)
     assert MeasuredTrial(1, 0, messages, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)

@@ -20,10 +20,11 @@ from rmwbench.analysis.metrics.network.outage import (
     recoveries,
 )
 from rmwbench.analysis.metrics.network.streams import End, StreamPair, pairs_of
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 from tests.analysis.test_latency import Records, message
 from tests.analysis.test_wire import PATIENT, log
+from tests.support.columns import PAIR
 
 WINDOW = SteadyWindow(0, 1000)
 OUTAGE = Outage("network", "robot", "blackhole", 300, 600)
@@ -333,8 +334,7 @@ def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
     ]
     sent = [message(i, i * 100) for i in range(10)]
     received = [{"seq": s, "taken_ns": s * 100 + 20} for s in (4, 5, 5)]
-    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    (stream,) = pairs_of(Records(sent, received), rows, ends, WINDOW)
+    (stream,) = pairs_of(Records(sent, received), rows, PAIR, WINDOW)
     assert stream.due_ns.tolist() == list(range(300, 1000, 100))
     assert stream.hosts == ("robot", "base")
     assert stream.arrived.tolist() == [False, True, True, False, False, False, False]

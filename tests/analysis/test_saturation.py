@@ -7,8 +7,9 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.saturation import OF_THE_WINDOW, limit_reached, without_rates
-from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.columns import SteadyWindow
 from tests.analysis.test_latency import Records, message
+from tests.support.columns import PAIR
 
 WINDOW = SteadyWindow(1_000_000_000, 6_000_000_000)
 
@@ -55,8 +56,7 @@ def test_of_several_publishers_the_first_that_ended_is_told():
 
 
 def test_a_trial_without_a_rate_says_why():
-    endpoints = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
-    messages = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
+    messages = measure(Records([message(0, WINDOW.begin_ns)], []), PAIR, WINDOW)
     topic, reader = (MeasuredTrial(0, 0, messages, 5_000_000_000) for _ in range(2))
     parts = {"topics": {"t": topic}, "readers": {"logger": reader}}
     trial = MeasuredTrial(0, 0, messages, 5_000_000_000, **parts)

@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, Writer, arranged, late
-from tests.support.columns import Columns
+from tests.support.columns import Columns, received_columns, sent_columns
 
 SECOND = 1_000_000_000
 BEGIN_NS = 10 * SECOND
@@ -37,21 +37,16 @@ def recorded(
     came = (taken < end_ns) & ~np.isin(place, lost)
     flags = np.where(due >= BEGIN_NS, 0, 4)
     size = np.full(MESSAGES, 6_220_800)
-    seq = place.astype(np.uint64)
-    sent = {
-        "endpoint": np.ones(MESSAGES, np.int64), "seq": seq, "intended_ns": due, "begun_ns": due,
-        "call_ns": due + 1, "return_ns": due + 2, "flags": flags, "bytes": size,
-    }  # fmt: skip
-    received = {
-        "endpoint": np.full(MESSAGES, 2), "writer": np.ones(MESSAGES, np.int64), "seq": seq,
-        "taken_ns": taken, "consumed_ns": taken + 1, "flags": flags, "bytes": size,
-    }  # fmt: skip
+    sent = sent_columns(due, call_ns=due + 1, return_ns=due + 2, flags=flags, bytes=size)
+    received = received_columns(
+        place[came], taken[came], consumed_ns=taken[came] + 1, flags=flags[came], bytes=size[came]
+    )
     ends = [
         EndpointRow(1, "publisher", "t", reliable, depth),
         EndpointRow(2, "subscription", "t", reliable, depth),
     ]
     window = SteadyWindow(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
-    return Columns(sent, {k: v[came] for k, v in received.items()}), ends, window
+    return Columns(sent, received), ends, window
 
 
 def trial(latency_ms, drain_s, **more) -> tuple[Ledger, dict]:
@@ -138,18 +133,11 @@ def late_reader(*, history) -> tuple[Columns, SteadyWindow, dict]:
     taken = np.where(live, due + 2_000_000, joins + 3_000_000)
     came = live | (history & (due < joins))
     came = np.flatnonzero(came)[np.argsort(taken[came], kind="stable")]
-    seq, zero = np.arange(100).astype(np.uint64), np.zeros(100, np.int64)
-    sent = {
-        "endpoint": zero + 1, "seq": seq, "intended_ns": due, "begun_ns": due,
-        "call_ns": due + 1, "return_ns": due + 2, "flags": zero, "bytes": zero + 100,
-    }  # fmt: skip
-    received = {
-        "endpoint": zero + 2, "writer": zero + 1, "seq": seq, "notified_ns": taken, "taken_ns": taken,
-        "consumed_ns": taken + 1, "flags": zero, "bytes": zero + 100,
-    }  # fmt: skip
+    sent = sent_columns(due, call_ns=due + 1, return_ns=due + 2)
+    received = received_columns(came, taken[came], consumed_ns=taken[came] + 1)
     lives = {2: ReaderLife(joins, created_ns=joins - 1, history=50 if history else 0)}
     window = SteadyWindow(BEGIN_NS, BEGIN_NS + 10 * SECOND, drain_end_ns=BEGIN_NS + 15 * SECOND)
-    return Columns(sent, {k: v[came] for k, v in received.items()}), window, lives
+    return Columns(sent, received), window, lives
 
 
 ENDS = [EndpointRow(1, "publisher", "t", True), EndpointRow(2, "subscription", "t", True)]

@@ -21,10 +21,10 @@ from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
 from rmwbench.analysis.records.unsent import Calls, held_by
-from tests.support.columns import Columns
+from tests.support.columns import Columns, received_columns, sent_columns
 
 MS = 1_000_000
-RECEIVED = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "bytes", "flags")
+NOTHING = received_columns(np.empty(0), np.empty(0, np.int64))
 PERIOD = 10 * MS
 
 
@@ -166,23 +166,22 @@ def test_the_words_never_give_one_fate_for_another(fates, verbs, short):
     assert ("lose" in verbs) == (fates.lost > 0)
 
 
+def columns_of(writer, recorded):
+    return sent_columns(
+        recorded.intended_ns,
+        endpoint=np.full(len(recorded.intended_ns), writer),
+        call_ns=recorded.called_ns,
+        return_ns=recorded.returned_ns,
+    )
+
+
 def test_whom_a_publisher_waited_for_may_be_of_another_topic():
     """Commands alone are measured: the camera beside them held the thread of both."""
     camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
     commands = calls(np.arange(20) * 50 + 49.6, 0.1)
-    sent = [(1, camera), (2, commands)]
-    columns = Columns(
-        {
-            "endpoint": np.concatenate([np.full(len(c.intended_ns), e) for e, c in sent]),
-            "seq": np.concatenate([np.arange(len(c.intended_ns)) for _, c in sent]),
-            "intended_ns": np.concatenate([c.intended_ns for _, c in sent]),
-            "call_ns": np.concatenate([c.called_ns for _, c in sent]),
-            "return_ns": np.concatenate([c.returned_ns for _, c in sent]),
-            "bytes": np.full(125, 256),
-            "flags": np.zeros(125, np.int64),
-        },
-        dict.fromkeys(RECEIVED, np.empty(0, np.int64)),
-    )
+    of_each = columns_of(1, camera), columns_of(2, commands)
+    sent = {name: np.concatenate([one[name] for one in of_each]) for name in of_each[0]}
+    columns = Columns(sent, NOTHING)
     talker = [EndpointRow(1, "publisher", "camera", process="talker")]
     control = [
         EndpointRow(2, "publisher", "control", process="talker"),
@@ -197,18 +196,7 @@ def test_whom_a_publisher_waited_for_may_be_of_another_topic():
 
 def test_a_writer_whose_last_call_never_returned_is_held_by_it():
     recorded = in_time(100, 30)
-    columns = Columns(
-        {
-            "endpoint": np.ones(100, np.int64),
-            "seq": np.arange(100),
-            "intended_ns": recorded.intended_ns,
-            "call_ns": recorded.called_ns,
-            "return_ns": recorded.returned_ns,
-            "bytes": np.full(100, 256),
-            "flags": np.zeros(100, np.int64),
-        },
-        dict.fromkeys(RECEIVED, np.empty(0, np.int64)),
-    )
+    columns = Columns(columns_of(1, recorded), NOTHING)
     ends = [
         EndpointRow(1, "publisher", "t", process="talker"),
         EndpointRow(2, "subscription", "t", process="listener"),
