@@ -1,5 +1,5 @@
 """What the machine is, as JSON: a reader of a report must be able to tell whether it resembles
-theirs. What cannot be found is None."""
+theirs. What cannot be told is None."""
 
 import os
 import platform
@@ -142,7 +142,7 @@ def _fact(
     note: str | None = None,
     absent: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """`absent` is value and note of what was not found, where that is not what is `hidden`."""
+    """`absent` is value and note where there is no value, if they are not those of `hidden`."""
     text, why = (str(value), note) if value is not None else absent or hidden
     return {"name": name, "value": text, "note": why}
 

@@ -254,11 +254,12 @@ def limits() -> dict[str, Any]:
         value = resource.getrlimit(resource_number)[0]
         return None if value == resource.RLIM_INFINITY else value
 
+    processes_allowed = (soft(resource.RLIMIT_NPROC), card.container_processes())
     slack = file_text("/proc/self/timerslack_ns")
     return {
         "files": open_files.attainable(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
-        "processes": _fewest(soft(resource.RLIMIT_NPROC), card.container_processes()),
+        "processes": min((most for most in processes_allowed if most is not None), default=None),
         "may_lock_any": has_capability(CAP_IPC_LOCK),
         "timer_slack_ns": int(slack) if slack else None,
     }
@@ -359,7 +360,3 @@ def has_capability(number: int) -> bool:
     lines = (file_text("/proc/self/status") or "").splitlines()
     mask = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(mask, 16) >> number & 1)
-
-
-def _fewest(*values: int | None) -> int | None:
-    return min((value for value in values if value is not None), default=None)

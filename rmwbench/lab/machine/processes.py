@@ -90,33 +90,24 @@ def leftovers(
     """Files of middlewares in shared memory that nobody maps or holds open, and how many such files
     there are altogether. iceoryx2 keeps its directory of services apart; it is left over where none
     of its files is in use."""
-    dead, count = [], 0
-    for path, middleware in _middleware_files(shm):
-        status = _status(path)
-        if status is None:
+    dead, used_middlewares, count = [], set(), 0
+    for path in _files(shm):
+        middleware, status = _middleware_of_file(path.name), _status(path)
+        if middleware is None or status is None:
             continue
         count += 1
-        if (status.st_dev, status.st_ino) not in mapped:
-            dead.append(
-                {"path": str(path), "middleware": middleware, "bytes": status.st_blocks * 512}
-            )
+        if (status.st_dev, status.st_ino) in mapped:
+            used_middlewares.add(middleware)
+        else:
+            size = status.st_blocks * 512
+            dead.append({"path": str(path), "middleware": middleware, "bytes": size})
     registry = [s for path in iceoryx2.rglob("*") if (s := _status(path)) and not path.is_dir()]
     count += len(registry)
     in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
-    alive = any(
-        _middleware_of_file(path.name) == "iceoryx2" and str(path) not in {d["path"] for d in dead}
-        for path in _files(shm)
-    )
-    if registry and not in_use and not alive:
+    if registry and not in_use and "iceoryx2" not in used_middlewares:
         size = sum(s.st_blocks * 512 for s in registry)
         dead.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
     return sorted(dead, key=lambda d: d["path"]), count
-
-
-def _middleware_files(shm: Path) -> Iterator[tuple[Path, str]]:
-    for path in _files(shm):
-        if middleware := _middleware_of_file(path.name):
-            yield path, middleware
 
 
 def _files(directory: Path) -> list[Path]:

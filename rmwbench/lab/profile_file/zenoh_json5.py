@@ -70,7 +70,7 @@ def _locators(endpoints: list[str]) -> Iterator[Locator]:
 
 def _interfaces(endpoints: list[str], scouting: Any) -> Iterator[str]:
     matches = [re.search(r"[#;]iface=([^;#?]+)", endpoint) for endpoint in endpoints]
-    names_found = [match[1] for match in matches if match]
+    interface_names = [match[1] for match in matches if match]
     if isinstance(scouting, str) and scouting != "auto":
-        names_found += [name.strip() for name in scouting.split(",")]
-    yield from dict.fromkeys(name for name in names_found if name not in ("", "lo"))
+        interface_names += [name.strip() for name in scouting.split(",")]
+    yield from dict.fromkeys(name for name in interface_names if name not in ("", "lo"))

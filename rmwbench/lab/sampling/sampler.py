@@ -26,7 +26,7 @@ CANARY_NS = 10_000_000
 
 class Sampler:
     """The sampler in one of a trial's hosts, the first one where none is named. `document` is the
-    parsed reply, once `read` found one, and `raw` its bytes."""
+    parsed reply, once `read` has one, and `raw` its bytes."""
 
     def __init__(self, crew: Crew, host: str | None = None):
         self._host = host
@@ -212,53 +212,53 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     host has its own; series and the others' reasons name their host."""
     (first_host, first), *rest = documents.items()
     used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
-    later_documents = [(host, _renamed(document, host, used_names)) for host, document in rest]
+    later = [(host, _renamed(document, host, used_names)) for host, document in rest]
+    all_of_them = [(first_host, first), *later]
     merged_document = dict(first)
-    for at, snapshot in enumerate(merged_document["snapshots"]):
-        parts = {"processes": dict(snapshot["processes"]), "sockets": list(snapshot["sockets"])}
-        for _, later in later_documents:
-            if len(later["snapshots"]) > at:
-                parts["processes"] |= later["snapshots"][at]["processes"]
-                parts["sockets"] += later["snapshots"][at]["sockets"]
-        merged_document["snapshots"] = [
-            *merged_document["snapshots"][:at],
-            {**snapshot, **parts},
-            *merged_document["snapshots"][at + 1 :],
-        ]
+    merged_document["snapshots"] = [
+        _merged_snapshot(at, [document for _, document in all_of_them])
+        for at in range(len(first["snapshots"]))
+    ]
     for key in ("memory", "threads"):
-        for _, later in later_documents:
-            merged_document[key] = {**(merged_document.get(key) or {}), **(later.get(key) or {})}
-    all_of_them = [(first_host, first), *later_documents]
+        merged_document[key] = {
+            name: row
+            for _, document in all_of_them
+            for name, row in (document.get(key) or {}).items()
+        }
     series = [
-        {**sample, "host": host}
+        {**sample, "host": host} | ({} if host == first_host else {"machine": {}})
         for host, document in all_of_them
         for sample in document.get("series") or []
     ]
-    merged_document["series"] = [
-        sample if sample["host"] == first_host else {**sample, "machine": {}}
-        for sample in sorted(series, key=lambda sample: sample["time_ns"])
-    ]
+    merged_document["series"] = sorted(series, key=lambda sample: sample["time_ns"])
     events = [
         event
-        for _, later in later_documents
-        for event in (later.get("schedule") or {}).get("events", [])
+        for _, document in later
+        for event in (document.get("schedule") or {}).get("events", [])
     ]
     if events:
+        schedule = first["schedule"]
         merged_document["schedule"] = {
-            **merged_document["schedule"],
-            "events": [*merged_document["schedule"].get("events", []), *events],
+            **schedule,
+            "events": [*schedule.get("events", []), *events],
         }
-    for host, later in later_documents:
-        reasons = {
-            f"{quantity}@{host}": why
-            for quantity, why in later["no_data"].items()
-            if quantity not in merged_document["no_data"]
-        }
-        merged_document["no_data"] = {
-            **merged_document["no_data"],
-            **{quantity: why for quantity, why in reasons.items() if why != "not asked"},
-        }
+    merged_document["no_data"] = first["no_data"] | {
+        f"{quantity}@{host}": why
+        for host, document in later
+        for quantity, why in document["no_data"].items()
+        if quantity not in first["no_data"] and why != "not asked"
+    }
     return merged_document
+
+
+def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The first document's snapshot of that index, with the processes and sockets of all."""
+    parts = [part for document in documents for part in document["snapshots"][at : at + 1]]
+    return {
+        **parts[0],
+        "processes": {name: row for part in parts for name, row in part["processes"].items()},
+        "sockets": [row for part in parts for row in part["sockets"]],
+    }
 
 
 def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
@@ -274,17 +274,16 @@ def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> di
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
     """The document with the worker of that PID in the host under its name: it was started within
-    the window, and the sampler, which nobody told, found it by itself."""
-    found_names = {
+    the window, and the sampler, which nobody told, saw it by itself."""
+    new_names = {
         name: process
         for snapshot in document["snapshots"]
         for name, process_row in snapshot["processes"].items()
         if process_row["pid"] == pid and name != process
     }
-    renamed = _with_names(document, found_names)
-    for processes in (
-        [snapshot["processes"] for snapshot in renamed["snapshots"]] if found_names else ()
-    ):
+    renamed = _with_names(document, new_names)
+    for snapshot in renamed["snapshots"] if new_names else ():
+        processes = snapshot["processes"]
         if process in processes:
             processes[process] = {**processes[process], "role": "worker"}
     return renamed

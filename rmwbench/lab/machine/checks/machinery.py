@@ -73,20 +73,11 @@ def tools(facts: Facts) -> Diagnosis:
     "called equal",
 )
 def calibration(facts: Facts) -> Diagnosis:
-    newest = fact(facts, "calibration")
+    newest, fix = fact(facts, "calibration"), "rmwbench calibrate --quick"
     if newest is None:
-        return Diagnosis(
-            "yellow",
-            "none of this machine",
-            "rmwbench calibrate --quick",
-        )
-    level: Level = "yellow" if newest["age_days"] > 31 else "green"
+        return Diagnosis("yellow", "none of this machine", fix)
     text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
-    return Diagnosis(
-        level,
-        text,
-        "rmwbench calibrate --quick" if level != "green" else None,
-    )
+    return Diagnosis("yellow", text, fix) if newest["age_days"] > 31 else Diagnosis("green", text)
 
 
 def _ability(check: str, key: str, expected: str, why: str, fix: str | None = None) -> DoctorRule:
@@ -174,15 +165,9 @@ def limits(facts: Facts) -> Diagnosis:
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"
     )
-    few = files is not None and files < 256
+    level: Level = "red" if files is not None and files < 256 else "yellow"
     fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
-    return Diagnosis(
-        "red" if few else "yellow",
-        "; ".join(problems),
-        fix,
-        permanent,
-        changes=tuple(changes),
-    )
+    return Diagnosis(level, "; ".join(problems), fix, permanent, changes=tuple(changes))
 
 
 RULES = (

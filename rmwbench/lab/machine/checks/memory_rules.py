@@ -60,10 +60,8 @@ def leftovers(facts: Facts) -> Diagnosis:
     why="records and message pools stay in memory; when it runs out the kernel swaps or kills",
 )
 def available(facts: Facts) -> Diagnosis:
-    value, swap = (
-        fact(facts, "state", "memory_available_bytes"),
-        fact(facts, "hardware", "swap_bytes"),
-    )
+    value = fact(facts, "state", "memory_available_bytes")
+    swap = fact(facts, "hardware", "swap_bytes")
     limit = fact(facts, "hardware", "container").get("memory_bytes")
     if value is None:
         return Diagnosis("unknown", "the kernel does not say")

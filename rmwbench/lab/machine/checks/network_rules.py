@@ -95,15 +95,10 @@ send_buffer = _buffer(
 def default_buffer(facts: Facts) -> Diagnosis:
     """Tells the buffer of sockets that never ask for one. Raising it costs every socket memory, so
     it is told and not blamed."""
-    value, most = (
-        fact(facts, "sysctls", "net.core.rmem_default"),
-        fact(facts, "sysctls", "net.core.rmem_max"),
-    )
+    value = fact(facts, "sysctls", "net.core.rmem_default")
+    most = fact(facts, "sysctls", "net.core.rmem_max")
     if value is None:
-        return Diagnosis(
-            "unknown",
-            "net.core.rmem_default cannot be read",
-        )
+        return Diagnosis("unknown", "net.core.rmem_default cannot be read")
     text = f"net.core.rmem_default = {value}" + (f", of at most {most}" if most else "")
     return Diagnosis("green", text)
 
@@ -150,10 +145,7 @@ def fragments(facts: Facts) -> Diagnosis:
     text += (
         "; trials run in namespaces of their own with the kernel's defaults, whatever is set here"
     )
-    values = {
-        "net.ipv4.ipfrag_high_thresh": FRAGMENTS_WANTED_BYTES,
-        "net.ipv4.ipfrag_time": 1,
-    }
+    values = {"net.ipv4.ipfrag_high_thresh": FRAGMENTS_WANTED_BYTES, "net.ipv4.ipfrag_time": 1}
     settings = " ".join(f"{name}={value}" for name, value in values.items())
     lines = settings.replace(" ", "\\n")
     permanent = f"printf '{lines}\\n' > /etc/sysctl.d/60-rmwbench-ipfrag.conf"
@@ -276,10 +268,8 @@ def kernel_backend(facts: Facts) -> Diagnosis:
     if not working:
         fix = "run as root: its devices lie in several hosts at once"
         return Diagnosis("yellow", f"nothing of it: {'; '.join(problems)}", fix)
-    text = f"{', '.join(working)}" + (
-        f"; without {missing}: {'; '.join(problems)}" if problems else ""
-    )
-    return Diagnosis("green", text)
+    without = f"; without {missing}: {'; '.join(problems)}" if problems else ""
+    return Diagnosis("green", ", ".join(working) + without)
 
 
 @rule(

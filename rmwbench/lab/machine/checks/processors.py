@@ -35,16 +35,12 @@ AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277
     "says how middlewares scale",
 )
 def cores(facts: Facts) -> Diagnosis:
-    online, usable = (
-        fact(facts, "hardware", "cores_online") or 1,
-        fact(facts, "hardware", "cores_usable"),
-    )
-    text = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
+    online = fact(facts, "hardware", "cores_online") or 1
+    usable = fact(facts, "hardware", "cores_usable")
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
-        level: Level = "yellow"
-        return Diagnosis(level, text, fix, spoils=True)
-    return Diagnosis("yellow" if usable < FEW_CORES else "green", text, spoils=True)
+        return Diagnosis("yellow", f"{usable} of {online} cores usable", fix, spoils=True)
+    return Diagnosis("yellow" if usable < FEW_CORES else "green", f"{usable} cores", spoils=True)
 
 
 @rule(
@@ -73,15 +69,9 @@ def virtualization(facts: Facts) -> Diagnosis:
     signs = fact(facts, "hardware", "virtualization")
     if not signs:
         return Diagnosis("green", "no sign of one")
-    if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(
-        facts["kernel"]["boot_options"]
-    ):
-        return Diagnosis(
-            "yellow",
-            f"{signs}, with isolated cores",
-            spoils=True,
-        )
-    return Diagnosis("yellow", str(signs), spoils=True)
+    options = " ".join(fact(facts, "kernel", "boot_options") or ())
+    isolated = ", with isolated cores" if "isolcpus" in options else ""
+    return Diagnosis("yellow", f"{signs}{isolated}", spoils=True)
 
 
 @rule(
@@ -94,12 +84,7 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
     if value is None:
         return Diagnosis("unknown", "the kernel does not count it")
     level: Level = "yellow" if value >= STEAL_YELLOW else "green"
-    return Diagnosis(
-        level,
-        f"{100 * value:.2f} %",
-        worth=STEAL_WORTH,
-        spoils=True,
-    )
+    return Diagnosis(level, f"{100 * value:.2f} %", worth=STEAL_WORTH, spoils=True)
 
 
 @rule(
@@ -160,13 +145,10 @@ def load_now(facts: Facts) -> Diagnosis:
 def governor(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "governor")
     if value is None:
-        text = "the kernel exposes no frequency control" + (
-            "; in a virtual machine the hypervisor has it"
-            if facts["hardware"].get("virtualization")
-            else ""
-        )
-        level: Level = "green" if facts["hardware"].get("virtualization") else "unknown"
-        return Diagnosis(level, text)
+        text = "the kernel exposes no frequency control"
+        if facts["hardware"].get("virtualization"):
+            return Diagnosis("green", f"{text}; in a virtual machine the hypervisor has it")
+        return Diagnosis("unknown", text)
     if value == "performance":
         return Diagnosis("green", value)
     fix = "cpupower frequency-set -g performance"
@@ -187,10 +169,7 @@ def governor(facts: Facts) -> Diagnosis:
     why="the clock falls when the machine warms up, so early and late blocks differ",
 )
 def turbo(facts: Facts) -> Diagnosis:
-    value = fact(facts, "hardware", "turbo")
-    if value is None:
-        return Diagnosis("green", "not exposed")
-    return Diagnosis("green", value)
+    return Diagnosis("green", fact(facts, "hardware", "turbo") or "not exposed")
 
 
 @rule(
@@ -225,10 +204,8 @@ def siblings(facts: Facts) -> Diagnosis:
         return Diagnosis("green", "not exposed")
     if not value:
         return Diagnosis("green", "off")
-    fix, permanent = (
-        "echo off > /sys/devices/system/cpu/smt/control",
-        "add nosmt to the kernel's command line",
-    )
+    fix = "echo off > /sys/devices/system/cpu/smt/control"
+    permanent = "add nosmt to the kernel's command line"
     return Diagnosis("yellow", "on", fix, permanent, spoils=True)
 
 
@@ -304,14 +281,12 @@ def robot(facts: Facts) -> Diagnosis:
     programs = fact(facts, "programs")
     if programs is None:
         return Diagnosis("unknown", "processes cannot be listed")
-    nodes = [p for p in programs if p["what"] != "daemon"]
-    text = ", ".join(
-        f"{p['name']} ({p['pid']}, {p['why']})"
-        for p in [*nodes, *(p for p in programs if p not in nodes)][:6]
-    )
-    text += f" and {len(programs) - 6} more" if len(programs) > 6 else ""
     if not programs:
         return Diagnosis("green", "none")
+    nodes = [p for p in programs if p["what"] != "daemon"]
+    nodes_first = sorted(programs, key=lambda program: program["what"] == "daemon")
+    text = ", ".join(f"{p['name']} ({p['pid']}, {p['why']})" for p in nodes_first[:6])
+    text += f" and {len(programs) - 6} more" if len(programs) > 6 else ""
     if nodes:
         fix = "if this is a live robot, do not benchmark on it; otherwise end these processes"
         return Diagnosis("red", text, fix, spoils=True)
