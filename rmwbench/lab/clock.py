@@ -10,17 +10,20 @@ clock is seen at the end of the trial. Readings are taken before the window, in 
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from rmwbench.analysis.records.clocks import Clock, Exchange, OffsetReading, fit, intersect
 from rmwbench.lab.host import RemoteHost
+from rmwbench.lab.host.connection import SILENCE_S
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
 """The exchanges of a reading. One takes some 50 µs; the shortest of 32 is rarely longer than one alone on
 an idle machine."""
-TIMEOUT_S, TIMEOUT_IN_WINDOW_S = 5.0, 0.05
+TIMEOUT_S = SILENCE_S + 3.0
+"""Longer than a machine may be silent: one that is lost is then said to be, and no worker is blamed."""
+TIMEOUT_IN_WINDOW_S = 0.05
 """A worker that is stopped or busy is not waited for in the window: the readings on both sides are
 enough."""
 IN_WINDOW_NS = 1_000_000_000
@@ -119,26 +122,10 @@ class HostClocks:
         deadline = time.monotonic() + timeout_s
         exchanges: list[Exchange] = []
         while len(exchanges) < count and not worker.ended:
-            if isinstance(worker.host, RemoteHost):
-                times_ns = worker.host.exchange_clock(deadline - time.monotonic())
-                if times_ns is None:
-                    break
-                exchanges.append(Exchange(*times_ns))
-                continue
-            posted = self._crew.post(worker.process, "clock", {})
-            while (
-                not (posted.answered or worker.ended)
-                and (rest_s := deadline - time.monotonic()) > 0
-            ):
-                self._crew.turn(rest_s)
-            if not posted.answered:
+            exchange = self._exchange(worker, deadline)
+            if exchange is None:
                 break
-            reply = posted.take()
-            exchanges.append(
-                Exchange(
-                    posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns
-                )
-            )
+            exchanges.append(exchange)
         if exchanges:
             try:
                 self._readings[host].append(intersect(exchanges))
@@ -146,6 +133,29 @@ class HostClocks:
                 raise worker.failure("protocol", f"tells no steady clock: {error}") from None
             self._clocks.pop(host, None)
         return bool(exchanges)
+
+    def _exchange(self, worker: WorkerProcess, deadline: float) -> Exchange | None:
+        if isinstance(worker.host, RemoteHost):
+            times_ns = worker.host.exchange_clock(deadline - time.monotonic())
+            if times_ns is None:
+                # Its other connection says whether the machine is lost: then this raises.
+                self._turn_until(lambda: worker.ended, deadline)
+                return None
+            return Exchange(*times_ns)
+        posted = self._crew.post(worker.process, "clock", {})
+        self._turn_until(lambda: posted.answered or worker.ended, deadline)
+        if not posted.answered:
+            return None
+        reply = posted.take()
+        return Exchange(posted.asked_ns, reply["received_ns"], reply["sent_ns"], posted.answered_ns)
+
+    def _turn_until(self, is_over: Callable[[], bool], deadline: float) -> None:
+        """Turns the crew at least once."""
+        while not is_over():
+            rest_s = deadline - time.monotonic()
+            self._crew.turn(max(0.0, rest_s))
+            if rest_s <= 0:
+                return
 
 
 def is_own(pid: int | None) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
@@ -117,6 +118,19 @@ def test_a_machine_whose_agent_ends_is_lost_and_its_processes_with_it(machine, t
         assert found.kind == "host" and "machine here is lost" in found.message
         hosts.close()
         assert "machine here is lost" in hosts["away"].lost
+
+
+def test_a_machine_that_is_lost_while_its_clock_is_read_is_said_to_be_lost(machine, tmp_path):
+    """Its clock's connection may end before the other one: no worker is to blame for that."""
+    crew, hosts = crew_with(machine, tmp_path)
+    with crew:
+        life(crew)
+        clocks = HostClocks(crew, {"p": "away"})
+        clocks.begin()
+        machine.stop()
+        failed = failure(crew, lambda crew: clocks.read())
+        assert failed.kind == "host" and "machine here is lost" in failed.message
+        hosts.close()
 
 
 def test_a_host_dies_with_its_connection(machine, tmp_path):
