@@ -6,7 +6,11 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab.kernel_files import file_text
+
 _SYSTEM = Path("/sys/class/net")
+_ADDRESS_BYTES = {socket.AF_INET: slice(2, 6), socket.AF_INET6: slice(6, 22)}
+"""The place of an address in `sockaddr_in` and `sockaddr_in6`, behind the family."""
 _COLUMNS = {"rx_bytes": 0, "rx_packets": 1, "tx_bytes": 8, "tx_packets": 9}
 _UDP = {
     "in_datagrams": "InDatagrams",
@@ -34,7 +38,7 @@ _Entry._fields_ = [
 def of_address(address: str) -> dict[str, Any]:
     """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel
     does not say, all None where no interface has the address."""
-    device = next((name for name, found in addresses() if found == address), None)
+    device = next((name for name, own in addresses() if own == address), None)
     return {"address": address, "device": device} | described(device)
 
 
@@ -56,29 +60,24 @@ def addresses() -> list[tuple[str, str]]:
     first = ctypes.POINTER(_Entry)()
     if libc.getifaddrs(ctypes.byref(first)) != 0:
         return []
-    found, entry = [], first
+    pairs, entry = [], first
     try:
         while entry:
             item = entry.contents
             if item.address:
-                data = bytes(item.address.contents.data)
-                if item.address.contents.family == socket.AF_INET:
-                    found.append((item.name.decode(), socket.inet_ntop(socket.AF_INET, data[2:6])))
-                elif item.address.contents.family == socket.AF_INET6:
-                    found.append(
-                        (item.name.decode(), socket.inet_ntop(socket.AF_INET6, data[6:22]))
-                    )
+                family, data = item.address.contents.family, bytes(item.address.contents.data)
+                if family in _ADDRESS_BYTES:
+                    text = socket.inet_ntop(family, data[_ADDRESS_BYTES[family]])
+                    pairs.append((item.name.decode(), text))
             entry = item.next
     finally:
         libc.freeifaddrs(first)
-    return found
+    return pairs
 
 
 def _number(path: Path) -> int | None:
-    try:
-        return int(path.read_text())
-    except (OSError, ValueError):
-        return None
+    text = file_text(path)
+    return int(text) if text is not None else None
 
 
 def carried(pid: int) -> dict[str, Any] | None:
@@ -97,12 +96,12 @@ def carried(pid: int) -> dict[str, Any] | None:
 
 
 def _interfaces(text: str) -> dict[str, dict[str, int]]:
-    found = {}
+    counters = {}
     for line in text.splitlines()[2:]:
         name, _, numbers = line.partition(":")
         values = numbers.split()
-        found[name.strip()] = {key: int(values[place]) for key, place in _COLUMNS.items()}
-    return found
+        counters[name.strip()] = {key: int(values[place]) for key, place in _COLUMNS.items()}
+    return counters
 
 
 def _udp(text: str) -> dict[str, int]:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files, visible
 from rmwbench.lab.host import marker
+from rmwbench.lab.kernel_files import file_text
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -150,12 +151,12 @@ class Host:
         self._socket = ours
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         device = "shared" if shared else ",".join(("tap", *self._beside)) if tap else "veth"
-        command, kept = self._command(theirs.fileno(), targets, device, clock_offset_s)
+        command, kept_fds = self._command(theirs.fileno(), targets, device, clock_offset_s)
         open_files.raise_limit()
         with theirs:
             self._init = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-E", *command],
-                pass_fds=[theirs.fileno(), *kept],
+                pass_fds=[theirs.fileno(), *kept_fds],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -205,11 +206,8 @@ class Host:
             )
         if "failed" in message:
             raise HostBroken(message["step"], message["errno"])
-        self.user_namespace, self.own_proc, self._ready = (
-            message["user_namespace"],
-            message["own_proc"],
-            True,
-        )
+        self._ready = True
+        self.user_namespace, self.own_proc = message["user_namespace"], message["own_proc"]
         self.device = message["device"]
         self.beside_devices = dict(zip(self._beside, message.get("beside", ()), strict=True))
 
@@ -248,8 +246,9 @@ class Host:
                 "spawn": token,
                 "argv": [str(executable), *arguments],
                 "targets": list(fds),
+                "env": {**self.environment, **env},
+                "directory": self.directory,
             }
-            request |= {"env": {**self.environment, **env}, "directory": self.directory}
             request |= {"container": container._asdict()} if container else {}
             request |= {"scheduling": scheduling._asdict()} if scheduling else {}
             self._send(request, [opened, *fds.values()])
@@ -279,8 +278,8 @@ class Host:
                 "configure": token,
                 "messages": [tuple(m) for m in messages],
                 "writes": [tuple(w) for w in writes],
+                "reads": list(reads),
             }
-            | {"reads": list(reads)}
         )
 
     def _send(self, request: dict[str, Any], fds: Sequence[int] = ()) -> None:
@@ -390,11 +389,11 @@ def check_tap() -> None:
     checked(lambda: Host("check", tap=True)).close()
 
 
-def checked(made: Callable[[], Host]) -> Host:
+def checked(make_host: Callable[[], Host]) -> Host:
     """The host, ready. Raises UserError that names what is missing, and leaves nothing then."""
     host = None
     try:
-        host = made()
+        host = make_host()
         host.wait_ready()
     except HostBroken as broken:
         if host is not None:
@@ -436,7 +435,7 @@ def explained(broken: HostBroken) -> UserError:
     if step == "open" or broken.step.startswith("make eth0"):
         return _no_tap(broken)
     switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
-    if _apparmor_restricts():
+    if file_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
         switches = ["kernel.apparmor_restrict_unprivileged_userns=0"]
     container = "--cap-add SYS_ADMIN --cap-add NET_ADMIN --security-opt seccomp=unconfined"
     container += " --security-opt apparmor=unconfined"
@@ -454,16 +453,6 @@ def explained(broken: HostBroken) -> UserError:
     )
 
 
-def _apparmor_restricts() -> bool:
-    try:
-        return (
-            Path("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").read_text().strip()
-            == "1"
-        )
-    except OSError:
-        return False
-
-
 def _tmpfs_bytes() -> tuple[int, int]:
     """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails
     before the machine swaps."""
@@ -472,7 +461,7 @@ def _tmpfs_bytes() -> tuple[int, int]:
 
 
 def available_memory_bytes() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
+    for line in (file_text("/proc/meminfo") or "").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     raise HostBroken("no MemAvailable in /proc/meminfo")

@@ -77,21 +77,21 @@ NAMESPACES = HostKind(OWN)
 
 def host_kind() -> HostKind:
     """Raises UserError for a value of the variable that names no kind."""
-    asked = os.environ.get(VARIABLE) or None
-    if asked not in (None, OWN, SHARED):
+    name = os.environ.get(VARIABLE) or None
+    if name not in (None, OWN, SHARED):
         raise UserError(
             f"{VARIABLE} names no kind of host",
             where=VARIABLE,
             expected=f"{OWN} or {SHARED}, or nothing",
-            actual=asked,
-            fix=did_you_mean(str(asked), (OWN, SHARED)),
+            actual=name,
+            fix=did_you_mean(str(name), (OWN, SHARED)),
         )
-    if asked is None:
-        return _found()
-    return HostKind(asked, f"{VARIABLE}={SHARED}" if asked == SHARED else None)
+    if name is None:
+        return _kind_by_trying()
+    return HostKind(name, f"{VARIABLE}={SHARED}" if name == SHARED else None)
 
 
-def _found() -> HostKind:
+def _kind_by_trying() -> HostKind:
     broken = why_not_own()
     if broken is None or not _is_denied(broken):
         return NAMESPACES
@@ -155,17 +155,12 @@ class Hosts:
         self._common = make_common(name) if several else None
         try:
             for host in hosts:
-                shown, offset_s = (
-                    f"{name}/{host}" if several else name,
-                    clock_offsets_s.get(host, 0),
-                )
-                alone = not several and not offset_s
-                more = beside.get(host, ())
-                made = (
-                    make(shown)
-                    if alone
-                    else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
-                )
+                offset_s, devices = clock_offsets_s.get(host, 0), beside.get(host, ())
+                own_name = f"{name}/{host}" if several else name
+                if several or offset_s:
+                    made = Host(own_name, tap=several, beside=devices, clock_offset_s=offset_s)
+                else:
+                    made = make(own_name)
                 if self._common is not None:
                     made.environment = {COMMON_VARIABLE: str(self._common)}
                 self._by_name[host] = made

@@ -33,20 +33,20 @@ def dds_ports(number: int) -> range:
 def port_of(segment: str) -> int | None:
     """The port that a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm is named after; None where
     it is not such a file."""
-    _, found, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
+    _, prefix, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
     digits = rest.split("_")[0]
-    return int(digits) if found and digits.isdigit() else None
+    return int(digits) if prefix and digits.isdigit() else None
 
 
 def held_by(pid: int) -> set[str]:
     """Files in /dev/shm that a process maps or has open; none where it is gone."""
-    found: set[str] = set()
+    held: set[str] = set()
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
                 _, slash, rest = line.rstrip("\n").partition(" " + SHARED_MEMORY + "/")
                 if slash and not rest.endswith(_DELETED):
-                    found.add(f"{SHARED_MEMORY}/{rest}")
+                    held.add(f"{SHARED_MEMORY}/{rest}")
     except OSError:
         pass
     try:
@@ -56,10 +56,10 @@ def held_by(pid: int) -> set[str]:
             except OSError:
                 continue
             if target.startswith(SHARED_MEMORY + "/") and not target.endswith(_DELETED):
-                found.add(target)
+                held.add(target)
     except OSError:
         pass
-    return found
+    return held
 
 
 def processes() -> list[int]:

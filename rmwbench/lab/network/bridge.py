@@ -18,7 +18,6 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.lab.host import Configured
 from rmwbench.lab.host.host import NetlinkMessage, Write
@@ -356,12 +355,12 @@ def _paced(ports: Ports, direction: str, spec: Spec, how: int = _MAKE) -> list[N
         leaf = netlink.netem(index, delay_ns, most_frames, leaf=True)
         messages.append((words, netlink.NEWQDISC, how, leaf))
     else:
-        limit: dict[str, Any] = {"limit_frames": spec.queue_frames or NIC_QUEUE_FRAMES}
+        kind, limit = "pfifo", spec.queue_frames or NIC_QUEUE_FRAMES
         if spec.queue_kb is not None:
-            limit = {"limit_bytes": round(spec.queue_kb * 1000)}
+            kind, limit = "bfifo", round(spec.queue_kb * 1000)
         elif spec.queue_ms is not None:
-            limit = {"limit_bytes": max(2000, round(rate_bps * spec.queue_ms / 8000))}
-        fifo = netlink.fifo(index, **limit)
+            kind, limit = "bfifo", max(2000, round(rate_bps * spec.queue_ms / 8000))
+        fifo = netlink.fifo(index, kind, limit)
         messages.append((f"queue of {direction}", netlink.NEWQDISC, how, fifo))
     return messages
 

@@ -227,8 +227,8 @@ class Emulation:
         ]
         done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         texts = {
-            host: found.texts[plumbing.DEVICES]
-            for host, found in zip(self._places, done, strict=True)
+            host: configured.texts[plumbing.DEVICES]
+            for host, configured in zip(self._places, done, strict=True)
         }
         dropped = {
             port.name: plumbing.dropped_frames(texts[port.host], self._device_name(port))
@@ -248,9 +248,9 @@ class Emulation:
             for name, value in late.items()
         ]
         no_priority = self._record["link"].get("scheduler_reason")
-        rows, found = promise.woken(self._links, document, begin_ns, end_ns, no_priority)
+        rows, findings = promise.woken(self._links, document, begin_ns, end_ns, no_priority)
         self.rows += rows
-        self.findings += found
+        self.findings += findings
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
             if change is None:
                 continue

@@ -163,11 +163,11 @@ def htb_class(index: int, rate_bps: int, burst_bytes: int) -> bytes:
     return body + attribute(_TCA_KIND, b"htb\0") + attribute(_TCA_OPTIONS, options)
 
 
-def fifo(index: int, *, limit_bytes: int | None = None, limit_frames: int = 0) -> bytes:
-    """What waits for the class."""
-    kind, limit = (b"pfifo\0", limit_frames) if limit_bytes is None else (b"bfifo\0", limit_bytes)
+def fifo(index: int, kind: str, limit: int) -> bytes:
+    """What waits for the class: `limit` are the frames of a `pfifo`, the bytes of a `bfifo`."""
     body = of_device(index, LEAF_HANDLE, HTB_CLASS)
-    return body + attribute(_TCA_KIND, kind) + attribute(_TCA_OPTIONS, u32(limit))
+    body += attribute(_TCA_KIND, kind.encode() + b"\0")
+    return body + attribute(_TCA_OPTIONS, u32(limit))
 
 
 def netem(index: int, delay_ns: int, limit_frames: int, *, leaf: bool) -> bytes:

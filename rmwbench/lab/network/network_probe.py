@@ -163,14 +163,12 @@ class ProbeFlow:
 
 def flows(links: Links) -> list[ProbeFlow]:
     """A ring, so that each direction of each link is crossed by exactly one."""
-    pairs = itertools.pairwise([*links.hosts, links.hosts[0]])
-    found = []
-    for sender, receiver in pairs:
+    ring, buckets = [], links.network.backend == KERNEL
+    for sender, receiver in itertools.pairwise([*links.hosts, links.hosts[0]]):
         up, down = links.spec(sender, "up"), links.spec(receiver, "down")
         shared = up.medium is not None or down.medium is not None
-        buckets = links.network.backend == KERNEL
-        found.append(ProbeFlow(sender, receiver, up, down, shared, buckets, links.quantum_ns))
-    return found
+        ring.append(ProbeFlow(sender, receiver, up, down, shared, buckets, links.quantum_ns))
+    return ring
 
 
 @dataclass(frozen=True)
@@ -228,28 +226,26 @@ def judged(
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     """Rows of the table `probes`, `at` = `before`, and what is not as asked for."""
     rows: list[dict[str, Any]] = []
-    found: list[NetworkFinding] = []
+    findings: list[NetworkFinding] = []
     for flow in flows(links):
         name = f"{flow.sender} to {flow.receiver}"
         if flow.receiver not in seen:
-            found.append(
-                NetworkFinding(f"the probe from {name} gave no result", True, machine=True)
-            )
+            text = f"the probe from {name} gave no result"
+            findings.append(NetworkFinding(text, True, machine=True))
             continue
         saw = seen[flow.receiver]
         for place, direction, spec in (
             (flow.sender, "up", flow.up),
             (flow.receiver, "down", flow.down),
         ):
-            more_rows, more_found = _loss(
-                f"{place}.{direction}", spec, before, after, place, direction
-            )
-            rows, found = rows + more_rows, found + more_found
-        found += _arrived(flow, saw, before, after)
+            loss_rows, loss_findings = _loss(spec, before, after, place, direction)
+            rows += loss_rows
+            findings += loss_findings
+        findings += _arrived(flow, saw, before, after)
         for row, finding in (_delay(flow, saw), _rate(flow, saw)):
             rows += [row] if row else []
-            found += [finding] if finding else []
-    return rows, found
+            findings += [finding] if finding else []
+    return rows, findings
 
 
 STOPPED = ("blackholed", "no_carrier", "too_large", "queue_full", "policed")
@@ -269,7 +265,7 @@ def exposed(counters: dict[str, int], spec: Spec) -> int:
     return min(max(round(lost / asked), least), most) if asked else most
 
 
-def loss_finding(what: str, spec: Spec, lost: int, of: int) -> NetworkFinding | None:
+def loss_finding(link: str, spec: Spec, lost: int, of: int) -> NetworkFinding | None:
     """Whether so many lost frames are what the spec asks for; None also where chance says nothing
     about it."""
     if (
@@ -284,20 +280,21 @@ def loss_finding(what: str, spec: Spec, lost: int, of: int) -> NetworkFinding | 
     likely = chance_bound(lost, of, meant, correlation)
     if likely >= FLAG_CHANCE:
         return None
-    text = f"{what} lost {lost} of {of} frames, asked for {100 * meant:g} %"
+    text = f"{link} lost {lost} of {of} frames, asked for {100 * meant:g} %"
     return NetworkFinding(text, likely < VOID_CHANCE)
 
 
 def _loss(
-    what: str, spec: Spec, before: Mark, after: Mark, host: str, direction: str
+    spec: Spec, before: Mark, after: Mark, host: str, direction: str
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
     of, lost = exposed(grown, spec), grown["lost"]
     if of <= 0 or (spec.loss is None and not lost):
         return [], []
-    finding = loss_finding(what, spec, lost, of)
-    return [_row(f"network.loss.{what}", "fraction", lost / of)], [finding] if finding else []
+    link = f"{host}.{direction}"
+    finding = loss_finding(link, spec, lost, of)
+    return [_row(f"network.loss.{link}", "fraction", lost / of)], [finding] if finding else []
 
 
 def _arrived(flow: ProbeFlow, saw: FlowArrivals, before: Mark, after: Mark) -> list[NetworkFinding]:

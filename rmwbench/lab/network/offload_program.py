@@ -39,12 +39,12 @@ def ask(sock: _socket.socket, device: str, command: int, value: int = 0) -> int 
 
 def main(devices: list[str]) -> None:
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-    found: dict[str, dict[str, int | str]] = {}
+    features: dict[str, dict[str, int | str]] = {}
     for device in devices:
         for _, _, turn in FEATURES:
             ask(sock, device, turn)
-        found[device] = {name: ask(sock, device, read) for name, read, _ in FEATURES}
-    os.pwrite(RESULT_FD, marshal.dumps(found), 0)
+        features[device] = {name: ask(sock, device, read) for name, read, _ in FEATURES}
+    os.pwrite(RESULT_FD, marshal.dumps(features), 0)
 
 
 if __name__ == "__main__":

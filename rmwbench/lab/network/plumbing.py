@@ -122,8 +122,8 @@ def setup(devices: HostDevices, links: Links) -> HostSetup:
     for port in links.ports_beside(devices.host):
         writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
         messages += _leads_to_others(devices, port, links)
-    for further_index, one in further(devices, links):
-        messages += _leads_nowhere(further_index, one)
+    for further_index, interface in further(devices, links):
+        messages += _leads_nowhere(further_index, interface)
     if network.further(devices.host):
         writes += [(_NO_IPV6, b"1", False)]
     messages += _read_back(index).values()
@@ -220,37 +220,39 @@ def _check_neighbours(host: str, index: int, wanted: set[bytes], answer: bytes) 
 def further(devices: HostDevices, links: Links) -> list[tuple[int, Interface]]:
     """(index of its device, interface) of those that lead nowhere."""
     interfaces = links.network.further(devices.host)
-    return [(FIRST_FURTHER + 2 * k, one) for k, one in enumerate(interfaces)]
+    return [(FIRST_FURTHER + 2 * k, interface) for k, interface in enumerate(interfaces)]
 
 
-def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
+def _leads_nowhere(index: int, interface: Interface) -> list[NetlinkMessage]:
     """A pair of devices whose other end has no address: what is sent there is counted, and gone."""
     flags = netlink.CREATE | netlink.EXCL
-    pair = netlink.veth(index, one.name, index + 1, one.name + PEER)
-    found: list[NetlinkMessage] = [(f"make {one.name}", netlink.NEWLINK, flags, pair)]
-    if not one.multicast:
-        found.append(
-            (f"{one.name} without multicast", netlink.NEWLINK, 0, netlink.without_multicast(index))
-        )
-    if one.carrier:
-        found.append((f"{one.name}{PEER} up", netlink.NEWLINK, 0, netlink.link(index + 1, up=True)))
-    own = netlink.address(index, one.local, one.prefix_bits, one.broadcast)
+    pair = netlink.veth(index, interface.name, index + 1, interface.name + PEER)
+    name = interface.name
+    messages: list[NetlinkMessage] = [(f"make {name}", netlink.NEWLINK, flags, pair)]
+    if not interface.multicast:
+        body = netlink.without_multicast(index)
+        messages.append((f"{name} without multicast", netlink.NEWLINK, 0, body))
+    if interface.carrier:
+        peer_up = netlink.link(index + 1, up=True)
+        messages.append((f"{name}{PEER} up", netlink.NEWLINK, 0, peer_up))
+    own = netlink.address(index, interface.local, interface.prefix_bits, interface.broadcast)
     return [
-        *found,
-        (f"{one.name} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
-        (f"address {one.address} of {one.name}", netlink.NEWADDR, flags, own),
+        *messages,
+        (f"{name} up", netlink.NEWLINK, 0, netlink.link(index, up=True)),
+        (f"address {interface.address} of {name}", netlink.NEWADDR, flags, own),
     ]
 
 
 def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
     in_force = netlink.links_of(answers["links"])
-    for index, one in further(devices, links):
-        wanted = {"up": True, "multicast": one.multicast, "carrier": one.carrier}
+    for index, interface in further(devices, links):
+        device, settings = interface.name, in_force.get(index, {})
+        wanted = {"up": True, "multicast": interface.multicast, "carrier": interface.carrier}
         for name, value in wanted.items():
-            _expect(devices.host, f"{name} of {one.name}", value, in_force.get(index, {}).get(name))
-        if one.local not in netlink.addresses_of(answers["addresses"], index):
+            _expect(devices.host, f"{name} of {device}", value, settings.get(name))
+        if interface.local not in netlink.addresses_of(answers["addresses"], index):
             raise NetworkBroken(
-                f"host {devices.host}: address {one.address} of {one.name} is absent"
+                f"host {devices.host}: address {interface.address} of {device} is absent"
             )
 
 
@@ -330,22 +332,23 @@ def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any
 
 
 def _in_force(devices: HostDevices, links: Links, sysctls: Mapping[str, Any]) -> dict[str, Any]:
-    also = {one.name: one.address for _, one in further(devices, links)}
+    interfaces = links.network.further(devices.host)
     ports = {
-        p.device: addresses.text(addresses.ipv4(p.number, network=p.network))
-        for p in links.ports_beside(devices.host)
+        port.device: addresses.text(addresses.ipv4(port.number, network=port.network))
+        for port in links.ports_beside(devices.host)
     }
-    return (
-        ({"further": also} if also else {})
-        | ({"beside": ports} if ports else {})
-        | {
-            "address": addresses.text(addresses.ipv4(devices.number)),
-            "mac": addresses.mac_text(devices.number),
-            "mtu_bytes": links.mtu_bytes(devices.host),
-            "nic": links.network.up(devices.host).nic(),
-            "sysctls": sysctls,
-        }
-    )
+    record: dict[str, Any] = {}
+    if interfaces:
+        record["further"] = {interface.name: interface.address for interface in interfaces}
+    if ports:
+        record["beside"] = ports
+    return record | {
+        "address": addresses.text(addresses.ipv4(devices.number)),
+        "mac": addresses.mac_text(devices.number),
+        "mtu_bytes": links.mtu_bytes(devices.host),
+        "nic": links.network.up(devices.host).nic(),
+        "sysctls": sysctls,
+    }
 
 
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
@@ -431,12 +434,7 @@ def _class(index: int, rate_bps: int, how: int) -> NetlinkMessage:
 
 def _queue(index: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
     kind, limit = _limit(nic)
-    body = (
-        netlink.fifo(index, limit_bytes=limit)
-        if kind == "bfifo"
-        else netlink.fifo(index, limit_frames=limit)
-    )
-    return "queue at eth0", netlink.NEWQDISC, how, body
+    return "queue at eth0", netlink.NEWQDISC, how, netlink.fifo(index, kind, limit)
 
 
 def _limit(nic: Mapping[str, int]) -> tuple[str, int]:
@@ -471,9 +469,11 @@ def _failure(host: str, step: str, error_number: int) -> str:
     return text
 
 
-def _expect(host: str, what: str, wanted: object, found: object) -> None:
-    if found != wanted:
-        raise NetworkBroken(f"host {host}: {what} is {_shown(found)}, expected {_shown(wanted)}")
+def _expect(host: str, setting: str, wanted: object, actual: object) -> None:
+    if actual != wanted:
+        raise NetworkBroken(
+            f"host {host}: {setting} is {_shown(actual)}, expected {_shown(wanted)}"
+        )
 
 
 def _shown(value: object) -> str:

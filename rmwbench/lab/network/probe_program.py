@@ -78,18 +78,18 @@ def received(
     sock: "_socket.socket", now: "Callable[[], int]", wall_ahead_ns: int
 ) -> "list[tuple[bytes, int]]":
     """What has arrived, and when the kernel took it."""
-    found: list[tuple[bytes, int]] = []
+    datagrams: list[tuple[bytes, int]] = []
     while True:
         try:
             data, stamps, _, _ = sock.recvmsg(2048, 64)
         except BlockingIOError:
-            return found
+            return datagrams
         seen_ns = now()
         for _, kind, stamp in stamps:
             if kind == SO_TIMESTAMPNS:
                 seconds, rest = (int.from_bytes(stamp[at : at + 8], "little") for at in (0, 8))
                 seen_ns = min(seen_ns, seconds * 1_000_000_000 + rest - wall_ahead_ns)
-        found.append((data, seen_ns))
+        datagrams.append((data, seen_ns))
 
 
 def rest_for(poll: "select.poll", rest_ns: int) -> None:
