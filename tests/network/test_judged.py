@@ -14,7 +14,7 @@ from scipy import stats
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.host import Configured
 from rmwbench.lab.network import netlink, plumbing
-from rmwbench.lab.network.emulation import _made_by
+from rmwbench.lab.network.emulation import _makers
 from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judged
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
@@ -312,16 +312,16 @@ def change(what: str | None = None, **spec) -> NetworkChange:
 
 def test_up_ends_what_was_made_wherever_that_was():
     on: set[str] = set()
-    assert _made_by(change("blackhole"), on) == (True, False)
-    assert _made_by(change("up"), on) == (True, False)
-    assert _made_by(change("admin_down"), on) == (False, True)
-    assert _made_by(change("up"), on) == (False, True)
-    assert _made_by(change("carrier_loss"), on) == (True, False)
-    assert _made_by(change("admin_down"), on) == (False, True)
-    assert _made_by(change("up"), on) == (True, True)
-    assert _made_by(change("new_address"), on) == (False, True)
-    assert _made_by(change(up={"delay_ms": 1.0}), on) == (True, False)
-    assert _made_by(change(up={"rate_mbps": 1.0, "bottleneck": "nic"}), on) == (True, True)
+    assert _makers(change("blackhole"), on) == (True, False)
+    assert _makers(change("up"), on) == (True, False)
+    assert _makers(change("admin_down"), on) == (False, True)
+    assert _makers(change("up"), on) == (False, True)
+    assert _makers(change("carrier_loss"), on) == (True, False)
+    assert _makers(change("admin_down"), on) == (False, True)
+    assert _makers(change("up"), on) == (True, True)
+    assert _makers(change("new_address"), on) == (False, True)
+    assert _makers(change(up={"delay_ms": 1.0}), on) == (True, False)
+    assert _makers(change(up={"rate_mbps": 1.0, "bottleneck": "nic"}), on) == (True, True)
 
 
 def test_the_log_becomes_rows_with_names():

@@ -15,7 +15,7 @@ borne.
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +31,7 @@ from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, described
-from rmwbench.suite.network.spec import GilbertElliottTime
+from rmwbench.suite.network.spec import GilbertElliottTime, Spec
 from rmwbench.suite.timeline import to_ns
 
 CONFIGURE_TIMEOUT_S = 5.0
@@ -44,7 +44,7 @@ _CPU_CLOCK = 2
 """The clock of all of a process's threads, in the number that the kernel makes of its PID
 (clock_getcpuclockid(3))."""
 
-Noted = Callable[[str, str, int], None]
+Note = Callable[[str, str, int], None]
 """Host, what was changed, and when it was done (ns of CLOCK_MONOTONIC)."""
 
 
@@ -86,7 +86,7 @@ class Emulation:
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
         self._due: deque[Due] = deque()
-        self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
+        self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, words)
         self._edges: dict[str, tuple[str, str]] = {}  # token → (host, edge of the window)
         # in order; None is not news to the trial
         self._link_changes: list[NetworkChange | None] = []
@@ -147,25 +147,22 @@ class Emulation:
         ]
         self._link_changes = [None] * len(for_link)
         # what `up` has to end
-        state: dict[str, set[str]] = {host: set() for host in self._links.hosts}
-        for change in sorted(self._links.network.changes, key=lambda one: one.at_s):
-            at_ns, made = steady_ns + to_ns(change.at_s), state[change.host]
-            by_link, by_host = _made_by(change, made)
+        in_force: dict[str, set[str]] = {host: set() for host in self._links.hosts}
+        for change in sorted(self._links.network.changes, key=lambda change: change.at_s):
+            at_ns = steady_ns + to_ns(change.at_s)
+            by_link, by_host = _makers(change, in_force[change.host])
             if by_host:
                 words: str | None = "new_address" if change.change == ROAM else _words(change)
                 joined_ns = steady_ns + to_ns(change.joined_s)
                 due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
             if by_link and self._kernel is not None:
-                words = None if by_host else _words(change)
-                due.append(
-                    Due(at_ns, NETWORK_HOST, change.host, self._kernel.changed(change), words)
-                )
+                words, messages = None if by_host else _words(change), self._kernel.changed(change)
+                due.append(Due(at_ns, NETWORK_HOST, change.host, messages, words))
             elif by_link and isinstance(self._switch, Switch):
-                what = _told_to_link(change)
-                for_link.append(self._switch.wire_change(at_ns, change.host, what))
-                told_by_host = by_host and change.change != ROAM
-                self._link_changes.append(None if told_by_host else change)
-        self._due.extend(sorted(due, key=lambda one: one.at_ns))
+                for_link.append(_link_change(change, at_ns))
+                noted_by_host = by_host and change.change != ROAM
+                self._link_changes.append(None if noted_by_host else change)
+        self._due.extend(sorted(due, key=lambda due: due.at_ns))
         if isinstance(self._switch, Switch):
             self._switch.schedule(for_link, (steady_ns, end_ns))
 
@@ -181,12 +178,10 @@ class Emulation:
             if due.edge is not None:
                 self._read_queue(due.host, due.edge)
                 continue
-            self._asked[self._crew.configure(due.where, "change", due.messages)] = (
-                due.host,
-                due.words,
-            )
+            token = self._crew.configure(due.where, "change", due.messages)
+            self._asked[token] = due.host, due.words
 
-    def hear(self, noted: Noted) -> None:
+    def hear(self, note: Note) -> None:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
         for token in [token for token in self._edges if token in self._crew.configured]:
             host, at = self._edges.pop(token)
@@ -200,26 +195,26 @@ class Emulation:
                 row = {"process": host, "role": "machine", "counter": QUEUE_DROPPED}
                 self.counters.append(row | {"unit": "count", "at": at, "value": dropped})
         for token in [token for token in self._asked if token in self._crew.configured]:
-            host, what = self._asked.pop(token)
+            host, words = self._asked.pop(token)
             done = self._crew.configured.pop(token)
             if done.failed is not None:
                 step, number = done.failed
-                raise NetworkBroken(f"host {host}: {what or 'its link'}: {step}: errno {number}")
-            if what is not None:
-                noted(host, what, done.time_ns)
+                raise NetworkBroken(f"host {host}: {words or 'its link'}: {step}: errno {number}")
+            if words is not None:
+                note(host, words, done.time_ns)
 
-    def settle(self, noted: Noted) -> None:
+    def settle(self, note: Note) -> None:
         """At the end of the window: waits for the hosts that were told, and reads the queues of
         their devices. Raises as `up` does."""
         for host in self._paced_hosts:
             self._read_queue(host, STEADY_END)
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S
         while (self._asked or self._edges) and (rest := deadline - time.monotonic()) > 0:
-            self.hear(noted)
+            self.hear(note)
             if self._asked or self._edges:
                 self._crew.turn(min(rest, 0.05))
 
-    def end(self, begin_ns: int, end_ns: int, noted: Noted) -> None:
+    def end(self, begin_ns: int, end_ns: int, note: Note) -> None:
         """Takes document and log, and checks the promise between these times. Raises as `up`
         does."""
         tokens = [
@@ -254,9 +249,9 @@ class Emulation:
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
             if change is None:
                 continue
-            noted(change.host, _words(change), made["done_ns"])
+            note(change.host, _words(change), made["done_ns"])
             if change.change == ROAM and made.get("joined_ns") is not None:
-                noted(change.host, f"{ROAMED} {change.medium}", made["joined_ns"])
+                note(change.host, f"{ROAMED} {change.medium}", made["joined_ns"])
 
     def close(self) -> None:
         self._switch.close()
@@ -295,20 +290,20 @@ class Emulation:
                 spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both
             )
         ]
-        return [self._switch.wire_change(steady_ns, port, "restart") for port in in_time]
+        return [{"at_ns": steady_ns, "link": port, "change": "restart"} for port in in_time]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]
         if change.change == "admin_down":
             return plumbing.admin_down(place)
         if change.change in ("new_address", ROAM):
-            of_host = [
-                one
-                for one in self._links.network.changes
-                if one.host == change.host and one.renumbers
+            renumberings = [
+                other
+                for other in self._links.network.changes
+                if other.host == change.host and other.renumbers
             ]
-            in_time = sorted(of_host, key=lambda one: one.joined_s)
-            second = next(k for k, one in enumerate(in_time) if one is change) % 2 == 0
+            in_time = sorted(renumberings, key=lambda other: other.joined_s)
+            second = next(k for k, other in enumerate(in_time) if other is change) % 2 == 0
             return plumbing.new_address(place, self._links, second=second)
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
@@ -316,33 +311,40 @@ class Emulation:
         return plumbing.nic_changed(place, spec) if spec is not None else []
 
 
-def _told_to_link(change: NetworkChange) -> str | Mapping[str, Any]:
-    """The `change` of the link protocol."""
-    if change.change == ROAM:
+def _link_change(change: NetworkChange, at_ns: int) -> dict[str, Any]:
+    """A change as the link protocol has it, at a time of CLOCK_MONOTONIC. A trace in it begins
+    then."""
+    body: Any = change.change
+    if body == ROAM:
         assert change.medium is not None
-        return {ROAM: change.medium, "gap_ns": round(1e6 * (change.gap_ms or 0))}
-    return change.change or {
-        way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None
-    }
+        body = {ROAM: change.medium, "gap_ns": round(1e6 * (change.gap_ms or 0))}
+    elif body is None:
+        body = {way: spec.wire() for way, spec in _specs(change).items()}
+    return {"at_ns": at_ns, "link": change.host, "change": body}
 
 
-def _made_by(change: NetworkChange, made: set[str]) -> tuple[bool, bool]:
-    """Whether the link and the host make a change; `made` is what is on, and is kept up. `up` ends
-    whatever is."""
-    what = change.change
-    if what is None:
+def _specs(change: NetworkChange) -> dict[str, Spec]:
+    """The specs that begin with a change, by their direction."""
+    return {way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None}
+
+
+def _makers(change: NetworkChange, in_force: set[str]) -> tuple[bool, bool]:
+    """Whether the link and the host make a change; `in_force` is kept up to date. `up` ends
+    whatever is in force."""
+    name = change.change
+    if name is None:
         spec = change.spec("up")
         return True, spec is not None and spec.at_nic
-    if what == "up":
-        ended = made.copy()
-        made.clear()
+    if name == "up":
+        ended = in_force.copy()
+        in_force.clear()
         return bool(ended - {"admin_down"}) or not ended, "admin_down" in ended
-    if what == "new_address":
+    if name == "new_address":
         return False, True
-    if what == ROAM:
+    if name == ROAM:
         return True, bool(change.new_address)
-    made.add(what)
-    return what != "admin_down", what == "admin_down"
+    in_force.add(name)
+    return name != "admin_down", name == "admin_down"
 
 
 def _words(change: NetworkChange) -> str:
@@ -351,7 +353,4 @@ def _words(change: NetworkChange) -> str:
         return f"{ROAM} {change.medium}"
     if change.change is not None:
         return change.change
-    specs: Mapping[str, Any] = {
-        way: described(spec) for way in ("up", "down") if (spec := change.spec(way)) is not None
-    }
-    return json.dumps(specs)
+    return json.dumps({way: described(spec) for way, spec in _specs(change).items()})

@@ -33,8 +33,10 @@ def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]
     late = (frames["out_ns"] - frames["due_ns"])[inside]
     if not len(late):
         return {}
-    found = {"p50": float(np.quantile(late, 0.5))}
-    return found | ({"p99": float(np.quantile(late, 0.99))} if len(late) >= FEWEST_FOR_P99 else {})
+    quantiles = {"p50": float(np.quantile(late, 0.5))}
+    if len(late) >= FEWEST_FOR_P99:
+        quantiles["p99"] = float(np.quantile(late, 0.99))
+    return quantiles
 
 
 def woken(
@@ -53,7 +55,7 @@ def woken(
         return [], []
     late = sorted(ns for due_ns, ns in wakes["late"] if begin_ns <= due_ns < end_ns)
     count = (end_ns - begin_ns) // wakes["every_ns"]
-    rows, found = [], []
+    rows, findings = [], []
     for name, share, fewest, limit_ns in (
         ("p50", 0.5, FEWEST_FOR_P50, LATE_P50_NS),
         ("p99", 0.99, FEWEST_FOR_P99, LATE_P99_NS),
@@ -71,11 +73,11 @@ def woken(
                 f"{limit_ns / 1e3:.0f} us), and frames waited for it"
             )
             text += f"; it has no real-time priority: {no_priority}" if no_priority else ""
-            found.append(NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True))
+            findings.append(NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True))
     if wakes["unkept"]:
         text = f"the link woke up late {wakes['unkept']} times more than it kept account of"
-        found.append(NetworkFinding(text, False, machine=True))
-    return rows, found
+        findings.append(NetworkFinding(text, False, machine=True))
+    return rows, findings
 
 
 def kept(
@@ -86,23 +88,21 @@ def kept(
     dropped: Mapping[str, int | None],
 ) -> list[NetworkFinding]:
     """What was not kept. `dropped` are frames that the device of each port dropped."""
-    found = [
-        one
-        for name, limit in (("p50", LATE_P50_NS), ("p99", LATE_P99_NS))
-        if (one := _late(links, late, name, limit))
+    findings = [
+        *_late(links, late, "p50", LATE_P50_NS),
+        *_late(links, late, "p99", LATE_P99_NS),
     ]
     if unlogged:
-        found.append(NetworkFinding(f"{unlogged} frames found no room in the log", True))
+        findings.append(NetworkFinding(f"{unlogged} frames found no room in the log", True))
     for change in document.get("changes", []):
         if error := change.get("error"):
-            found.append(
-                NetworkFinding(f"the link of {change['link']} could not change: {error}", True)
-            )
+            text = f"the link of {change['link']} could not change: {error}"
+            findings.append(NetworkFinding(text, True))
     for port in links.ports:
-        of_host = dropped.get(port.name)
-        found += _of_device(links, port, document["devices"].get(port.name, {}), of_host)
-        found += _of_links(links, port, document)
-    return found
+        device = document["devices"].get(port.name, {})
+        findings += _of_device(links, port, device, dropped.get(port.name))
+        findings += _of_links(links, port, document)
+    return findings
 
 
 def _of_device(
@@ -138,23 +138,21 @@ def _of_links(links: Links, port: Port, document: Mapping[str, Any]) -> Iterator
             continue
         spec, counters = links.port_spec(port, direction), document["links"][host][direction]
         if (of := exposed(counters, spec)) > 0:
-            one = loss_finding(f"{host}.{direction}", spec, counters["lost"], of)
-            if one is not None:
-                yield one
+            finding = loss_finding(f"{host}.{direction}", spec, counters["lost"], of)
+            if finding is not None:
+                yield finding
 
 
 def _late(
     links: Links, late: Mapping[str, float], name: str, limit_ns: int
-) -> NetworkFinding | None:
-    value = late.get(name)
-    own_ns = None if value is None else value - links.quantum_ns  # which is meant
-    if own_ns is None or own_ns <= limit_ns:
-        return None
+) -> Iterator[NetworkFinding]:
+    if name not in late or (own_ns := late[name] - links.quantum_ns) <= limit_ns:
+        return  # the quantum is meant
     text = (
         f"frames were delivered {own_ns / 1e3:.0f} us late in the {name} (promised: "
         f"{limit_ns / 1e3:.0f} us)"
     )
-    return NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True)
+    yield NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True)
 
 
 def _without_device(links: Links, host: str) -> bool:

@@ -5,10 +5,11 @@ It runs in a host of its own with the descriptors of the others' devices, so it 
 that they do not have, and dies with the trial.
 """
 
+import itertools
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,9 +124,9 @@ class Switch:
 
     def _tap(self, port: Port) -> int:
         host = self._hosts[port.host]
-        found = host.beside_fds[port.device] if port.network else host.tap_fd
-        assert found is not None, "hosts between which a network lies have devices"
-        return found
+        fd = host.beside_fds[port.device] if port.network else host.tap_fd
+        assert fd is not None, "hosts between which a network lies have devices"
+        return fd
 
     def open(self, seed: int) -> dict[str, Any]:
         """Frames flow from here on. What is in force, as it says; raises NetworkBroken where that
@@ -144,7 +145,7 @@ class Switch:
             port.name: {way: links.port_spec(port, way) for way in ("up", "down")}
             for port in links.ports
         }
-        asked = {
+        request = {
             "seed": seed,
             "ports": ports,
             "links": {
@@ -152,14 +153,15 @@ class Switch:
             },
             "media": {name: medium.wire() for name, medium in network.media.items()},
             "multicast": network.multicast,
-            "priority": [one.wire() for one in network.priority],
-            "quantum_ns": self._links.quantum_ns,
+            "priority": [rule.wire() for rule in network.priority],
+            "quantum_ns": links.quantum_ns,
             "spin_ns": 0,
         }
+        # with the descriptors of traces in their places
         sent = {
             name: {way: self._wire(spec) for way, spec in of.items()} for name, of in specs.items()
         }
-        opened = self._ask("open", asked | {"links": sent})
+        opened = self._ask("open", request | {"links": sent})
         # it has its own copies: ours would keep a device alive that it gave up
         for host in links.hosts:
             self._hosts[host].close_tap()
@@ -167,13 +169,13 @@ class Switch:
             raise NetworkBroken(
                 f"link: {opened.get('ports')} ports are open, expected {len(ports)}"
             )
-        if (wrong := difference(asked, opened)) is not None:
-            raise NetworkBroken(f"link: {wrong}")
+        if (mismatch := difference(request, opened)) is not None:
+            raise NetworkBroken(f"link: {mismatch}")
         return opened
 
     def mark(self) -> Mark:
-        found = self._ask("mark", {})
-        return Mark(found["index"], found["links"])
+        answer = self._ask("mark", {})
+        return Mark(answer["index"], answer["links"])
 
     def schedule(self, changes: list[dict[str, Any]], edges_ns: Sequence[int]) -> None:
         """Changes of the link protocol, in the order of time; each alone, since a trace may fill a
@@ -185,34 +187,19 @@ class Switch:
     def collect(self) -> tuple[dict[str, Any], bytes, np.ndarray, int]:
         """The document, parsed and as it was written; the frame log, shape (frames,) of RECORD; and
         how many frames found no room in it."""
-        found = self._ask("collect", {})
-        raw = os.pread(self._document, found["bytes"], 0)
-        size = found["frames"] * RECORD.itemsize
-        frames = np.frombuffer(_read(self._log, size), RECORD)
+        answer = self._ask("collect", {})
+        raw = os.pread(self._document, answer["bytes"], 0)
+        frames = np.frombuffer(_read(self._log, answer["frames"] * RECORD.itemsize), RECORD)
         try:
-            return json.loads(raw), raw, frames, found["unlogged"]
+            return json.loads(raw), raw, frames, answer["unlogged"]
         except ValueError as error:
             raise NetworkBroken(f"link: its document is not JSON: {error}") from None
 
-    def wire_change(
-        self, at_ns: int, port: str, what: str | Mapping[str, Spec | str | int]
-    ) -> dict[str, Any]:
-        """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins
-        then."""
-        change = (
-            what
-            if isinstance(what, str)
-            else {
-                way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()
-            }
-        )
-        return {"at_ns": at_ns, "link": port, "change": change}
-
     def _wire(self, spec: Spec) -> dict[str, Any]:
-        found = spec.wire()
+        wire = spec.wire()
         if spec.trace is not None:
-            found["trace"] = {"fd": self._traces[spec.trace.sha256][1]}
-        return found
+            wire["trace"] = {"fd": self._traces[spec.trace.sha256][1]}
+        return wire
 
     def _ask(self, cmd: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         try:
@@ -235,7 +222,7 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
         3 * count * (1 + size // piece_bytes) * max(1, readers) for count, size, readers in messages
     )
     wanted += 100_000 * len(links.ports) + sum(
-        _crossing(links, one, duration_s) for one in links.network.cross_traffic
+        _crossing(links, traffic, duration_s) for traffic in links.network.cross_traffic
     )
     rates = [links.port_spec(port, "up").rate_bps for port in links.ports]
     if all(rates):
@@ -288,34 +275,34 @@ def difference(asked: Mapping[str, Any], answered: Mapping[str, Any]) -> str | N
     """The first place at which the link's answer to `open` is not what was asked for, or None: a
     spec that went to another link, or a field that it passed over, would be a network that silently
     is not there. Traces in `asked` are written out."""
-    for name in _COMPARED:
-        told = _NAMES.get(name, name)
-        if (found := _at(told, asked[name], answered.get(told))) is not None:
-            return found
-    return None
+    names = {name: _NAMES.get(name, name) for name in _COMPARED}
+    mismatches = (_mismatches(own, asked[name], answered.get(own)) for name, own in names.items())
+    return next(itertools.chain.from_iterable(mismatches), None)
 
 
-def _at(place: str, asked: Any, found: Any) -> str | None:
-    if isinstance(asked, Mapping) and isinstance(found, Mapping):
-        for key, value in asked.items():
-            if (wrong := _at(f"{place}.{key}", value, found.get(key))) is not None:
-                return wrong
-        for key in found.keys() - asked.keys():
-            if found[key] != _FILLED_IN.get(key) and found[key] not in (None, 0):
-                return _wrong(f"{place}.{key}", None, found[key])
-        return None
-    if isinstance(asked, Sequence) and not isinstance(asked, str) and isinstance(found, Sequence):
-        if len(asked) != len(found):
-            return _wrong(f"{place}, its length,", len(asked), len(found))
-        pairs = enumerate(zip(asked, found, strict=True))
-        return next((w for k, (a, f) in pairs if (w := _at(f"{place}.{k}", a, f))), None)
-    same = (
-        math.isclose(asked, found, rel_tol=1e-12)
-        if isinstance(asked, float) and isinstance(found, (int, float))
-        else asked == found
-    )
-    return None if same else _wrong(place, asked, found)
+def _mismatches(place: str, expected: Any, actual: Any) -> Iterator[str]:
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        for key, value in expected.items():
+            yield from _mismatches(f"{place}.{key}", value, actual.get(key))
+        for key in actual.keys() - expected.keys():
+            if actual[key] != _FILLED_IN.get(key) and actual[key] not in (None, 0):
+                yield _mismatch(f"{place}.{key}", None, actual[key])
+    elif _is_list(expected) and _is_list(actual):
+        if len(expected) != len(actual):
+            yield _mismatch(f"{place}, its length,", len(expected), len(actual))
+            return
+        for index, pair in enumerate(zip(expected, actual, strict=True)):
+            yield from _mismatches(f"{place}.{index}", *pair)
+    elif isinstance(expected, float) and isinstance(actual, (int, float)):
+        if not math.isclose(expected, actual, rel_tol=1e-12):
+            yield _mismatch(place, expected, actual)
+    elif expected != actual:
+        yield _mismatch(place, expected, actual)
 
 
-def _wrong(place: str, asked: Any, found: Any) -> str:
-    return f"{place} is {found}, expected {asked}"
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _mismatch(place: str, expected: Any, actual: Any) -> str:
+    return f"{place} is {actual}, expected {expected}"
