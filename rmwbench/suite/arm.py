@@ -14,11 +14,8 @@ from pydantic import Field, model_validator
 from rmwbench.suite.fault import Fault, places
 from rmwbench.suite.name_rules import ArmName
 from rmwbench.suite.process_conditions import Background, HostIdle
-from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
-from rmwbench.suite.side import NAMES as MODES
+from rmwbench.suite.side import MODES, Override, Side
 from rmwbench.typed import as_typed
-
-__all__ = ["FORMAT_OF_SUFFIX", "MAX_PROFILE_BYTES", "Arm", "Profile"]
 
 Wait = Literal["block", "poll", "callback"]
 PublishMode = Literal["default", "sync", "async"]

@@ -175,11 +175,6 @@ class Cell:
         process runs it."""
         return tuple(dict.fromkeys(side.middleware for side in self.sides.values()))
 
-    @property
-    def mixed(self) -> bool:
-        """Whether its processes run more than one middleware."""
-        return len(self.middlewares) > 1
-
     @cached_property
     def pairs(self) -> dict[int, tuple[int, ...]]:
         """Reader → its writers, of those that are there from the start: the second half of the
@@ -369,10 +364,9 @@ class Cell:
             definition |= stored
         if self.workload.background_hosts:
             definition["background_hosts"] = list(self.workload.background_hosts)
-        if self.links is not None:
-            definition |= {"network": self.links.definition(), "daemons_host": self.daemons_host}
-        if self.real is not None:
-            definition |= {"network": self.real.definition(), "daemons_host": self.daemons_host}
+        network = self.links or self.real
+        if network is not None:
+            definition |= {"network": network.definition(), "daemons_host": self.daemons_host}
         return definition
 
     def _check_process(self, process: str) -> None:
@@ -428,21 +422,12 @@ def _all_cells(suite: Suite) -> tuple[Cell, ...]:
             actual="none",
             at=("exclude",),
         )
-    _check_one_backend(cells)
+    networked = [(cell.workload, cell.links.network.backend) for cell in cells if cell.links]
+    check_one_backend([(w.name, w.against, backend) for w, backend in networked])
     _check_networks_vary(suite, cells)
     _check_factors_matter(suite, cells)
     _check_overrides_matter(suite, cells)
     return tuple(cells)
-
-
-def _check_one_backend(cells: Sequence[Cell]) -> None:
-    check_one_backend(
-        [
-            (cell.workload.name, cell.workload.against, cell.links.network.backend)
-            for cell in cells
-            if cell.links
-        ]
-    )
 
 
 def renumbered(chosen: Sequence[Cell]) -> tuple[Cell, ...]:

@@ -8,13 +8,13 @@ compared within a combination of levels, never across.
 """
 
 from itertools import product
-from typing import Any, TypeVar, get_args
+from typing import get_args
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
-from rmwbench.suite.side import MODE_PREFIX, NAMES
+from rmwbench.suite.side import MODE_PREFIX, MODES
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.workload import Beside, Workload
 
@@ -50,10 +50,9 @@ OPTION_PREFIX = "options."
 PART_FACTORS = tuple(
     f"{part}.{name}" for part, model in PARTS.items() for name in model.model_fields
 )
-MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
+MODE_FACTORS = tuple(MODE_PREFIX + name for name in MODES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
-M = TypeVar("M", bound=Strict)
 Level = str | int | float | bool
 Levels = dict[str, Level]
 
@@ -84,24 +83,19 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     """The workload with one level applied, validated again; unchanged for a factor that concerns
     arms."""
     if factor in QOS_FACTORS:
-        return _with(workload, {"qos": _with_qos(workload.qos, factor, level)})
-    if (
-        factor == "rate_hz"
-        and workload.arrival is not None
-        and hasattr(workload.arrival, "rate_hz")
-    ):
-        arrival = workload.arrival.model_dump(by_alias=True, exclude_unset=True) | {
-            "rate_hz": level
-        }
-        return _with(workload, {"arrival": arrival})
+        return workload.changed({"qos": _with_qos(workload.qos, factor, level)})
+    arrival = workload.arrival
+    if factor == "rate_hz" and arrival is not None and hasattr(arrival, "rate_hz"):
+        settings = arrival.model_dump(by_alias=True, exclude_unset=True)
+        return workload.changed({"arrival": settings | {"rate_hz": level}})
     if factor == "network" and len(workload.host_names) < 2:
         # nothing lies between one host; the cell stays as it was, and is refused for that
         return workload
     if factor in WORKLOAD_FACTORS:
-        return _with(workload, {factor: level})
+        return workload.changed({factor: level})
     part, _, name = factor.partition(".")
-    if factor in PART_FACTORS and (settings := workload.set_values().get(part)) is not None:
-        return _with(workload, {part: _with(settings, {name: level})})
+    if factor in PART_FACTORS and (model := workload.set_values().get(part)) is not None:
+        return workload.changed({part: model.changed({name: level})})
     return workload
 
 
@@ -117,17 +111,17 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
     """The arm with one level applied, validated again; unchanged for a factor that concerns
     workloads."""
     if factor in ARM_FACTORS:
-        return _with(arm, {factor: level})
+        return arm.changed({factor: level})
     if factor.startswith(OPTION_PREFIX):
-        return _with(arm, {"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
+        return arm.changed({"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
     if factor in MODE_FACTORS:
         mode = {factor.removeprefix(MODE_PREFIX): level}
         processes = {  # one vocabulary for all middlewares, so a level is for every side
-            key: side if side.modes is None else _with(side, {"modes": side.modes | mode})
+            key: side if side.modes is None else side.changed({"modes": side.modes | mode})
             for key, side in arm.processes.items()
         }
-        return _with(
-            arm, {"modes": arm.modes | mode} | ({"processes": processes} if processes else {})
+        return arm.changed(
+            {"modes": arm.modes | mode} | ({"processes": processes} if processes else {})
         )
     return arm
 
@@ -138,7 +132,3 @@ def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
         # the level replaces the whole history, of which the depth was a part
         settings.pop("depth", None)
     return Qos.model_validate(settings)
-
-
-def _with(model: M, changes: dict[str, Any]) -> M:
-    return type(model).model_validate(model.set_values() | changes)

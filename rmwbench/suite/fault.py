@@ -8,7 +8,7 @@ actual, fix) travel in one.
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 
@@ -116,8 +116,12 @@ class Strict(BaseModel):
         return data
 
     def set_values(self) -> dict[str, Any]:
-        """What was given, as the model takes it: for another one that differs in some keys."""
+        """What was given, as the model takes it."""
         return {name: getattr(self, name) for name in self.model_fields_set}
+
+    def changed(self, changes: Mapping[str, Any]) -> Self:
+        """Another one that differs in some keys, validated again."""
+        return self.model_validate({**self.set_values(), **changes})
 
 
 def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str] = ()) -> None:

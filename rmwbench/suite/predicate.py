@@ -30,13 +30,11 @@ class Cells(Strict):
 
     @model_validator(mode="after")
     def _possible(self) -> "Cells":
-        low = self.of if self.at_least is None and self.at_most is None else self.at_least or 0
-        high = self.of if self.at_most is None else self.at_most
-        if not 0 <= low <= high <= self.of:
+        if not self.least <= self.most <= self.of:
             raise Fault(
                 "so many cells cannot be",
                 expected="at_least ≤ at_most ≤ of",
-                actual=f"{low} ≤ {high} ≤ {self.of}",
+                actual=f"{self.least} ≤ {self.most} ≤ {self.of}",
                 at=("of",),
             )
         return self

@@ -28,14 +28,14 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 SWITCHES = ("batching", "security", "compression")
 NUMBERS = ("shm_pool_bytes", "threads")
-NAMES = (*WORDS, *SWITCHES, *NUMBERS)
+MODES = (*WORDS, *SWITCHES, *NUMBERS)
 MAX_NUMBER = 1 << 40
 
 
 def check_mode(name: str, level: Any) -> Any:
     """Returns the level. Raises Fault for an unknown mode, or for a level that it does not have."""
-    if name not in NAMES:
-        raise unknown("mode", name, list(NAMES), at=(name,))
+    if name not in MODES:
+        raise unknown("mode", name, list(MODES), at=(name,))
     if name in WORDS:
         if level not in WORDS[name]:
             raise unknown(f"level of mode `{name}`", level, list(WORDS[name]), at=(name,))

@@ -14,9 +14,10 @@ from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.predicate import Reported
-from rmwbench.suite.side import NAMES as MODES
+from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Sampling, Timeline
 from rmwbench.suite.workload.qos import Qos
+from rmwbench.suite.workload.topology import topics_and_readers
 from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
@@ -250,15 +251,13 @@ class Suite(Strict):
         if not limits.topics:
             return
         nodes = [node for workload in self.workloads for node in workload.written_out]
-        topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
-        readers = dict.fromkeys(node.name for node in nodes if node.subscriptions)
+        known = topics_and_readers(nodes)
         pairs = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
+        names = [*known, *pairs]
         for name in limits.topics:
             begins = name.removesuffix("*")
-            known = [*topics, *readers, *pairs]
-            if name not in known and not any(t.startswith(begins) for t in known if "*" in name):
-                listed = [*dict.fromkeys([*topics, *readers])]
-                raise unknown("topic or reader", name, listed, at=("outcomes", "topics", name))
+            if name not in names and not any(t.startswith(begins) for t in names if "*" in name):
+                raise unknown("topic or reader", name, known, at=("outcomes", "topics", name))
 
     def _check_exclusions(self, arms: list[str], workloads: list[str]) -> None:
         axes: dict[str, list[Scalar]] = {

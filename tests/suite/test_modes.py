@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.side import NAMES, NUMBERS, SWITCHES, WORDS
+from rmwbench.suite.side import MODES, NUMBERS, SWITCHES, WORDS
 
 from .suite_text import error, suite
 
@@ -79,7 +79,7 @@ def test_the_page_lists_the_vocabulary():
     rows = [item.split("`: ", 1) for item in listing.split("\n- ")]
     rows = [(f"{names}`", levels) for names, levels in rows]
     listed = {name: levels for names, levels in rows for name in re.findall(r"`(\w+)`", names)}
-    assert set(listed) == set(NAMES)
+    assert set(listed) == set(MODES)
     for name, levels in WORDS.items():
         assert re.findall(r"`(\w+)`", listed[name]) == list(levels)
     assert all("`true`" in listed[name] for name in SWITCHES) and all(
@@ -95,6 +95,6 @@ def test_the_harness_has_the_same_vocabulary():
     levels = re.findall(r'"(\w+)",\s*Levels::(\w+(?:\([^)]*\))?)', table)
     named = {name: re.findall(r'"(\w+)"', text) for name, text in levels}
     assert (
-        set(named) == set(NAMES)
+        set(named) == set(MODES)
         and {name: tuple(words) for name, words in named.items() if words} == WORDS
     )

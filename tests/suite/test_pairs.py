@@ -25,8 +25,8 @@ def test_an_override_takes_the_processes_it_names():
     assert cell.sides["listener_1"].options == {} and cell.sides["listener_1"].modes == {
         "threads": 2
     }
-    assert cell.mixed and cell.middlewares == ("zenoh", "fastdds")
-    assert not cells(loaded)[0].mixed
+    assert cell.middlewares == ("zenoh", "fastdds")
+    assert len(cells(loaded)[0].middlewares) == 1
 
 
 def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
@@ -44,7 +44,7 @@ def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
         and back["listener"].modes == back["listener"].options == {}
     )
     assert {arm.wait for arm in loaded.arms[1:]} == {"poll"}
-    assert not found["fastdds → fastdds"].mixed
+    assert found["fastdds → fastdds"].middlewares == ("fastdds",)
 
 
 def test_modes_of_all_pairs_stand_behind_a_sides_own():

@@ -241,7 +241,7 @@ def _print_list(listing: dict[str, Any]) -> None:
 
 def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
     from rmwbench.report.view import TableCell
-    from rmwbench.suite.side import NAMES
+    from rmwbench.suite.side import MODES
 
     can, modes = entry["capabilities"], entry["modes"] or {}
     possible_modes = [name for name, answer in modes.items() if not answer.startswith("no")]
@@ -251,7 +251,7 @@ def _row(entry: dict[str, Any]) -> "tuple[TableCell | str, ...]":
         (entry["release_date"] or "–")[:7],
         entry["layer"],
         *(can.get(name, "–").partition(":")[0] for name in ("services", "loan")),
-        f"{len(possible_modes)}/{len(NAMES)}" if possible_modes else "–",
+        f"{len(possible_modes)}/{len(MODES)}" if possible_modes else "–",
         modes["transport"].replace("|", " ") if "transport" in possible_modes else "–",
     )
 

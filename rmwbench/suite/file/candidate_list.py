@@ -129,19 +129,6 @@ class Candidates:
             {**self.no_loan, **other.no_loan},
         )
 
-    def without_loan(self, name: str) -> list[str]:
-        """The set's middlewares of which no candidate publishes by loan and that do not say why,
-        where another candidate of the set does. Whether these lend, their workers know."""
-        members = self.of_set(name)
-        lend = {str(member.arm["middleware"]) for member in members if member.arm.get("loan")}
-        excused = self.no_loan.get(name, {})
-        rest = dict.fromkeys(str(member.arm["middleware"]) for member in members)
-        return [
-            middleware
-            for middleware in rest
-            if lend and middleware not in lend and middleware not in excused
-        ]
-
 
 def unknown_name(
     kind: str, name: object, known: Sequence[str], *, at: tuple[str | int, ...] = ()

@@ -60,7 +60,7 @@ class Access(Strict):
     def with_level(self, field: str, level: Any) -> "Access":
         """Both directions with one field replaced, validated again."""
         return Access.model_validate(
-            {name: _replaced(self.at(name), field, level) for name in _DIRECTIONS}
+            {name: self.at(name).changed({field: level}) for name in _DIRECTIONS}
         )
 
 
@@ -185,13 +185,12 @@ class NetworkChange(Strict):
 
     def with_level(self, field: str, level: Any) -> "NetworkChange":
         """Its new specs with one field set, but for those that give it themselves."""
-        set_there = {
-            name: _replaced(spec, field, level)
+        new_specs = {
+            name: spec.changed({field: level})
             for name in ("both", *_DIRECTIONS)
             if (spec := getattr(self, name)) is not None and field not in spec.model_fields_set
         }
-        given = {name: getattr(self, name) for name in self.model_fields_set}
-        return NetworkChange.model_validate(given | set_there)
+        return self.changed(new_specs)
 
     def definition(self) -> dict[str, Any]:
         found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
@@ -408,21 +407,19 @@ class Network(Strict):
         access = self.links.get(host) or self.links.get(ALL)
         spec = access.at(direction) if access else NOTHING
         if self.trace is not None and spec.trace is None and spec.medium is None:
-            return _replaced(spec, "trace", self.trace)
+            return spec.changed({"trace": self.trace})
         return spec
 
     def with_level(self, field: str, level: Any) -> "Network":
         """Every link with one field replaced in both directions, also by the specs that replace
         its own within a trial."""
         links = {ALL: Access(), **self.links}
-        changed: dict[str, Any] = {
+        changes: dict[str, Any] = {
             "links": {host: access.with_level(field, level) for host, access in links.items()}
         }
         if self.changes:
-            changed["changes"] = tuple(one.with_level(field, level) for one in self.changes)
-        return Network.model_validate(
-            {name: getattr(self, name) for name in self.model_fields_set} | changed
-        )
+            changes["changes"] = tuple(change.with_level(field, level) for change in self.changes)
+        return self.changed(changes)
 
 
 @dataclass(frozen=True)
@@ -626,13 +623,7 @@ def _at(item: Access | NetworkChange, direction: str) -> Spec | None:
     if item.both is None:
         return item.up if direction == "up" else item.down
     return (
-        _replaced(item.both, "bottleneck", None)
+        item.both.changed({"bottleneck": None})
         if direction == "down" and item.both.at_nic
         else item.both
-    )
-
-
-def _replaced(spec: Spec, field: str, level: Any) -> Spec:
-    return Spec.model_validate(
-        {name: getattr(spec, name) for name in spec.model_fields_set} | {field: level}
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.workload import sensor_types
-from rmwbench.suite.workload.sensor_types import CdrLayout, header
+from rmwbench.suite.workload.sensor_types import FLOAT32, CdrLayout, header
 
 HEADER_BYTES = 64
 """The identity of a message: the first bytes of every payload (docs/formats/records.md)."""
@@ -159,23 +159,17 @@ def _array(payload_bytes: int) -> Callable[[], CdrLayout]:
 def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
     """A cloud of points with eight 32-bit float channels, in one row; channel names are empty, as
     the published sizes have it."""
-    point_bytes, float32 = 32, 7
+    point_bytes = 32
 
     def lay_out() -> CdrLayout:
         layout = header(CdrLayout()).u32(1, payload_bytes // point_bytes)  # height, width
         for channel in range(8):
-            layout.string("").u32(4 * channel).u8(float32).u32(1)  # name, offset, datatype, count
+            layout.string("").u32(4 * channel).u8(FLOAT32).u32(1)  # name, offset, datatype, count
         layout.u8(0).u32(point_bytes, payload_bytes)  # little endian, point_step, row_step
         # not dense: the pattern may not be a valid point
         return _time_and_id(layout.payload(payload_bytes).u8(0))
 
     return lay_out
-
-
-def _struct(nested_bytes: int) -> Callable[[], CdrLayout]:
-    """The nested structures are bytes and 8-byte fields that happen to need no padding: one
-    contiguous payload."""
-    return lambda: _time_and_id(CdrLayout().payload(nested_bytes))
 
 
 def _nav_sat_fix() -> CdrLayout:
@@ -242,10 +236,11 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
         f"PointCloud{size}": (f"rmwbench_msgs/msg/PointCloud{size}", _point_cloud(payload_bytes))
         for size, payload_bytes in {"512k": 512 * KIB, "1m": MIB, "2m": 2 * MIB, "4m": 4 * MIB, "8m": 8 * MIB}.items()
     },
-    # Each level carries its own time and id (16 bytes): 16 × 32, 16 × 528, 8 × 8464.
-    "Struct256": ("rmwbench_msgs/msg/Struct256", _struct(512)),
-    "Struct4k": ("rmwbench_msgs/msg/Struct4k", _struct(8448)),
-    "Struct32k": ("rmwbench_msgs/msg/Struct32k", _struct(67712)),
+    # Each level carries its own time and id (16 bytes): 16 × 32, 16 × 528, 8 × 8464. They need no
+    # padding, so they lie together.
+    "Struct256": ("rmwbench_msgs/msg/Struct256", _array(512)),
+    "Struct4k": ("rmwbench_msgs/msg/Struct4k", _array(8448)),
+    "Struct32k": ("rmwbench_msgs/msg/Struct32k", _array(67712)),
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
     "Imu": ("sensor_msgs/msg/Imu", sensor_types.imu),

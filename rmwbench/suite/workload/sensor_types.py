@@ -38,11 +38,6 @@ class CdrLayout:
     def suffix(self) -> bytes:
         return bytes(self._parts[1])
 
-    @property
-    def total_bytes(self) -> int:
-        """Encapsulation header, prefix, payload and suffix."""
-        return len(ENCAPSULATION) + self._body_bytes
-
     def align(self, size_bytes: int) -> "CdrLayout":
         return self._append(bytes(-self._body_bytes % size_bytes))
 

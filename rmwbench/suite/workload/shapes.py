@@ -14,6 +14,9 @@ from rmwbench.suite.workload.topology import LOCAL_HOST, BringUp, Node, Placemen
 
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""
+LAUNCH_S = 0.2
+"""When the nodes of a bring-up are started: after each process has noted what it used until the
+steady state began."""
 
 
 Hosts = Sequence[str]
@@ -70,7 +73,11 @@ def calls(
 @lru_cache(maxsize=256)
 def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
     """node_1 … node_N and manager."""
-    return tuple(Node.model_validate(node) for node in bring_up.expanded())
+    times = {"configure_s": bring_up.configure_s, "activate_s": bring_up.activate_s}
+    timeout = {"service_timeout_s": bring_up.service_timeout_s}
+    names = [f"node_{number}" for number in range(1, bring_up.nodes + 1)]
+    nodes = [_node(name, None, joins_s=LAUNCH_S, lifecycle=times) for name in names]
+    return (*nodes, _node("manager", None, joins_s=LAUNCH_S, manages=timeout))
 
 
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:

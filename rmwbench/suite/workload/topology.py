@@ -5,9 +5,9 @@ Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) 
 the same nodes that a file can also spell out, and everything behind this module knows only nodes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -21,11 +21,6 @@ from rmwbench.suite.workload.qos import Qos
 
 SERVICE_TIMEOUT_S = 5.0
 """Nav2's own: the default of its parameter `service_timeout`."""
-MANAGER = "manager"
-LAUNCH_S = 0.2
-"""When the shorthand starts its nodes: after each process has noted what it used until the steady
-state began."""
-
 
 Timeout = Annotated[float, within("a time-out is between a millisecond and an hour", 0.001, 3600)]
 
@@ -52,21 +47,6 @@ class BringUp(Lifecycle):
 
     nodes: int = Field(ge=1, le=1000)
     service_timeout_s: Timeout = SERVICE_TIMEOUT_S
-
-    def expanded(self) -> list[dict[str, Any]]:
-        times = {"configure_s": self.configure_s, "activate_s": self.activate_s}
-        names = [f"node_{number}" for number in range(1, self.nodes + 1)]
-        nodes: list[dict[str, Any]] = [
-            {"name": name, "joins_s": LAUNCH_S, "lifecycle": times} for name in names
-        ]
-        return [
-            *nodes,
-            {
-                "name": MANAGER,
-                "joins_s": LAUNCH_S,
-                "manages": {"service_timeout_s": self.service_timeout_s},
-            },
-        ]
 
 
 Touch = Literal["none", "header", "all"]
@@ -283,3 +263,9 @@ class Node(Strict):
     @property
     def is_empty(self) -> bool:
         return not (self.publishers or self.subscriptions or self.services or self.clients)
+
+
+def topics_and_readers(nodes: Sequence[Node]) -> list[str]:
+    """Topics and services by name, then readers by the names of their nodes, each once."""
+    topics = [topic for node in nodes for topic in node.topics]
+    return [*dict.fromkeys([*topics, *(node.name for node in nodes if node.subscriptions)])]

@@ -13,7 +13,7 @@ from rmwbench.suite.fault import Fault, Strict, check_keys, inside, one_of, plac
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
-from rmwbench.suite.side import NAMES as MODES
+from rmwbench.suite.side import MODES
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
@@ -32,6 +32,7 @@ from rmwbench.suite.workload.topology import (
     Publisher,
     Service,
     Touch,
+    topics_and_readers,
 )
 
 PRIMARY = names_for(Use.PRIMARY)
@@ -232,10 +233,7 @@ class Workload(Strict):
                 )
 
     def _check_focus(self) -> None:
-        nodes = self.written_out
-        topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
-        readers = [node.name for node in nodes if node.subscriptions]
-        known = [*dict.fromkeys([*topics, *readers])]
+        known = topics_and_readers(self.written_out)
         for index, name in enumerate(self.focus):
             if name not in known:
                 raise unknown("topic, service or reader", name, known, at=("focus", index))
