@@ -245,7 +245,7 @@ class PartSource:
             if len(runner.members) > 1:
                 self._tell(f"one trial at a time over {runner.name}, in domain {runner.domain_id}")
         for text in dict.fromkeys(
-            text for cell in self.plan.cells if cell.real for text in cell.real.told()
+            text for cell in self.plan.cells if cell.real for text in cell.real.lines()
         ):
             self._tell(text)
         several = {

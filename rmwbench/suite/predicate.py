@@ -114,7 +114,7 @@ class Predicate(Strict):
         return self.topic, self.right_topic or self.topic
 
     @property
-    def asked(self) -> tuple[tuple[str, str | None], ...]:
+    def inputs(self) -> tuple[tuple[str, str | None], ...]:
         """(metric, topic) of all that it takes."""
         left_topic, right_topic = self.topics
         pairs = [(self.metric, left_topic), (self.times_metric, left_topic)]

@@ -119,7 +119,7 @@ def _flags(
     flags = [f"{side.profile.name}*: {text}" for side, text in notes if text]
     flags += [TRACED] if cell.sampling.traced else []
     flags += [UNTIMED] if cell.sampling.allocations else []
-    flags += ["; ".join(cell.real.told())] if cell.real is not None else []
+    flags += ["; ".join(cell.real.lines())] if cell.real is not None else []
     return list(dict.fromkeys(flags))
 
 

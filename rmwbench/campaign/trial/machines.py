@@ -113,7 +113,7 @@ def note_network(outcome: TrialOutcome, crew: Crew) -> None:
     hosts[first]["timekeeping"] = timekeeping()
     document = {"network": real.definition(), "domain_id": real.gang.domain_id, "hosts": hosts}
     outcome.files["network.json"] = json.dumps(document).encode()
-    note(outcome, "network", REAL, text="; ".join(real.told()))
+    note(outcome, "network", REAL, text="; ".join(real.lines()))
     for text in real.gang.notes:
         note_flag(outcome, Reason(Code.PLACEMENT, text))
 

@@ -188,7 +188,7 @@ def _networks(plan: Plan) -> Section | None:
             lines = (*network_lines(cell.links), *beyond)
             comparisons_over.setdefault(lines, []).append(cell.comparison)
         elif cell.real is not None:
-            comparisons_over.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
+            comparisons_over.setdefault(tuple(cell.real.lines()), []).append(cell.comparison)
     if not comparisons_over:
         return None
     over = [

@@ -84,7 +84,7 @@ def longer(
     steady_s_by_workload: dict[str, float] = {}
     for cell in all_cells:
         for test in tests.get(place_of(cell), ()):
-            for metric, topic in test.asked:
+            for metric, topic in test.inputs:
                 needed = _messages(test, metric, error)
                 planned = steady_messages(cell, topic)
                 if 0 < planned < needed and not cell.saturating:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def check(test: "ClaimTest", at: tuple[str | int, ...]) -> None:
     """Fault, counted from `at`, for a metric that no topic has and for a topic that the workload
     does not have."""
-    for metric, topic in test.asked:
+    for metric, topic in test.inputs:
         if topic is not None and metric not in OF_TOPICS:
             key = next(
                 key

@@ -76,22 +76,14 @@ class CrossTraffic(Strict):
 
     def definition(self) -> dict[str, Any]:
         """As a cell stores it."""
-        found: dict[str, Any] = {
-            "from": self.from_,
-            "to": self.to,
-            "kind": self.kind,
-            "flows": self.flows,
-        }
-        if self.piece is not None:
-            found["piece"] = self.piece
-        if self.congestion_control is not None:
-            found["congestion_control"] = self.congestion_control
-        return found
+        always_stored = {"from": self.from_, "to": self.to, "kind": self.kind, "flows": self.flows}
+        more = {"piece": self.piece, "congestion_control": self.congestion_control}
+        return always_stored | {key: value for key, value in more.items() if value is not None}
 
 
 def hosts_of(traffic: tuple[CrossTraffic, ...]) -> tuple[str, ...]:
     """Each once, in the order in which they are named."""
-    return tuple(dict.fromkeys(host for one in traffic for host in (one.from_, one.to)))
+    return tuple(dict.fromkeys(host for flows in traffic for host in (flows.from_, flows.to)))
 
 
 def called_all(at: tuple[str | int, ...]) -> Fault:
@@ -104,24 +96,24 @@ def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> No
     """Raises Fault, counted from the list, for traffic of the workload's own `hosts`: what its
     interfaces counted would be the middleware's and the others' together; and for two of one
     name."""
-    seen: set[str] = set()
-    for index, one in enumerate(traffic):
-        for name, host in (("from", one.from_), ("to", one.to)):
+    names: set[str] = set()
+    for index, flows in enumerate(traffic):
+        for key, host in (("from", flows.from_), ("to", flows.to)):
             if host == ALL:
-                raise called_all((index, name))
+                raise called_all((index, key))
             if host in hosts:
                 raise Fault(
                     f"host `{host}` is the workload's, and cross traffic is between hosts of its "
                     "own",
                     expected="a host without nodes, such as `laptop`",
                     actual=host,
-                    at=(index, name),
+                    at=(index, key),
                 )
-        if one.name in seen:
+        if flows.name in names:
             raise Fault(
-                f"there is cross traffic from {one.name} already",
+                f"there is cross traffic from {flows.name} already",
                 expected="more `flows`, or another host",
                 actual="two of it",
                 at=(index, "to"),
             )
-        seen.add(one.name)
+        names.add(flows.name)

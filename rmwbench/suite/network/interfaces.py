@@ -61,16 +61,16 @@ class Interface(Strict):
     @classmethod
     def _an_address(cls, text: str) -> str:
         try:
-            found = ipaddress.IPv4Interface(text)
+            interface = ipaddress.IPv4Interface(text)
         except ValueError:
-            found = None
-        if found is None or "/" not in text:
+            interface = None
+        if interface is None or "/" not in text:
             raise Fault(
                 "this is not an address with its prefix",
                 expected="such as 172.17.0.1/16",
                 actual=text,
             )
-        if found.network.overlaps(OURS):
+        if interface.network.overlaps(OURS):
             raise Fault(
                 "these addresses are those of the links between hosts",
                 expected=f"outside of {OURS}",
@@ -102,19 +102,19 @@ def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
             expected=f"at most {MOST}",
             actual=len(interfaces),
         )
-    for index, one in enumerate(interfaces):
+    for index, interface in enumerate(interfaces):
         for other in interfaces[:index]:
-            if one.name == other.name:
+            if interface.name == other.name:
                 raise Fault(
-                    f"two interfaces are called `{one.name}`",
+                    f"two interfaces are called `{interface.name}`",
                     expected="a name of its own for each",
                     at=(index, "name"),
                 )
-            if one.local == other.local:
+            if interface.local == other.local:
                 raise Fault(
-                    f"`{one.name}` and `{other.name}` have one address",
+                    f"`{interface.name}` and `{other.name}` have one address",
                     expected="an address of its own for each",
-                    actual=one.address,
+                    actual=interface.address,
                     at=(index, "address"),
                 )
 
@@ -156,7 +156,7 @@ class RealNetwork:
         """As a cell stores it, in place of the emulated one's."""
         return {"kind": REAL, "hosts": list(self.hosts), "not_emulated": list(self.left_out)}
 
-    def told(self) -> list[str]:
+    def lines(self) -> list[str]:
         """In words, as a plan says it."""
         text = f"network: {REAL}, between {', '.join(self.hosts)}; nothing is emulated"
         return [text, *(f"left out: {line}" for line in self.left_out)]

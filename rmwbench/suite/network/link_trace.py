@@ -23,16 +23,18 @@ MAX_TRACE_BYTES = 4 * 1024 * 1024
 MAX_TRACE_LINES = 15_000
 """A trace travels in one protocol line of at most 1 MiB."""
 
+Row = tuple[int, int | None, int | None, float | None]
+"""(t_ns, rate_bps, delay_ns, loss)"""
+
 
 class LinkTrace(BaseModel):
-    """`rows` are (t_ns, rate_bps, delay_ns, loss), or `opportunities_ns` times at which 1504 bytes
-    may go; `text` is the file."""
+    """`rows`, or `opportunities_ns`, times at which 1504 bytes may go; `text` is the file."""
 
     model_config = ConfigDict(frozen=True)
 
     name: str
     text: str
-    rows: tuple[tuple[int, int | None, int | None, float | None], ...] = ()
+    rows: tuple[Row, ...] = ()
     opportunities_ns: tuple[int, ...] = ()
 
     @property
@@ -113,33 +115,31 @@ def parsed(name: str, text: str) -> LinkTrace:
 
 
 def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:
-    found = []
+    times_ns = []
     for number, line in enumerate(lines, start=1):
         if not line.strip().isdigit():
             raise _wrong(name, number, "a whole number of milliseconds", line)
-        found.append(int(line) * 1_000_000)
-        if len(found) > 1 and found[-1] < found[-2]:
-            raise _wrong(name, number, f"at least {found[-2] // 1_000_000}: times ascend", line)
-    if found[-1] == 0:
+        times_ns.append(int(line) * 1_000_000)
+        if len(times_ns) > 1 and times_ns[-1] < times_ns[-2]:
+            raise _wrong(name, number, f"at least {times_ns[-2] // 1_000_000}: times ascend", line)
+    if times_ns[-1] == 0:
         raise _wrong(name, len(lines), "a time after 0: it is when the trace repeats", lines[-1])
-    return tuple(found)
+    return tuple(times_ns)
 
 
-def _rows(
-    name: str, lines: list[str]
-) -> tuple[tuple[int, int | None, int | None, float | None], ...]:
+def _rows(name: str, lines: list[str]) -> tuple[Row, ...]:
     reader = csv.reader(io.StringIO("\n".join(lines)))
     header = [column.strip() for column in next(reader)]
     if header[:1] != ["t_s"] or len(header) < 2 or not set(header[1:]) <= set(COLUMNS):
         raise _wrong(name, 1, "t_s and any of " + ", ".join(COLUMNS), lines[0])
-    found: list[tuple[int, int | None, int | None, float | None]] = []
+    rows: list[Row] = []
     for number, cells in enumerate(reader, start=2):
         if len(cells) != len(header):
             raise _wrong(name, number, f"{len(header)} values", lines[number - 1])
         values = dict.fromkeys(("t_s", *COLUMNS))
         for column, cell in zip(header, cells, strict=True):
             values[column] = _number(name, number, cell)
-        if values["t_s"] is None or (found and values["t_s"] * 1e9 <= found[-1][0]):
+        if values["t_s"] is None or (rows and values["t_s"] * 1e9 <= rows[-1][0]):
             raise _wrong(name, number, "a time after that of the line before", lines[number - 1])
         rate, delay, loss = (values[column] for column in COLUMNS)
         if rate is not None and rate <= 0:
@@ -152,17 +152,11 @@ def _rows(
         if loss is not None and loss > 1:
             raise _wrong(name, number, "a loss between 0 and 1", lines[number - 1])
         rate_bps = None if rate is None else round(rate * 1e6)
-        found.append(
-            (
-                round(values["t_s"] * 1e9),
-                rate_bps,
-                None if delay is None else round(delay * 1e6),
-                loss,
-            )
-        )
-    if not found:
+        delay_ns = None if delay is None else round(delay * 1e6)
+        rows.append((round(values["t_s"] * 1e9), rate_bps, delay_ns, loss))
+    if not rows:
         raise _wrong(name, 1, "rows below the header", lines[0])
-    return tuple(found)
+    return tuple(rows)
 
 
 def _number(name: str, line: int, cell: str) -> float | None:

@@ -40,6 +40,7 @@ OF_LINKS = places(
 """Where what links do belongs, for who looks for it in an arm, a workload or the suite."""
 
 _DIRECTIONS = ("up", "down")
+SPEC_KEYS = ("both", *_DIRECTIONS)
 
 
 class Access(Strict):
@@ -107,7 +108,7 @@ class Class(Strict):
     udp_port: int | None = Field(default=None, ge=1, le=65535)
 
     @model_validator(mode="after")
-    def _one(self) -> "Class":
+    def _by_one_key(self) -> "Class":
         if (self.dscp is None) == (self.udp_port is None):
             raise Fault(
                 "which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither"
@@ -119,8 +120,8 @@ class Class(Strict):
         return f"UDP port {self.udp_port}" if self.dscp is None else f"DSCP {self.dscp}"
 
     def wire(self) -> dict[str, int]:
-        told = {"udp_port": self.udp_port, "dscp": self.dscp}
-        return {"class": 0} | {name: value for name, value in told.items() if value is not None}
+        keys = {"udp_port": self.udp_port, "dscp": self.dscp}
+        return {"class": 0} | {key: value for key, value in keys.items() if value is not None}
 
 
 class NetworkChange(Strict):
@@ -141,9 +142,9 @@ class NetworkChange(Strict):
     down: Spec | None = None
 
     @model_validator(mode="after")
-    def _one(self) -> "NetworkChange":
+    def _changes_something(self) -> "NetworkChange":
         _check_directions(self)
-        specs = [name for name in ("both", *_DIRECTIONS) if getattr(self, name) is not None]
+        specs = [key for key in SPEC_KEYS if getattr(self, key) is not None]
         if (self.change is None) == (not specs):
             raise Fault(
                 "what changes?",
@@ -151,15 +152,14 @@ class NetworkChange(Strict):
                 actual=f"both `change` and `{specs[0]}`" if specs else "neither",
                 at=("at_s",),
             )
-        of_roaming = [
-            name for name in ("medium", "gap_ms", "new_address") if getattr(self, name) is not None
-        ]
-        if of_roaming and self.change != ROAM:
+        roaming_keys = ("medium", "gap_ms", "new_address")
+        key = next((key for key in roaming_keys if getattr(self, key) is not None), None)
+        if key is not None and self.change != ROAM:
             raise Fault(
-                f"`{of_roaming[0]}` is of a host that roams",
+                f"`{key}` is of a host that roams",
                 expected=f"`change: {ROAM}` beside it",
                 actual=f"change {self.change}" if self.change else "a new spec",
-                at=(of_roaming[0],),
+                at=(key,),
             )
         if self.change == ROAM and self.medium is None:
             raise Fault(
@@ -185,21 +185,23 @@ class NetworkChange(Strict):
 
     def with_level(self, field: str, level: Any) -> "NetworkChange":
         """Its new specs with one field set, but for those that give it themselves."""
-        new_specs = {
-            name: spec.changed({field: level})
-            for name in ("both", *_DIRECTIONS)
-            if (spec := getattr(self, name)) is not None and field not in spec.model_fields_set
-        }
-        return self.changed(new_specs)
+        specs = {key: spec for key in SPEC_KEYS if (spec := getattr(self, key)) is not None}
+        return self.changed(
+            {
+                key: spec.changed({field: level})
+                for key, spec in specs.items()
+                if field not in spec.model_fields_set
+            }
+        )
 
     def definition(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
+        definition: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
         if self.change == ROAM:
-            found |= {"medium": self.medium, "gap_ms": self.gap_ms or 0}
-            found |= {"new_address": True} if self.new_address else {}
+            definition |= {"medium": self.medium, "gap_ms": self.gap_ms or 0}
+            definition |= {"new_address": True} if self.new_address else {}
         if self.change is not None:
-            return found | {"change": self.change}
-        return found | {
+            return definition | {"change": self.change}
+        return definition | {
             name: described(spec) for name in _DIRECTIONS if (spec := self.spec(name)) is not None
         }
 
@@ -252,11 +254,11 @@ class Network(Strict):
         for name, beside in self.beside.items():
             self._check_beside(name, beside)
         for host, access in self.links.items():
-            for name in ("both", *_DIRECTIONS):
-                self._check_spec(getattr(access, name), ("links", host, name))
+            for key in SPEC_KEYS:
+                self._check_spec(getattr(access, key), ("links", host, key))
         for index, change in enumerate(self.changes):
-            for name in ("both", *_DIRECTIONS):
-                self._check_spec(getattr(change, name), ("changes", index, name))
+            for key in SPEC_KEYS:
+                self._check_spec(getattr(change, key), ("changes", index, key))
             self._check_bottleneck(change, index)
             if change.change == ROAM:
                 self._check_roam(change, index)
@@ -272,19 +274,16 @@ class Network(Strict):
     def _check_beside(self, name: str, beside: SecondNetwork) -> None:
         with inside("beside", name):
             checked_name(name)
-        taken = next(
-            (host for host, mine in self.interfaces.items() if name in {one.name for one in mine}),
-            None,
-        )
-        if taken is not None:
-            raise Fault(
-                f"`{name}` is a network beside, and an interface that leads nowhere",
-                expected="a name of its own for each",
-                at=("interfaces", taken),
-            )
+        for host, interfaces in self.interfaces.items():
+            if any(interface.name == name for interface in interfaces):
+                raise Fault(
+                    f"`{name}` is a network beside, and an interface that leads nowhere",
+                    expected="a name of its own for each",
+                    at=("interfaces", host),
+                )
         for host, access in beside.links.items():
-            for way in ("both", *_DIRECTIONS):
-                spec, at = getattr(access, way), ("beside", name, "links", host, way)
+            for key in SPEC_KEYS:
+                spec, at = getattr(access, key), ("beside", name, "links", host, key)
                 self._check_spec(spec, at)
                 if spec is not None and spec.at_nic:
                     raise Fault(
@@ -362,16 +361,16 @@ class Network(Strict):
         at = ("changes", index, "medium")
         if change.medium not in self.media:
             raise unknown("medium", change.medium, list(self.media), at=at)
-        on = self._medium_before(change)
-        if on is None:
+        medium = self._medium_before(change)
+        if medium is None:
             raise Fault(
                 f"`{change.host}` is on no medium that it could leave",
                 expected=f"`links: {{{change.host}: {{both: {{medium: …}}}}}}` in the network",
                 at=("changes", index, "host"),
             )
-        if on == change.medium:
+        if medium == change.medium:
             raise Fault(
-                f"`{change.host}` is on `{on}` already",
+                f"`{change.host}` is on `{medium}` already",
                 expected="another medium",
                 actual=change.medium,
                 at=at,
@@ -380,18 +379,18 @@ class Network(Strict):
     def _medium_before(self, change: NetworkChange) -> str | None:
         """The medium that a host is on when it roams: that of its link, of a new spec, or where it
         roamed before."""
-        on = self.up(change.host).medium or self.down(change.host).medium
-        for earlier in sorted(self.changes, key=lambda one: one.at_s):
+        medium = self.up(change.host).medium or self.down(change.host).medium
+        for earlier in sorted(self.changes, key=lambda other: other.at_s):
             if earlier is change or earlier.at_s >= change.at_s:
                 break
             if earlier.host != change.host:
                 continue
             if earlier.change == ROAM:
-                on = earlier.medium
+                medium = earlier.medium
             elif earlier.change is None:
                 specs = [earlier.spec(way) for way in _DIRECTIONS]
-                on = next((spec.medium for spec in specs if spec is not None), on)
-        return on
+                medium = next((spec.medium for spec in specs if spec is not None), medium)
+        return medium
 
     def up(self, host: str) -> Spec:
         return self._spec(host, "up")
@@ -444,14 +443,14 @@ class Links:
     def ports(self) -> tuple[Port, ...]:
         """The ports of every `eth0`, in the order of the hosts; then those of the networks beside."""
         numbers = {host: number for number, host in enumerate(self.hosts, start=1)}
-        found = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
+        ports = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
         for network, (name, beside) in enumerate(self.network.beside.items(), start=1):
-            found += [
+            ports += [
                 Port(name=f"{host} {name}", host=host, number=number, device=name, network=network)
                 for host, number in numbers.items()
                 if beside.access(host) is not None
             ]
-        return tuple(found)
+        return tuple(ports)
 
     def ports_beside(self, host: str) -> tuple[Port, ...]:
         """Where a host is plugged in besides its `eth0`, in the order of the networks."""
@@ -481,14 +480,9 @@ class Links:
     @property
     def specs(self) -> list[Spec]:
         """The specs of every direction of every port, and those that replace them within the trial."""
-        found = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
-        found += [
-            spec
-            for change in self.network.changes
-            for way in _DIRECTIONS
-            if (spec := change.spec(way)) is not None
-        ]
-        return found
+        specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
+        new_specs = [change.spec(way) for change in self.network.changes for way in _DIRECTIONS]
+        return specs + [spec for spec in new_specs if spec is not None]
 
     @property
     def traces(self) -> dict[str, LinkTrace]:
@@ -499,7 +493,7 @@ class Links:
         """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`
         beside them where the rate is at the host's own device."""
         network = self.network
-        found: dict[str, Any] = {
+        definition: dict[str, Any] = {
             "name": self.name,
             "hosts": [host for host in self.hosts if host not in self.others],
             "links": {
@@ -508,7 +502,7 @@ class Links:
             },
             "media": {name: medium.wire() for name, medium in network.media.items()},
             "multicast": network.multicast,
-            "priority": [one.wire() for one in network.priority],
+            "priority": [first.wire() for first in network.priority],
             "ip_fragments": network.ip_fragments,
             "congestion_control": network.congestion_control,
             "neighbours": network.neighbours,
@@ -516,33 +510,36 @@ class Links:
             "backend": network.backend,
         }
         if further := {host: network.further(host) for host in self.hosts if network.further(host)}:
-            found["interfaces"] = {
-                host: [one.definition() for one in mine] for host, mine in further.items()
+            definition["interfaces"] = {
+                host: [interface.definition() for interface in interfaces]
+                for host, interfaces in further.items()
             }
         if beside := [port for port in self.ports if port.network]:
-            found["beside"] = {
+            definition["beside"] = {
                 port.name: {way: described(self.port_spec(port, way)) for way in _DIRECTIONS}
                 for port in beside
             }
         if network.cross_traffic:
-            found["cross_traffic"] = [one.definition() for one in network.cross_traffic]
+            definition["cross_traffic"] = [flows.definition() for flows in network.cross_traffic]
         if network.changes:
-            found["changes"] = [change.definition() for change in network.changes]
-        return found
+            definition["changes"] = [change.definition() for change in network.changes]
+        return definition
 
 
 def described(spec: Spec) -> dict[str, Any]:
-    found = spec.wire()
+    """A spec as a cell stores it: as the link protocol has it, with its trace's file instead of its
+    rows."""
+    definition = spec.wire()
     if spec.trace is not None:
-        found["trace"] = spec.trace.definition()
+        definition["trace"] = spec.trace.definition()
     if nic := spec.nic():
-        found["nic"] = nic
-    return found
+        definition["nic"] = nic
+    return definition
 
 
 def resolved(
     networks: dict[str, Network],
-    asked: str | Network | None,
+    network: str | Network | None,
     hosts: tuple[str, ...],
     timeline: Timeline,
 ) -> Links | None:
@@ -550,8 +547,8 @@ def resolved(
     Raises Fault, counted from the workload."""
     if len(hosts) < 2:
         return None
-    name = asked if isinstance(asked, str) else None
-    network = networks[asked] if isinstance(asked, str) else asked or Network()
+    name = network if isinstance(network, str) else None
+    network = networks[network] if isinstance(network, str) else network or Network()
     with inside("network", "cross_traffic"):
         check_hosts(network.cross_traffic, hosts)
     others = hosts_of(network.cross_traffic)
@@ -570,20 +567,20 @@ def resolved(
 
 def _check_hosts_named(network: Network, hosts: tuple[str, ...]) -> None:
     """Raises Fault, counted from the network, for a host that the workload does not have."""
-    named: list[tuple[str, ...]] = [("links", host) for host in network.links]
-    named += [("interfaces", host) for host in network.interfaces]
+    paths: list[tuple[str, ...]] = [("links", host) for host in network.links]
+    paths += [("interfaces", host) for host in network.interfaces]
     for name, beside in network.beside.items():
-        named += [("beside", name, "links", host) for host in beside.links]
-    for at in named:
+        paths += [("beside", name, "links", host) for host in beside.links]
+    for at in paths:
         if at[-1] not in (*hosts, ALL):
             raise unknown("host", at[-1], [*hosts, ALL], at=at)
     for name, beside in network.beside.items():
-        on_it = [host for host in hosts if beside.access(host) is not None]
-        if len(on_it) < 2:
+        members = [host for host in hosts if beside.access(host) is not None]
+        if len(members) < 2:
             raise Fault(
                 f"network `{name}` leads to nobody",
                 expected="links of two hosts, or of all",
-                actual=on_it[0],
+                actual=members[0],
                 at=("beside", name, "links"),
             )
 

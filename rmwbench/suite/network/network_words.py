@@ -1,6 +1,6 @@
 """A network in words, for people who look at a plan: what each link does, and what changes when."""
 
-from rmwbench.suite.network.network import ROAM, Links, Medium, NetworkChange
+from rmwbench.suite.network.network import ROAM, Links, Medium, NetworkChange, Port
 from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, GilbertElliottTime, Spec
 from rmwbench.words.numbers import counted
 
@@ -8,45 +8,39 @@ from rmwbench.words.numbers import counted
 def network_lines(links: Links) -> list[str]:
     """One line per host with something to say, then the network's own settings and changes."""
     lines = []
-    for host in links.hosts:
-        up, down = (_spec(links.spec(host, way)) for way in ("up", "down"))
-        if up == down:
-            lines.append(f"{host}: {up}")
-        else:
-            lines.append(f"{host}: up {up}; down {down}")
+    for port in links.ports:
+        if not port.network:
+            lines.append(f"{port.host}: {_both_ways(links, port)}")
     network = links.network
     if network.backend != "switch":
         lines.append(f"emulated by {network.backend}")
     for name, medium in network.media.items():
         lines.append(f"{name}: {_medium(medium)}")
     if network.priority:
-        first = " and ".join(one.words for one in network.priority)
+        first = " and ".join(frames.words for frames in network.priority)
         lines.append(f"{first} {'leaves' if len(network.priority) == 1 else 'leave'} queues first")
-    own = {
-        "multicast": "flood",
-        "ip_fragments": "stock",
-        "neighbours": "permanent",
-        "congestion_control": "cubic",
-    }
-    unusual = {
-        key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual
-    }
-    more = [f"{key.replace('_', ' ')} {value}" for key, value in unusual.items()]
+    keys = ("multicast", "ip_fragments", "neighbours", "congestion_control")
+    unusual = network.model_dump(include=set(keys), exclude_defaults=True)
+    more = [f"{key.replace('_', ' ')} {unusual[key]}" for key in keys if key in unusual]
     if network.quantum_us is not None:
         more.append(f"deliveries {network.quantum_us:g} µs apart")
     lines += [", ".join(more)] if more else []
     for host in links.hosts:
-        if names := [f"{one.name} {one.address}" for one in network.further(host)]:
+        if names := [f"{i.name} {i.address}" for i in network.further(host)]:
             lead = "leads" if len(names) == 1 else "lead"
             lines.append(f"{host} also has {', '.join(names)}, that {lead} nowhere")
     for port in links.ports:
         if port.network:
-            up, down = (_spec(links.port_spec(port, way)) for way in ("up", "down"))
-            both = up if up == down else f"up {up}; down {down}"
-            lines.append(f"{port.host} also has {port.device}, a network beside: {both}")
-    lines += [f"cross traffic: {one.words}" for one in network.cross_traffic]
-    lines += [_change(change) for change in sorted(network.changes, key=lambda one: one.at_s)]
+            specs = _both_ways(links, port)
+            lines.append(f"{port.host} also has {port.device}, a network beside: {specs}")
+    lines += [f"cross traffic: {flows.words}" for flows in network.cross_traffic]
+    lines += [_change(c) for c in sorted(network.changes, key=lambda change: change.at_s)]
     return lines
+
+
+def _both_ways(links: Links, port: Port) -> str:
+    up, down = (_spec(links.port_spec(port, way)) for way in ("up", "down"))
+    return up if up == down else f"up {up}; down {down}"
 
 
 def _medium(medium: Medium) -> str:

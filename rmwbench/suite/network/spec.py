@@ -134,12 +134,13 @@ class GilbertElliottTime(Strict):
         return self
 
     def wire(self) -> dict[str, Any]:
-        found = {
+        return {
             "kind": self.kind,
             "good_ns": ms_to_ns(self.good_ms),
             "bad_ns": ms_to_ns(self.bad_ms),
+            "good": self.good,
+            "bad": self.bad,
         }
-        return found | {"good": self.good, "bad": self.bad}
 
 
 def _loss(value: Any) -> Any:
@@ -176,31 +177,30 @@ class Police(Strict):
 
     @model_validator(mode="after")
     def _one_limit(self) -> "Police":
-        given = [name for name in ("rate_mbps", "packets_per_s") if getattr(self, name) is not None]
-        if len(given) != 1:
+        burst_of = {"rate_mbps": "burst_kb", "packets_per_s": "burst_packets"}
+        limits = [name for name in burst_of if getattr(self, name) is not None]
+        if len(limits) != 1:
             raise Fault(
                 "what does the policer limit?",
                 expected="`rate_mbps` with `burst_kb`, or `packets_per_s` with `burst_packets`",
-                actual="both" if given else "neither",
-                at=(given[1],) if given else (),
+                actual="both" if limits else "neither",
+                at=(limits[1],) if limits else (),
             )
-        pairs = {"rate_mbps": "burst_kb", "packets_per_s": "burst_packets"}
-        wanted, other = (
-            pairs[given[0]],
-            next(burst for rate, burst in pairs.items() if rate != given[0]),
-        )
-        if getattr(self, other) is not None:
+        limit = limits[0]
+        burst = burst_of.pop(limit)
+        (other_burst,) = burst_of.values()
+        if getattr(self, other_burst) is not None:
             raise Fault(
-                f"`{other}` does not belong to `{given[0]}`",
-                expected=f"`{wanted}` beside it",
-                actual=other,
-                at=(other,),
+                f"`{other_burst}` does not belong to `{limit}`",
+                expected=f"`{burst}` beside it",
+                actual=other_burst,
+                at=(other_burst,),
             )
-        if getattr(self, wanted) is None:
+        if getattr(self, burst) is None:
             raise Fault(
-                f"`{given[0]}` alone is not a policer: how much may come at once?",
-                expected=f"`{wanted}` beside it",
-                at=(given[0],),
+                f"`{limit}` alone is not a policer: how much may come at once?",
+                expected=f"`{burst}` beside it",
+                at=(limit,),
             )
         if self.burst_kb is not None and self.burst_bytes < LARGEST_USUAL_FRAME_BYTES:
             raise Fault(
@@ -284,21 +284,15 @@ class Spec(Strict):
                 actual=", ".join(limits),
                 at=(limits[1],),
             )
-        for name, needs, there in (
-            *(
-                (
-                    limit,
-                    "`rate_mbps`, a `medium` or a `trace` of rates: nothing waits otherwise",
-                    self.limited,
-                )
-                for limit in limits
-            ),
+        waits = "`rate_mbps`, a `medium` or a `trace` of rates: nothing waits otherwise"
+        for name, needs, is_met in (
+            *((limit, waits, self.limited) for limit in limits),
             ("bottleneck", "`rate_mbps`, whose place it is", self.rate_mbps is not None),
             ("jitter_correlation_ms", "`jitter_ms`", self.jitter_ms is not None),
             ("reorder_by_ms", "`reorder`, the chance of it", self.reorder is not None),
             ("reorder", "`reorder_by_ms` beside it", self.reorder_by_ms is not None),
         ):
-            if getattr(self, name) is not None and not there:
+            if getattr(self, name) is not None and not is_met:
                 raise Fault(f"`{name}` alone does nothing", expected=needs, at=(name,))
         if self.medium is not None:
             for name in ("rate_mbps", "trace"):
@@ -356,48 +350,44 @@ class Spec(Strict):
 
     def wire(self) -> dict[str, Any]:
         """The spec of the link protocol: without the rate where that is the device's."""
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         if self.rate_bps is not None and not self.at_nic:
-            found["rate_bps"] = self.rate_bps
+            settings["rate_bps"] = self.rate_bps
         if not self.at_nic:
-            found |= self._queue()
+            settings |= self._queue()
         if self.delay_ms:
-            found["delay_ns"] = ms_to_ns(self.delay_ms)
+            settings["delay_ns"] = ms_to_ns(self.delay_ms)
         if self.jitter_ms:
-            correlation = self.jitter_correlation_ms
-            correlation_ns = ms_to_ns(
-                DEFAULT_CORRELATION_MS if correlation is None else correlation
-            )
+            own_ms = self.jitter_correlation_ms
+            correlation_ns = ms_to_ns(DEFAULT_CORRELATION_MS if own_ms is None else own_ms)
             shape = (
                 {"kind": "correlated", "correlation_ns": correlation_ns}
                 if correlation_ns
                 else {"kind": "independent"}
             )
-            found["jitter"] = shape | {"sd_ns": ms_to_ns(self.jitter_ms)}
+            settings["jitter"] = shape | {"sd_ns": ms_to_ns(self.jitter_ms)}
         if self.loss is not None:
-            found["loss"] = self.loss.wire()
+            settings["loss"] = self.loss.wire()
         if self.reorder:
-            found["reorder"] = {"p": self.reorder, "by_ns": ms_to_ns(self.reorder_by_ms or 0)}
+            settings["reorder"] = {"p": self.reorder, "by_ns": ms_to_ns(self.reorder_by_ms or 0)}
         for name in ("duplicate", "corrupt", "mtu_bytes", "medium"):
             if getattr(self, name):
-                found[name] = getattr(self, name)
+                settings[name] = getattr(self, name)
         if self.police is not None:
-            found["police"] = self.police.wire()
+            settings["police"] = self.police.wire()
         if self.trace is not None:
-            found["trace"] = self.trace.wire()
+            settings["trace"] = self.trace.wire()
         if not self.exempt_arp:
-            found["exempt_arp"] = False
-        return found
+            settings["exempt_arp"] = False
+        return settings
 
     def _queue(self) -> dict[str, int]:
-        found = {}
+        """The limit of the queue; nothing where it has none."""
         if self.queue_kb is not None:
-            found["queue_bytes"] = round(self.queue_kb * 1000)
+            return {"queue_bytes": round(self.queue_kb * 1000)}
         if self.queue_frames is not None:
-            found["queue_frames"] = self.queue_frames
-        if self.queue_ms is not None:
-            found["queue_ns"] = ms_to_ns(self.queue_ms)
-        return found
+            return {"queue_frames": self.queue_frames}
+        return {} if self.queue_ms is None else {"queue_ns": ms_to_ns(self.queue_ms)}
 
 
 NOTHING = Spec()
