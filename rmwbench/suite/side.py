@@ -98,7 +98,7 @@ class Profile(Strict):
     text: str | None = None
 
     def definition(self) -> dict[str, str]:
-        return {name: value for name, value in self.model_dump().items() if value is not None}
+        return self.model_dump(exclude_none=True)
 
 
 UNTOUCHED = Profile(name="untouched")
@@ -164,14 +164,16 @@ class Side(Strict):
     def side_definition(self) -> dict[str, Any]:
         """`modes` and `daemon` only where there are some: a cell's definition is compared with that
         of older campaigns."""
-        definition = {
+        definition: dict[str, Any] = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),
             "options": dict(self.options),
         }
-        definition |= {"modes": dict(self.modes)} if self.modes else {}
-        daemon = self.daemon
-        return definition | ({"daemon": daemon.profile.definition()} if daemon is not None else {})
+        if self.modes:
+            definition["modes"] = dict(self.modes)
+        if self.daemon is not None:
+            definition["daemon"] = self.daemon.profile.definition()
+        return definition
 
 
 class Override(Strict):

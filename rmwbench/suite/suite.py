@@ -87,21 +87,17 @@ class Blocks(Strict):
                 fix="raise `minimum`, or use `planned` instead of `maximum`",
                 at=("minimum",),
             )
-        if self.within_s is not None and not self.sequential:
-            raise Fault(
-                "`within_s` is for a sequential design: in a fixed number of blocks no time "
-                "becomes free",
-                expected="`maximum` instead of `planned`",
-                actual=f"planned {self.planned}",
-                at=("within_s",),
-            )
-        if self.decide and not self.sequential:
-            raise Fault(
-                "`decide` is for a sequential design: a fixed number of blocks waits for nothing",
-                expected="`maximum` instead of `planned`",
-                actual=f"planned {self.planned}",
-                at=("decide",),
-            )
+        for key, reason in (
+            ("within_s", "in a fixed number of blocks no time becomes free"),
+            ("decide", "a fixed number of blocks waits for nothing"),
+        ):
+            if getattr(self, key) and not self.sequential:
+                raise Fault(
+                    f"`{key}` is for a sequential design: {reason}",
+                    expected="`maximum` instead of `planned`",
+                    actual=f"planned {self.planned}",
+                    at=(key,),
+                )
         return self
 
 

@@ -164,22 +164,20 @@ def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
 def _model_error(tree: Any, where: str, error: ValidationError) -> UserError:
     """The first mistake in the order of the file, and in its `do` line where the others are."""
     details = [detail for detail in error.errors() if not _is_echo(detail)]
-    explained = sorted(
+    (line, first), *others = sorted(
         (_explained(tree, where, detail) for detail in details), key=lambda pair: pair[0]
     )
-    lines = [line for line, _ in explained]
-    first = explained[0][1]
-    other_lines = [line for line in dict.fromkeys(lines) if line != lines[0]]
-    if other_lines:
-        also = f"then look at line{'s' if len(other_lines) > 1 else ''} {', '.join(map(str, other_lines))}"
-        first = UserError(
-            first.what,
-            where=first.where,
-            expected=first.expected,
-            actual=first.actual,
-            fix=f"{first.fix}; {also}" if first.fix else also,
-        )
-    return first
+    other_lines = list(dict.fromkeys(str(other) for other, _ in others if other != line))
+    if not other_lines:
+        return first
+    also = f"then look at line{'s' if len(other_lines) > 1 else ''} {', '.join(other_lines)}"
+    return UserError(
+        first.what,
+        where=first.where,
+        expected=first.expected,
+        actual=first.actual,
+        fix=f"{first.fix}; {also}" if first.fix else also,
+    )
 
 
 def _is_echo(details: Any) -> bool:
@@ -195,55 +193,41 @@ def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> 
 
 
 def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
-    context = details.get("ctx") or {}
-    path = tuple(details["loc"])
+    """The line of one of pydantic's mistakes, and what a user is told of it."""
+    context, path = details.get("ctx") or {}, tuple(details["loc"])
     cause = context.get("error")
     if isinstance(cause, Fault):
         path += cause.at
         return locate(tree, path)[0], _fault_error(tree, where, path, cause)
     line, key, value = locate(tree, path)
-    kind = details["type"]
-    message, expected, fix = f"`{key}`: {details['msg']}", None, None
+    what, expected, fix = f"`{key}`: {details['msg']}", None, None
     actual: str | None = shape(value)
-    if kind == "missing":
-        message, expected, actual = (
-            f"missing key `{path[-1]}`",
-            f"`{path[-1]}:` in this entry",
-            None,
-        )
-    elif kind == "literal_error":
-        choices = [
-            choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")
-        ]
-        message, expected, fix = (
-            f"`{key}` cannot be {shape(value)}",
-            "one of " + ", ".join(choices),
-            did_you_mean(str(value), choices),
-        )
-    elif kind == "union_tag_invalid":
-        choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
-        message, expected = (
-            f"unknown {key} `{context['tag']}`",
-            "`kind` as one of " + ", ".join(choices),
-        )
-        line, actual, fix = (
-            locate(tree, (*path, "kind"))[0],
-            str(context["tag"]),
-            did_you_mean(str(context["tag"]), choices),
-        )
-    elif kind == "union_tag_not_found":
-        message, expected = (
-            f"`{key}` does not say which kind",
-            "for example `{kind: periodic, rate_hz: 30}`",
-        )
-    elif kind in _EXPECTED_TYPES:
-        message, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
-    elif kind in _LIMITS:
-        limit = next(iter(context.values()))
-        message, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
-    return line, UserError(
-        message, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix
-    )
+    match details["type"]:
+        case "missing":
+            what, actual = f"missing key `{path[-1]}`", None
+            expected = f"`{path[-1]}:` in this entry"
+        case "literal_error":
+            choices = _choices(context["expected"].replace(" or ", ", "))
+            what, expected = f"`{key}` cannot be {actual}", "one of " + ", ".join(choices)
+            fix = did_you_mean(str(value), choices)
+        case "union_tag_invalid":
+            line = locate(tree, (*path, "kind"))[0]
+            choices, tag = _choices(context["expected_tags"]), str(context["tag"])
+            what, actual = f"unknown {key} `{tag}`", tag
+            expected, fix = "`kind` as one of " + ", ".join(choices), did_you_mean(tag, choices)
+        case "union_tag_not_found":
+            what = f"`{key}` does not say which kind"
+            expected = "for example `{kind: periodic, rate_hz: 30}`"
+        case kind if kind in _EXPECTED_TYPES:
+            what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
+        case kind if kind in _LIMITS:
+            limit = next(iter(context.values()))
+            what, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
+    return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
+
+
+def _choices(listed: str) -> list[str]:
+    return [choice.strip("'") for choice in listed.split(", ")]
 
 
 _EXPECTED_TYPES = {

@@ -70,22 +70,16 @@ class Counts:
         are drawn."""
         begin_ns, end_ns = self._span(self._drafts[number]["life"])
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
-        writers = (
-            (number,)
-            if self._drafts[number]["kind"] in ("publisher", "client")
-            else self._peers[number]
-        )
+        sends = self._drafts[number]["kind"] in SCHEDULED
+        writers = (number,) if sends else self._peers[number]
         return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
 
     def _span(self, life: NodeLife) -> tuple[int, int]:
         """When it is there."""
         begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
-        end_ns = (
-            self._timeline.end_ns
-            if life.end_s is None
-            else self._timeline.warmup_ns + to_ns(life.end_s)
-        )
-        return begin_ns, end_ns
+        if life.end_s is None:
+            return begin_ns, self._timeline.end_ns
+        return begin_ns, self._timeline.warmup_ns + to_ns(life.end_s)
 
     def _due(self, number: int, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
         """What a publisher or client sends in a span, at most or at least; a relay sends what all
@@ -187,8 +181,8 @@ class Endpoint:
     @property
     def sections(self) -> tuple[tuple[int, int], ...]:
         """(kind of record, slots) of its sections of the record file."""
-        sent = ((SENT, _capacity(self.sent)),) if self.writes else ()
-        return sent + (((RECEIVED, _capacity(self.received)),) if self.reads else ())
+        sections = ((SENT, self.sent, self.writes), (RECEIVED, self.received, self.reads))
+        return tuple((kind, _capacity(messages)) for kind, messages, has in sections if has)
 
     @property
     def capacity(self) -> int:
@@ -201,8 +195,8 @@ class Endpoint:
             "endpoint": self.endpoint,
             "kind": self.kind,
             "topic": self.topic,
+            "type": self.type.wire(),
         }
-        settings |= {"type": self.type.wire()}
         if self.reply_type is not None:
             settings["reply_type"] = self.reply_type.wire()
         settings |= {"qos": self.qos.wire(), "touch": self.touch, "matches": self.matches}
@@ -240,12 +234,12 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     steady state.
     """
     nodes = workload.written_out
-    explicit = ("nodes",) if workload.nodes is not None else None
+    _check_events(workload, nodes, timeline)
     _check_lives(workload, nodes, timeline)
     drafts = _drafts(workload, nodes)
-    types = _topic_types(workload, nodes, explicit)
-    services = _service_types(workload, nodes, explicit)
-    peers = _peers(drafts, explicit)
+    types = _topic_types(workload, nodes)
+    services = _service_types(workload, nodes)
+    peers = _peers(workload, drafts)
     counts = Counts(drafts, peers, timeline)
     saturating = _saturating_topics(drafts)
     by_number = {draft["endpoint"]: draft for draft in drafts}
@@ -254,7 +248,7 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
         number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
         called = draft["kind"] in ("service", "client")
         request, reply = services[topic] if called else (types[topic], None)
-        _check_frames(draft, request, explicit)
+        _check_frames(workload, draft, request)
         numbered.append(
             Endpoint(
                 **draft,
@@ -273,14 +267,20 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     return tuple(numbered)
 
 
-def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str] | None) -> None:
+def _at(workload: Workload, key: str, *path: str | int) -> tuple[str | int, ...]:
+    """Where a part of the graph stands in a workload: at a path in its `nodes`, or at a key of its
+    shorthand."""
+    return (key,) if workload.nodes is None else ("nodes", *path)
+
+
+def _check_frames(workload: Workload, draft: dict[str, Any], type_: MessageType) -> None:
     """A publisher's frames: those of the workload are for images alone, and those of its own for
     what must be one."""
     has_own = draft.pop("own_frames", False)
     if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not has_own):
         draft["frames"] = None
         return
-    at = explicit or ("frames",)
+    at = _at(workload, "frames")
     with inside(*at):
         frame_format(draft["frames"], type_, draft["arrival"])
     if draft["touch"] != "all":
@@ -289,7 +289,8 @@ def _check_frames(draft: dict[str, Any], type_: MessageType, explicit: tuple[str
         )
 
 
-def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+def _check_events(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+    """Checks what happens to daemons, and to the processes that only read."""
     if workload.daemons_return_s is not None and (
         workload.daemons_end_s is None or workload.daemons_return_s <= workload.daemons_end_s
     ):
@@ -325,6 +326,10 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
                 actual=f"{at_s:g}",
                 at=(key,),
             )
+
+
+def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
+    """Checks that nodes come and go within the steady state."""
     for index, node in enumerate(nodes):
         for key in ("joins_s", "leaves_s", "killed_s", "restarts_s"):
             at_s = getattr(node, key)
@@ -394,9 +399,7 @@ def _arrival(workload: Workload, sender: Any) -> Any:
     return sender.arrival or workload.common_arrival
 
 
-def _topic_types(
-    workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
-) -> dict[str, MessageType]:
+def _topic_types(workload: Workload, nodes: Sequence[Node]) -> dict[str, MessageType]:
     """One message type per topic; a relay that names none passes on what it gets."""
     type_of_topic: dict[str, tuple[str, tuple[str | int, ...]]] = {}
     relays: list[tuple[str, str, tuple[str | int, ...]]] = []
@@ -410,17 +413,8 @@ def _topic_types(
 
     for index, node in enumerate(nodes):
         for position, publisher in enumerate(node.publishers):
-            at: tuple[str | int, ...] = (
-                (
-                    *explicit,
-                    index,
-                    "publishers",
-                    position,
-                    "message" if publisher.message else "topic",
-                )
-                if explicit
-                else ("message",)
-            )
+            key = "message" if publisher.message else "topic"
+            at = _at(workload, "message", index, "publishers", position, key)
             if isinstance(publisher.arrival, Relay):
                 relays.append((publisher.arrival.source, publisher.topic, at))
             name = publisher.message
@@ -438,7 +432,7 @@ def _topic_types(
 
 
 def _service_types(
-    workload: Workload, nodes: Sequence[Node], explicit: tuple[str] | None
+    workload: Workload, nodes: Sequence[Node]
 ) -> dict[str, tuple[MessageType, MessageType]]:
     """Request and reply of each service."""
     types_of_service: dict[str, tuple[str, str]] = {}
@@ -453,7 +447,7 @@ def _service_types(
                     f"service `{service.service}` has two types",
                     expected=" and ".join(before),
                     actual=" and ".join(types),
-                    at=(*explicit, index, "services", position) if explicit else ("request",),
+                    at=_at(workload, "request", index, "services", position),
                 )
     return {
         name: (service_type(request, "request"), service_type(reply, "reply"))
@@ -461,7 +455,7 @@ def _service_types(
     }
 
 
-def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[int, tuple[int, ...]]:
+def _peers(workload: Workload, drafts: list[dict[str, Any]]) -> dict[int, tuple[int, ...]]:
     peers: dict[int, list[int]] = {draft["endpoint"]: [] for draft in drafts}
     readers: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for draft in drafts:
@@ -476,7 +470,7 @@ def _peers(drafts: list[dict[str, Any]], explicit: tuple[str] | None) -> dict[in
                     f"contradictory quality of service on topic `{writer['topic']}`: {reason}",
                     expected=f"what node `{writer['node']}` offers: {_qos_words(writer['qos'])}",
                     actual=f"node `{reader['node']}` asks for {_qos_words(reader['qos'])}",
-                    at=explicit or ("qos",),
+                    at=_at(workload, "qos"),
                 )
             if writer["kind"] != "service":  # client and service read each other: one pair, not two
                 peers[writer["endpoint"]].append(reader["endpoint"])
