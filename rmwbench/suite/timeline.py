@@ -65,18 +65,9 @@ class Timeline(Strict):
         """The timeline with another steady window."""
         return self.model_copy(update={"steady_s": steady_s})
 
-
-class TimelineOverride(Strict):
-    """What a workload changes of the suite's timeline."""
-
-    warmup_s: Span | None = Field(default=None)
-    steady_s: SteadySpan | None = Field(default=None)
-    drain_s: Span | None = Field(default=None)
-    grace_s: Span | None = Field(default=None)
-    match_s: Span | None = Field(default=None)
-
-    def over(self, base: Timeline) -> Timeline:
-        return base.model_copy(update=self.model_dump(exclude_none=True))
+    def over(self, base: "Timeline") -> "Timeline":
+        """A suite's timeline with the spans that this one, a workload's, was given."""
+        return base.model_copy(update=self.set_values())
 
 
 class Sampling(Strict):

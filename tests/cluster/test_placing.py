@@ -96,7 +96,8 @@ def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
         and pair.definition()["network"]["not_emulated"]
     )
     assert (
-        any("5 ms" in line for line in pair.real.lines()) and "network: real" in pair.real.lines()[0]
+        any("5 ms" in line for line in pair.real.lines())
+        and "network: real" in pair.real.lines()[0]
     )
     assert alone == emulated[1]
     assert placed(suite_cells("{}"), "--place")[0].real.left_out == ()

@@ -248,6 +248,11 @@ def test_a_wrong_value_that_came_by_a_merge_is_told_at_the_entry_that_merges_it(
     assert caught.where == "f.yaml:16" and "18" in caught.fix
 
 
+def test_a_span_without_a_value_is_refused_in_a_workload_as_in_the_suite():
+    caught = error(("timeline: {steady_s: 1.0}", "timeline: {steady_s: }"))
+    assert caught.what == "`steady_s` is not a number"
+
+
 def test_a_circle_is_shown_whole():
     relay = (
         "{name: %s, subscriptions: [{topic: %s}],"

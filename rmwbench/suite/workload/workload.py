@@ -14,7 +14,7 @@ from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
 from rmwbench.suite.side import MODES
-from rmwbench.suite.timeline import Span, TimelineOverride
+from rmwbench.suite.timeline import Span, Timeline
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
 from rmwbench.suite.workload.graph_check import check_graph
@@ -133,7 +133,7 @@ class Workload(Strict):
         **places("`modes: {KEY: …}` of an arm", MODES),
         **places("`KEY` of an arm", Arm.model_fields),
         **places("`qos: {KEY: …}`", Qos.model_fields),
-        **places("`timeline: {KEY: …}`", TimelineOverride.model_fields),
+        **places("`timeline: {KEY: …}`", Timeline.model_fields),
         **places("`KEY` of a subscription in `nodes`", ("hold_ms",)),
         **places("`KEY` of the suite, beside `workloads`", ("factors", "networks", "blocks")),
     }
@@ -159,7 +159,7 @@ class Workload(Strict):
     nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
     graph: Graph | None = None
     bring_up: BringUp | None = None
-    timeline: TimelineOverride = TimelineOverride()
+    timeline: Timeline = Timeline()
     background: Background = "idle"
     background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
     host_idle: HostIdle = "as_found"
