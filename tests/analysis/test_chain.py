@@ -25,10 +25,10 @@ from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.verdicts.interim import BlockFacts
+from rmwbench.codes import FAILED, LATE, LOANED, WARMUP
 from tests.analysis.test_one_clock import Evidence, a_trial
 
 WINDOW = SteadyWindow(0, 10_000)
-FAILED, LOANED, WARMUP = 1, 2, 4
 
 
 class Records:
@@ -103,15 +103,13 @@ def got(reader, writer, seq, taken, **more):
 ROWS = chain(1)  # 1 talker, 2 and 3 of the relay, 4 the listener
 
 
+def chained(sends, receipts, rows=ROWS, lives=None):
+    return measure_chains(Records(sends, receipts), rows, WINDOW, lives or {})
+
+
 def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
-    chains = measure_chains(
-        Records(
-            [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))],
-            [got(2, 1, 0, 160), got(4, 3, 0, 230)],
-        ),
-        ROWS,
-        WINDOW,
-        {},
+    chains = chained(
+        [sent(1, 0, 100, 110), sent(3, 0, 165, 170, (1, 0))], [got(2, 1, 0, 160), got(4, 3, 0, 230)]
     )
     assert chains.samples["end_to_end_latency"].values.tolist() == [130]
     assert chains.samples["end_to_end_service_latency"].values.tolist() == [120]
@@ -134,7 +132,7 @@ def test_writing_into_a_loan_is_the_nodes_time_as_writing_a_message_to_copy_is()
     copied = [sent(1, 0, 100, 150), sent(3, 0, 205, 250, (1, 0))]
     lent = {"flags": LOANED, "fill_ns": 40}
     loaned = [sent(1, 0, 100, 110, **lent), sent(3, 0, 205, 210, (1, 0), **lent)]
-    both = [measure_chains(Records(s, arrived), ROWS, WINDOW, {}) for s in (copied, loaned)]
+    both = [chained(s, arrived) for s in (copied, loaned)]
     assert both[0].chain == both[1].chain
     for name in both[0].samples:
         assert both[0].samples[name].values.tolist() == both[1].samples[name].values.tolist()
@@ -166,7 +164,7 @@ LOST = {
 @pytest.mark.parametrize("what", LOST)
 def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
     sends, receipts, kind = LOST[what]
-    chains = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    chains = chained(sends, receipts)
     assert chains.samples["end_to_end_latency"].values.tolist() == [np.inf]
     lost = [part for part in chains.chain.parts if part.lost]
     assert [part.kind for part in lost] == [kind] and sum(part.lost for part in lost) == 1
@@ -178,7 +176,6 @@ def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
 
 SECOND, MS = 1_000_000_000, 1_000_000
 STREAM = SteadyWindow(0, SECOND, drain_end_ns=6 * SECOND)
-LATE = 8
 
 
 def granted(rows, *reliable):
@@ -265,9 +262,7 @@ def test_what_comes_to_a_relay_that_has_stopped_is_late():
 
 def test_what_arrives_in_spite_of_an_error_of_its_call_was_sent():
     sends = [sent(1, 0, 100, 110, flags=FAILED), sent(3, 0, 165, 170, (1, 0))]
-    chains = measure_chains(
-        Records(sends, [got(2, 1, 0, 160), got(4, 3, 0, 230)]), ROWS, WINDOW, {}
-    )
+    chains = chained(sends, [got(2, 1, 0, 160), got(4, 3, 0, 230)])
     assert chains.samples["end_to_end_latency"].values.tolist() == [130]
     assert chains.fractions["end_to_end_undelivered"] == (0, 1)
     assert chains.fractions["end_to_end_never_sent_share"] == (0, 1)
@@ -303,14 +298,14 @@ def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_not_a_chain():
     warm = Records([sent(1, 0, 100, 110, flags=WARMUP)], [])
     assert measure_chains(warm, ROWS, WINDOW, {}).chain.wanted == 0
     alone = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]
-    assert measure_chains(Records([], []), alone, WINDOW, {}).reason == NO_CHAIN
+    assert chained([], [], alone).reason == NO_CHAIN
 
 
 def test_of_copies_the_first_to_arrive_counts_and_a_message_counts_once():
     """A relay that hears a message twice publishes it twice."""
     sends = [sent(1, 0, 0, 10), sent(3, 0, 50, 60, (1, 0)), sent(3, 1, 80, 90, (1, 0))]
     receipts = [got(2, 1, 0, 40), got(2, 1, 0, 70), got(4, 3, 1, 120), got(4, 3, 1, 500)]
-    chains = measure_chains(Records(sends, receipts), ROWS, WINDOW, {})
+    chains = chained(sends, receipts)
     assert chains.samples["end_to_end_latency"].values.tolist() == [120]
     assert chains.samples["hop_transport"].values.tolist() == [30, 30]
     assert chains.fractions["end_to_end_undelivered"] == (0, 1)
@@ -320,7 +315,7 @@ def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
     rows = [*ROWS, endpoint(5, "subscription", "t1", "listener_2")]
     sends = [sent(1, 0, 0, 10), sent(3, 0, 50, 60, (1, 0))]
     receipts = [got(2, 1, 0, 40), got(4, 3, 0, 100)]
-    fork = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    fork = chained(sends, receipts, rows)
     assert fork.samples["end_to_end_latency"].values.tolist() == [100, np.inf]
     assert fork.chain.paths == 2 and fork.fractions["end_to_end_undelivered"] == (1, 2)
     # Two talkers on topics of their own, both relayed by one node onto one topic: each message
@@ -341,7 +336,7 @@ def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
         sent(6, 0, 30, 30, (2, 0)),
     ]
     receipts = [got(3, 1, 0, 10), got(4, 2, 0, 15), got(7, 5, 0, 50), got(7, 6, 0, 60)]
-    join = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    join = chained(sends, receipts, rows)
     assert join.samples["end_to_end_latency"].values.tolist() == [50, 55]
 
 
@@ -358,7 +353,7 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
         sent(2, 1, 50, 55, (1, 0)),
     ]
     receipts = [got(2, 1, 0, 30), got(2, 3, 0, 20), got(1, 2, 1, 90)]
-    chains = measure_chains(Records(sends, receipts), rows, WINDOW, {})
+    chains = chained(sends, receipts, rows)
     assert sorted(chains.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
     assert [part.kind for part in chains.chain.parts] == [SOURCE, TRANSPORT, RELAY, TRANSPORT]
 
@@ -378,18 +373,15 @@ def test_a_reply_that_was_being_written_when_its_service_was_killed_left_no_reco
     assert chains.samples["end_to_end_latency"].values.tolist() == [90, 90, np.inf, np.inf]
     assert (chains.chain.wanted, chains.chain.arrived) == (4, 2)
     with pytest.raises(ValueError, match="not dense"):  # of a publisher records are missing
-        measure_chains(Records([sent(1, 0, 0, 5), sent(1, 2, 200, 205)], []), ROWS, WINDOW, {})
+        chained([sent(1, 0, 0, 5), sent(1, 2, 200, 205)], [])
 
 
 def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
     sends = [sent(1, 0, 100, 110), sent(1, 1, 900, 910), sent(3, 0, 960, 970, (1, 1))]
     receipts = [got(2, 1, 1, 950), got(4, 3, 0, 1000)]
-    late = measure_chains(Records(sends, receipts), ROWS, WINDOW, {4: ReaderLife(500, np.inf)})
+    late = chained(sends, receipts, lives={4: ReaderLife(500, np.inf)})
     assert late.samples["end_to_end_latency"].values.tolist() == [100]
-    assert (
-        measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: ReaderLife(percent=50)}).chain
-        is None
-    )
+    assert chained(sends, receipts, lives={2: ReaderLife(percent=50)}).chain is None
 
 
 def test_diamonds_without_end_are_refused_and_not_walked():
@@ -410,7 +402,7 @@ def test_diamonds_without_end_are_refused_and_not_walked():
     rows.append(endpoint(subscription, "subscription", "t12", "listener"))
     with pytest.raises(ValueError, match=str(MOST_PATHS)):
         paths(rows)
-    assert "ways" in measure_chains(Records([], []), rows, WINDOW, {}).reason
+    assert "ways" in chained([], [], rows).reason
 
 
 @pytest.mark.parametrize("relays", [1, 5, 21])

@@ -41,6 +41,10 @@ def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> PairMessages:
     )
 
 
+def stamps_of(stream: PairMessages) -> list[np.ndarray]:
+    return [stream.begun_ns, stream.call_ns, stream.return_ns, stream.notified_ns, stream.taken_ns]
+
+
 def cause(stream: PairMessages, witnesses: Witnesses = Witnesses()) -> str:
     tail = explain(stream, witnesses)
     assert [slow.place for slow in tail.messages] == [AT]
@@ -107,13 +111,7 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
     stream = pair(**{"return": 3 * PERIOD})
     for behind in (1, 2):  # in order: each is sent when the call before has returned
         place, free = AT + behind, AT * PERIOD + 9_000 + 3 * PERIOD
-        for column in (
-            stream.begun_ns,
-            stream.call_ns,
-            stream.return_ns,
-            stream.notified_ns,
-            stream.taken_ns,
-        ):
+        for column in stamps_of(stream):
             column[place] = free + behind * 15_000
     causes = {slow.place: slow.cause for slow in explain(stream).messages}
     assert causes == {AT: "publish blocked", AT + 1: "publish blocked", AT + 2: "publish blocked"}
@@ -128,13 +126,7 @@ def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_wha
 def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_blocked_by_the_middleware():
     stamps = pair(**{"return": 3 * PERIOD})
     for behind in (1, 2, 3):  # the messages that came due meanwhile
-        for column in (
-            stamps.begun_ns,
-            stamps.call_ns,
-            stamps.return_ns,
-            stamps.notified_ns,
-            stamps.taken_ns,
-        ):
+        for column in stamps_of(stamps):
             column[AT + behind] = max(column[AT + behind], stamps.return_ns[AT] + behind)
     causes = lambda w: {slow.place: slow.cause for slow in explain(stamps, w).messages}  # noqa: E731
     assert causes(Witnesses())[AT + 1] == "publish blocked"
@@ -147,13 +139,7 @@ def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_block
 def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
     stream = pair(begun=5 * PERIOD // 2)
     for behind in (1, 2):
-        for column in (
-            stream.begun_ns,
-            stream.call_ns,
-            stream.return_ns,
-            stream.notified_ns,
-            stream.taken_ns,
-        ):
+        for column in stamps_of(stream):
             column[AT + behind] = column[AT] + behind * 10_000
     assert {slow.cause for slow in explain(stream).messages} == {"publisher late"}
 
