@@ -31,15 +31,8 @@ PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 HOSTS = ("robot", "base", "tablet")
 AT_UP = ("lost_up", "queue_full_up", "no_destination")
 AT_DOWN = ("lost_down", "queue_full_down", "refused")
-VERDICTS = (
-    "delivered",
-    "under_way",
-    "multicast_unwanted",
-    *AT_UP,
-    *AT_DOWN,
-    "too_large",
-    "blackhole",
-)
+VERDICTS = ("delivered", "under_way", "multicast_unwanted", *AT_UP, *AT_DOWN)
+VERDICTS += ("too_large", "blackhole")
 
 
 def log(*rows):
@@ -65,6 +58,11 @@ def log(*rows):
             names,
         )
     return frames_of(columns)
+
+
+def to_base(index, verdict="delivered", size=100, **more):
+    """A row of a frame of data from the robot."""
+    return index, "robot", "base", verdict, "data", size, more
 
 
 def measured(frames, payload_bytes=100, outages=(), rates=None):
@@ -183,7 +181,7 @@ def test_a_log_that_says_where_a_frame_ended_is_believed():
 
 
 def test_the_busiest_link_is_told_against_its_rate():
-    frames = log(*((i, "robot", "base", "delivered", "data", 100) for i in range(5)))
+    frames = log(*(to_base(n) for n in range(5)))
     _, got = measured(frames, rates={("robot", "up"): 8e9, ("base", "down"): 16e9})
     assert got["link_utilisation"] == pytest.approx(0.5)  # 500 bytes in 1 µs at 8 Gbit/s
     assert "no link has a rate" in measured(frames)[1]["link_utilisation"]
@@ -195,19 +193,9 @@ SECOND = SteadyWindow(SECOND_NS, 2 * SECOND_NS)
 
 def test_a_link_with_a_full_queue_is_used_all_the_time_and_no_more():
     """1000 frames a second for a link that carries 8 of them: none comes out while it is logged."""
+    due = [SECOND_NS + n * SECOND_NS // 1000 for n in range(1000)]
     frames = log(
-        *(
-            (
-                i,
-                "robot",
-                "base",
-                "under_way",
-                "data",
-                1500,
-                {"direction": "up", "in_ns": SECOND_NS + i * SECOND_NS // 1000},
-            )
-            for i in range(1000)
-        )
+        *(to_base(n, "under_way", 1500, direction="up", in_ns=due[n]) for n in range(1000))
     )
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
     got = values(wire, sums_of(frames, SECOND))
@@ -227,20 +215,9 @@ def test_what_found_the_queue_full_took_nothing_of_the_link():
 
 def test_a_frame_that_was_lost_behind_the_rate_has_taken_its_time():
     """Ten equal frames fill the window, and three of them are lost."""
-    frames = log(
-        *(
-            (
-                i,
-                "robot",
-                "base",
-                "lost_up" if i < 3 else "delivered",
-                "data",
-                100,
-                {"direction": "up" if i < 3 else "down", "in_ns": 1000},
-            )
-            for i in range(10)
-        )
-    )
+    lost = [to_base(n, "lost_up", direction="up", in_ns=1000) for n in range(3)]
+    came = [to_base(n, direction="down", in_ns=1000) for n in range(3, 10)]
+    frames = log(*lost, *came)
     wire, got = measured(frames, rates={("robot", "up"): 8e9})
     assert got["link_utilisation"] == pytest.approx(1) and got["frames_lost"] == (3, 10)
     assert wire.lost == {("robot", "up", "lost_up"): 3}
@@ -248,9 +225,7 @@ def test_a_frame_that_was_lost_behind_the_rate_has_taken_its_time():
 
 def test_a_link_let_through_what_left_it_in_the_window():
     """Ten frames of 0.2 s each, and all of them came before the window."""
-    frames = log(
-        *((i, "robot", "base", "delivered", "data", 2500, {"in_ns": 50_000_000}) for i in range(10))
-    )
+    frames = log(*(to_base(n, "delivered", 2500, in_ns=50_000_000) for n in range(10)))
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
     assert wire.carried == {("robot", "up"): 12_500, ("base", "down"): 12_500}
     assert wire.entered == {("robot", "up"): 0, ("base", "down"): 0}
@@ -265,16 +240,10 @@ def test_a_link_let_through_what_left_it_in_the_window():
 def test_no_link_is_used_for_longer_than_the_window(came, rate_bps):
     frames = log(
         *(
-            (
-                i,
-                "robot",
-                "base",
-                "delivered" if through else "under_way",
-                "data",
-                size,
-                {"in_ns": in_ns, "direction": "down" if through else "up"},
-            )
-            for i, (in_ns, size, through) in enumerate(sorted(came))
+            to_base(n, "delivered", size, in_ns=in_ns, direction="down")
+            if through
+            else to_base(n, "under_way", size, in_ns=in_ns, direction="up")
+            for n, (in_ns, size, through) in enumerate(sorted(came))
         )
     )
     rates = {("robot", "up"): rate_bps, ("base", "down"): rate_bps / 2}
@@ -381,23 +350,14 @@ def frames_and_truth(draw):
         sender = draw(st.sampled_from(HOSTS))
         kind, size = draw(st.sampled_from(CLASSES)), draw(st.integers(60, 1514))
         if draw(st.booleans()):
-            rows.append(
-                (
-                    index,
-                    sender,
-                    None,
-                    draw(st.sampled_from((*AT_UP, "too_large", "blackhole"))),
-                    kind,
-                    size,
-                )
-            )
+            verdict = draw(st.sampled_from((*AT_UP, "too_large", "blackhole")))
+            rows.append((index, sender, None, verdict, kind, size))
             continue
-        others = draw(
-            st.lists(st.sampled_from([h for h in HOSTS if h != sender]), min_size=1, unique=True)
-        )
-        below = [v for v in VERDICTS if v not in AT_UP]
+        others = st.sampled_from([h for h in HOSTS if h != sender])
+        below = st.sampled_from([v for v in VERDICTS if v not in AT_UP])
         rows += [
-            (index, sender, other, draw(st.sampled_from(below)), kind, size) for other in others
+            (index, sender, other, draw(below), kind, size)
+            for other in draw(st.lists(others, min_size=1, unique=True))
         ]
     return rows
 
