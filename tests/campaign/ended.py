@@ -1,5 +1,13 @@
 """How a trial ended, for tests of what it recorded."""
 
+from typing import Any
+
+
+def rows(result, table: str, **wanted: Any) -> list[dict[str, Any]]:
+    """Of a table of its, all that have these values; none where there is no such table."""
+    there = result.tables[table].to_pylist() if table in result.tables else []
+    return [row for row in there if all(row[name] == value for name, value in wanted.items())]
+
 
 def well(result) -> bool:
     """Done, or void for the machine's sake alone: one that others keep busy, and what is recorded

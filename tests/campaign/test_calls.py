@@ -7,13 +7,14 @@ import pytest
 
 from rmwbench.analysis.metrics.bring_up import bring_up
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
-from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.cells import order
-from tests.campaign.ended import well
+from tests.campaign.ended import rows, well
 from tests.lab import fake_worker
+
+pytestmark = pytest.mark.usefixtures("any_machine")
 
 SUITE = """
 suite: mini
@@ -42,12 +43,6 @@ LATE = """name: w
 """
 
 
-@pytest.fixture(autouse=True)
-def any_machine(monkeypatch):
-    # a busy machine is not what is tested here
-    monkeypatch.setattr(machine, "voids", lambda probes: [])
-
-
 def cell(workload: str, arm="", steady_s=0.3) -> Cell:
     text = SUITE.format(workload=workload, arm=arm, steady_s=steady_s)
     return cells(parse(text, where="mini.yaml", middlewares=["fake"]))[0]
@@ -56,10 +51,6 @@ def cell(workload: str, arm="", steady_s=0.3) -> Cell:
 def run(tmp_path, made: Cell, fault="", stage="") -> TrialResult:
     path = fake_worker.install(tmp_path, fault, stage)
     return run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE, None))
-
-
-def rows(result: TrialResult, table: str) -> list[dict]:
-    return result.tables[table].to_pylist()
 
 
 def test_every_call_is_a_request_and_the_reply_that_it_caused(tmp_path):

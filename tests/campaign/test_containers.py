@@ -3,12 +3,13 @@
 import pytest
 
 from rmwbench.campaign.plan.unsupported import described
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import SHARED, HostKind
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from tests.campaign.cells import order
+from tests.campaign.ended import rows
 from tests.lab import tools
 
 SUITE = """
@@ -43,13 +44,11 @@ def cell_of(middleware, level):
 )
 def test_who_needs_shared_memory_is_not_heard_from_another_container(middleware, level, status):
     worker = tools.worker(middleware)
-    result = run_trial(Order(1, cell_of(middleware, level), 0, 0, seed=3, nonce=9), worker)
+    result = run_trial(order(cell_of(middleware, level)), worker)
     assert result.status == status, result.reason
     if status == "done":
-        taken = result.tables["received"].num_rows
-        assert taken >= 20
-        (row,) = result.tables["trials"].to_pylist()
-        assert row["status"] == "done"
+        assert len(rows(result, "received")) >= 20
+        assert rows(result, "trials")[0]["status"] == "done"
 
 
 @pytest.mark.traffic
@@ -58,11 +57,9 @@ def test_what_a_process_costs_is_counted_once_in_a_container_too():
     worker = tools.worker("cyclonedds")
     roles = {}
     for level in ("none", "own_ipc"):
-        result = run_trial(Order(1, cell_of("cyclonedds", level), 0, 0, seed=3, nonce=9), worker)
+        result = run_trial(order(cell_of("cyclonedds", level)), worker)
         assert result.status == "done", result.reason
-        roles[level] = {
-            (row["process"], row["role"]) for row in result.tables["counters"].to_pylist()
-        }
+        roles[level] = {(row["process"], row["role"]) for row in rows(result, "counters")}
     assert roles["none"] == roles["own_ipc"]
 
 

@@ -3,16 +3,15 @@ is told of in events; nothing of it fails a trial that asked for it."""
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.ended import well
+from tests.campaign.cells import order
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 
-pytestmark = pytest.mark.traffic
+pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
 suite: mini
@@ -32,27 +31,18 @@ workloads:
 """
 
 
-@pytest.fixture(autouse=True)
-def any_machine(monkeypatch):
-    monkeypatch.setattr(machine, "voids", lambda probes: [])
-
-
 def run(profile: str) -> TrialResult:
     (made,) = cells(parse(SUITE.format(profile=profile, end_s=0.4), where="mini.yaml"))
-    return run_trial(
-        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("zenoh")
-    )
+    return run_trial(order(made), tools.worker("zenoh"))
 
 
 def seqs(result: TrialResult, reader: int) -> list[int]:
-    return [
-        row["seq"] for row in result.tables["received"].to_pylist() if row["endpoint"] == reader
-    ]
+    return [row["seq"] for row in rows(result, "received", endpoint=reader)]
 
 
 def events(result: TrialResult) -> dict[str, dict]:
     """The first of each kind."""
-    return {row["event"]: row for row in reversed(result.tables["events"].to_pylist())}
+    return {row["event"]: row for row in reversed(rows(result, "events"))}
 
 
 def test_without_its_router_a_client_hears_no_more_and_a_latecomer_never_opens():

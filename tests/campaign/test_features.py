@@ -9,17 +9,16 @@ import pytest
 from rmwbench.analysis.metrics import cpu_by_second, memory
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.ended import well
+from tests.campaign.cells import order
+from tests.campaign.ended import rows, well
 from tests.campaign.evidence import TableEvidence
 from tests.lab import tools
 
-pytestmark = pytest.mark.traffic
+pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 HEAD = """
 suite: mini
@@ -29,27 +28,15 @@ timeline: {warmup_s: 0.3, drain_s: 0.5, grace_s: 0.5, match_s: 10, steady_s: 1.0
 """
 
 
-@pytest.fixture(autouse=True)
-def any_machine(monkeypatch):
-    monkeypatch.setattr(machine, "voids", lambda probes: [])
-
-
 def cell(text: str) -> Cell:
     (made,) = cells(parse(HEAD + text, where="mini.yaml"))
     return made
 
 
 def run(middleware: str, text: str) -> TrialResult:
-    result = run_trial(
-        Order(1, cell(text), 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware)
-    )
+    result = run_trial(order(cell(text)), tools.worker(middleware))
     assert well(result)
     return result
-
-
-def rows(result: TrialResult, table: str, **wanted) -> Iterator[dict]:
-    table_rows = result.tables[table].to_pylist() if table in result.tables else []
-    return (row for row in table_rows if all(row[name] == value for name, value in wanted.items()))
 
 
 def grown(result: TrialResult, process: str, counter: str) -> float:
@@ -71,7 +58,7 @@ def test_the_harness_allocates_nothing_per_message():
     """On both sides and with everything that a trial has running meanwhile: snapshots, events, the
     protocol."""
     result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}"))
-    assert len(list(rows(result, "received"))) > 400
+    assert len(rows(result, "received")) > 400
     for process in ("talker", "listener"):
         assert (
             grown(result, process, "allocations") == 0 and grown(result, process, "allocated") == 0
@@ -95,7 +82,7 @@ def test_a_trial_that_is_not_asked_counts_nothing():
     result = run(
         "floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}").replace("true", "false")
     )
-    assert not list(rows(result, "counters", counter="allocations"))
+    assert not rows(result, "counters", counter="allocations")
 
 
 SOAK = """
@@ -117,7 +104,7 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
     ]
     window = SteadyWindow(trial["steady_begin_ns"], trial["steady_end_ns"])
     values = memory.growth(
-        samples, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
+        samples, rows(result, "counters"), window, published=2000, heard=2000, delivered=2000
     )
     # what malloc adds to 512 B and the list that keeps them is less than as much again
     low, high = (0.8 * leak, 1.5 * leak) if leak else (-16, 16)
@@ -224,7 +211,7 @@ workloads:
 def joined(result: TrialResult) -> bool:
     """Whether the node that came after the accident heard anything."""
     (endpoint,) = (row["endpoint"] for row in rows(result, "endpoints", process="joiner"))
-    return any(rows(result, "received", endpoint=endpoint))
+    return bool(rows(result, "received", endpoint=endpoint))
 
 
 def fastdds(how: str, options: str = "{}") -> TrialResult:

@@ -4,11 +4,11 @@ Needs the built worker."""
 import pytest
 
 from rmwbench.campaign.plan.profile import resolved_profile
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.ended import well
+from tests.campaign.cells import order
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
@@ -37,7 +37,7 @@ def run(
     )
     (cell,) = cells(parse(text, where="mini.yaml"))
     assert resolved_profile(cell.arm, worker)["name"] == "untouched"
-    return run_trial(Order(1, cell, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
+    return run_trial(order(cell), worker)
 
 
 @pytest.mark.parametrize(
@@ -47,16 +47,16 @@ def run(
 def test_every_message_is_in_both_records_and_its_path_is_attested(worker, transport, path, size):
     result = run(worker, transport, path, size, "rate_hz: 100")
     assert well(result)
-    sent = {row["seq"]: row for row in result.tables["sent"].to_pylist()}
-    received = {row["seq"]: row for row in result.tables["received"].to_pylist()}
+    sent = {row["seq"]: row for row in rows(result, "sent")}
+    received = {row["seq"]: row for row in rows(result, "received")}
     assert list(sent) == list(range(50)) and received.keys() == sent.keys()
     for seq, row in sent.items():
         other = received[seq]
         assert other["intended_ns"] == row["intended_ns"] and other["writer"] == row["endpoint"]
         assert other["bytes"] == row["bytes"] == size
-        order = [row[name] for name in ("intended_ns", "begun_ns", "call_ns")]
-        order += [other[name] for name in ("taken_ns", "callback_ns", "consumed_ns")]
-        assert order == sorted(order)
+        stamps = [row[name] for name in ("intended_ns", "begun_ns", "call_ns")]
+        stamps += [other[name] for name in ("taken_ns", "callback_ns", "consumed_ns")]
+        assert stamps == sorted(stamps)
     assert sum(result.tables["attestations"]["fraction"].to_pylist()) == pytest.approx(1.0)
 
 
@@ -72,7 +72,7 @@ def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
     ):
         result = run(worker, schedule=schedule)
         assert well(result)
-        cell, (trial,) = result.order.cell, result.tables["trials"].to_pylist()
+        cell, (trial,) = result.order.cell, rows(result, "trials")
         arrival = cell.endpoints[0].wire(cell.arm, result.order.seed)["arrival"]
         intended = result.tables["sent"]["intended_ns"].to_pylist()
         assert len(intended) > 30

@@ -4,11 +4,11 @@ second each. Needs the built worker."""
 import numpy as np
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.ended import well
+from tests.campaign.cells import order
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
@@ -37,22 +37,21 @@ factors: {schedule: [own, shared]}
 def results():
     worker = tools.worker("synthetic")
     return {
-        cell.schedule: run_trial(Order(1, cell, 0, 0, seed=11, nonce=0xFEED), worker)
+        cell.schedule: run_trial(order(cell), worker)
         for cell in cells(parse(SUITE, where="mini.yaml"))
     }
 
 
 def begun_within(result, endpoint, other):
     """How many messages of an endpoint were taken up while a call of the other was under way."""
-    rows = result.tables["sent"].to_pylist()
-    begun = np.array([row["begun_ns"] for row in rows if row["endpoint"] == endpoint])
-    calls = [(r["call_ns"], r["return_ns"]) for r in rows if r["endpoint"] == other]
+    begun = np.array([row["begun_ns"] for row in rows(result, "sent", endpoint=endpoint)])
+    calls = [(row["call_ns"], row["return_ns"]) for row in rows(result, "sent", endpoint=other)]
     return sum(int(np.count_nonzero((begun > begin) & (begun < end))) for begin, end in calls)
 
 
 def flagged(result):
-    events = result.tables["events"].to_pylist()
-    return [row["text"] for row in events if (row["text"] or "").startswith("late_by_sibling")]
+    texts = [row["text"] or "" for row in rows(result, "events")]
+    return [text for text in texts if text.startswith("late_by_sibling")]
 
 
 def test_with_a_thread_each_nobody_waits_for_a_sibling(results):

@@ -13,7 +13,6 @@ from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import held_calls, record_flags, spawn, void
 from rmwbench.campaign.trial.changes import Changes
-from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.outcome import TrialWindow as Told
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.campaign.trial.window import _finish
@@ -23,8 +22,8 @@ from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.cells import outcome, section
-from tests.campaign.ended import well
+from tests.campaign.cells import order, outcome, section
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 SUITE = """
@@ -44,7 +43,6 @@ workloads:
       - {{name: logger, subscriptions: [{{topic: state}}]}}
       - {{name: planner, subscriptions: [{{topic: state, hold_ms: {hold_ms}}}]{planner}}}
 """
-NONCE = 0x0123_4567_89AB_CDEF
 DIES = ", killed_s: 0.35, restarts_s: 0.7"
 
 
@@ -61,11 +59,11 @@ def worker():
 
 
 def run(worker, **how) -> TrialResult:
-    return run_trial(Order(1, cell(**how), 0, 0, seed=11, nonce=NONCE), worker)
+    return run_trial(order(cell(**how)), worker)
 
 
 def events(result: TrialResult, name: str) -> list[dict]:
-    return [row for row in result.tables["events"].to_pylist() if row["event"] == name]
+    return rows(result, "events", event=name)
 
 
 def ran(result: TrialResult) -> TrialResult:
@@ -85,20 +83,20 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
     )
     held = event["text"].split()[3] == "1"
     assert held or events(result, "flag")
-    by_process = {row["process"]: row["endpoint"] for row in result.tables["endpoints"].to_pylist()}
-    received = result.tables["received"].to_pylist()
-    mine = [row for row in received if row["endpoint"] == by_process["planner"]]
-    assert [row["consumed_ns"] is None for row in mine].count(True) == held
-    again = [row for row in received if row["endpoint"] == by_process["planner again"]]
+    by_process = {row["process"]: row["endpoint"] for row in rows(result, "endpoints")}
+    received = {
+        process: rows(result, "received", endpoint=endpoint)
+        for process, endpoint in by_process.items()
+    }
+    assert [row["consumed_ns"] is None for row in received["planner"]].count(True) == held
+    again = received["planner again"]
     assert len(again) >= 3 and all(row["consumed_ns"] - row["taken_ns"] >= 90e6 for row in again)
     pids = {row["process"]: row["value"] for row in events(result, "hello")}
     assert pids["planner again"] not in (pids["planner"], None)
-    assert len([row for row in received if row["endpoint"] == by_process["logger"]]) >= 14
+    assert len(received["logger"]) >= 14
     (left,) = events(result, "leftovers")
     assert json.loads(left["text"])["socket"] == 1  # the dead reader's; the others removed theirs
-    (path,) = [
-        row["path"] for row in result.tables["leftovers"].to_pylist() if row["kind"] == "socket"
-    ]
+    (path,) = [row["path"] for row in rows(result, "leftovers", kind="socket")]
     # in the host's own /tmp; on a shared host in its directory there
     assert path.startswith("/tmp/rmwbench-") and "/rmwbench-floor" in path
 
@@ -107,18 +105,16 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
 def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
     result = ran(run(worker, driver=DIES))
     assert events(result, "killed")[0]["text"] == "killed_s"  # nobody was to hold anything
-    rows = result.tables["endpoints"].to_pylist()
+    endpoints = rows(result, "endpoints")
     first, second = (
-        next(r["endpoint"] for r in rows if r["process"] == name)
+        {row["seq"] for row in rows(result, "sent", endpoint=end["endpoint"])}
         for name in ("driver", "driver again")
+        for end in rows(result, "endpoints", process=name)
     )
-    sent = result.tables["sent"].to_pylist()
-    assert {row["seq"] for row in sent if row["endpoint"] == first} >= {0, 1, 2, 3}
-    assert min(row["seq"] for row in sent if row["endpoint"] == second) == 0
-    begin = result.tables["trials"].to_pylist()[0]["steady_begin_ns"]
-    (outage,) = outages(
-        result.tables["events"].to_pylist(), rows, SteadyWindow(begin, begin + 1_600_000_000)
-    )
+    assert first >= {0, 1, 2, 3} and min(second) == 0
+    begin = rows(result, "trials")[0]["steady_begin_ns"]
+    window = SteadyWindow(begin, begin + 1_600_000_000)
+    (outage,) = outages(rows(result, "events"), endpoints, window)
     assert (outage.kind, outage.who, outage.what) == ("restart", "driver", "killed")
     assert (outage.down_ns - begin, outage.up_ns - begin) == (350_000_000, 700_000_000)
 
@@ -131,7 +127,7 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
         if process.endswith(" again"):
             self._files = {
                 **self._files,
-                process: records.make([SectionPlan(RECEIVED, 9, 10)], NONCE + 1),
+                process: records.make([SectionPlan(RECEIVED, 9, 10)], order().nonce + 1),
             }
         return spawned(self, process)
 
@@ -142,30 +138,26 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
 
 
 def test_held_messages_are_counted_in_the_records_of_the_dead():
-    trial = TrialOutcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
+    trial = outcome(cell(planner=DIES, hold_ms=90))
     planner = next(e.endpoint for e in trial.order.cell.endpoints if e.process == "planner")
-    rows = np.zeros(3, [("consumed_ns", "<i8")])
-    rows["consumed_ns"] = [100, 0, 0]
+    slots = np.zeros(3, [("consumed_ns", "<i8")])
+    slots["consumed_ns"] = [100, 0, 0]
+    killed = {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
     trial.sections = [
-        RecordSection(RECEIVED, planner, 9, 3, 0, rows),
-        RecordSection(RECEIVED, planner + 5, 9, 3, 0, rows),
+        RecordSection(RECEIVED, planner, 9, 3, 0, slots),
+        RecordSection(RECEIVED, planner + 5, 9, 3, 0, slots),
     ]
-    trial.events = [
-        {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
-    ]
+    trial.events = [dict(killed)]
     record_flags.tell_held(trial)
     assert [e["text"] for e in trial.events] == ["killed_s while holding 2 messages"]
-    trial.events = [
-        {"event": "killed", "text": record_flags.KILLED, "process": "planner", "time_ns": 5}
-    ]
-    trial.sections = []
+    trial.events, trial.sections = [dict(killed)], []
     record_flags.tell_held(trial)
     assert trial.events[0]["text"] == "killed_s while holding 0 messages"
     assert trial.events[1]["event"] == "flag" and "held no message" in trial.events[1]["text"]
 
 
 def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it():
-    trial = TrialOutcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
+    trial = outcome(cell(planner=DIES))
     second = 1_000_000_000
     trial.times.window = Told(0, 0, 10 * second)
     usage = lambda time_ns, cpu_ns: {"time_ns": time_ns, "cpu_ns": cpu_ns}  # noqa: E731
@@ -175,9 +167,9 @@ def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it
     ):
         at = zip(("steady_begin", "steady_end"), edges, strict=True)
         trial.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
-    rows = trial_tables(trial, "done", None, [])["counters"].to_pylist()
-    both = cost(rows, published=100, heard=100, delivered=100, window_ns=10 * second)
-    alone = [row for row in rows if row["process"] == "planner again"]
+    counters = trial_tables(trial, "done", None, [])["counters"].to_pylist()
+    both = cost(counters, published=100, heard=100, delivered=100, window_ns=10 * second)
+    alone = [row for row in counters if row["process"] == "planner again"]
     one = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
     assert one["cpu_cores"] == pytest.approx(0.025)
     assert both["cpu_cores"] == pytest.approx(0.125)
@@ -189,7 +181,7 @@ def stuck(what, timeout_s, *_):
 
 def begun(monkeypatch, sent, **life):
     """A trial of 1.7 s at 10 Hz whose only publisher sent so many and does not end."""
-    trial = TrialOutcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
+    trial = outcome(cell(**life))
     trial.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
     trial.times.windows = {"driver": trial.times.window}
     trial.endpoints.started = {1}

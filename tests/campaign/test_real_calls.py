@@ -3,15 +3,14 @@ worker only plays."""
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
-from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.ended import well
+from tests.campaign.cells import order
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 
-pytestmark = pytest.mark.traffic
+pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
 suite: mini
@@ -24,20 +23,9 @@ workloads:
 """
 
 
-@pytest.fixture(autouse=True)
-def any_machine(monkeypatch):
-    monkeypatch.setattr(machine, "voids", lambda probes: [])
-
-
 def run(workload: str, transport: str) -> TrialResult:
     (made,) = cells(parse(SUITE.format(workload=workload, transport=transport), where="mini.yaml"))
-    return run_trial(
-        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker("floor")
-    )
-
-
-def rows(result: TrialResult, table: str) -> list[dict]:
-    return result.tables[table].to_pylist()
+    return run_trial(order(made), tools.worker("floor"))
 
 
 def test_every_request_is_answered_once_and_to_its_own_client():

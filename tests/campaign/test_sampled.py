@@ -8,7 +8,6 @@ import pytest
 
 from rmwbench.analysis.metrics import cost
 from rmwbench.campaign.record import sampled
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import sampler
@@ -16,7 +15,7 @@ from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.placement import placed
 from tests.campaign.cells import cell, cell_of_two_hosts, order, outcome
-from tests.campaign.ended import well
+from tests.campaign.ended import rows, well
 from tests.lab import fake_worker, tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "sampler.md"
@@ -39,9 +38,7 @@ def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -
     tools.built("sampler")
     text = SUITE.format(middleware=middleware, options=options, size=size, sampling=sampling)
     (made,) = cells(parse(text, where="mini.yaml"))
-    return run_trial(
-        Order(1, made, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), tools.worker(middleware)
-    )
+    return run_trial(order(made), tools.worker(middleware))
 
 
 def fake(
@@ -53,10 +50,6 @@ def fake(
     return run_trial(
         order(made), Worker("fake", path, fake_worker.DESCRIBE | {"profiles": [profile]}, None)
     )
-
-
-def rows(result: TrialResult, table: str) -> Rows:
-    return result.tables[table].to_pylist() if table in result.tables else []
 
 
 def grown(counters: Rows, counter: str) -> dict[str, float]:
@@ -342,8 +335,8 @@ def test_of_a_process_that_ended_within_the_window_its_beginning_is_kept_and_oth
         )
     ]
     made.sampling.sampled = {"snapshots": edges, "memory": {}}
-    rows = [row for row in sampled.counters(made) if row["process"] == "talker"]
-    assert {(row["role"], row["counter"], row["at"]) for row in rows} == {
+    told = [row for row in sampled.counters(made) if row["process"] == "talker"]
+    assert {(row["role"], row["counter"], row["at"]) for row in told} == {
         ("publisher", "cpu", "steady_begin"),
         ("publisher", "voluntary_switches", "steady_begin"),
     }

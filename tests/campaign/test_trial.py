@@ -18,14 +18,10 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import HostBroken, marker
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
-from tests.campaign.ended import heard_in_window, well
+from tests.campaign.ended import heard_in_window, rows, well
 from tests.lab import fake_worker
 
-
-@pytest.fixture(autouse=True)
-def quiet_machine(monkeypatch):
-    """A busy machine, which would excuse any failure, is not what is tested here."""
-    monkeypatch.setattr(machine, "voids", lambda probes: [])
+pytestmark = pytest.mark.usefixtures("any_machine")
 
 
 def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
@@ -36,10 +32,6 @@ def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
     assert len(os.listdir("/proc/self/fd")) == before, "descriptors leak"
     assert not [stray for stray in marker.strays() if stray.marker.pid == os.getpid()]
     return result
-
-
-def rows(result: TrialResult, table: str) -> list[dict]:
-    return result.tables[table].to_pylist()
 
 
 def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
