@@ -38,8 +38,8 @@ def script(path: Path, text: str) -> None:
 
 
 def needs(wheel: Path, system: str) -> None:
-    found = {"system": system, "packages": {"libfastrtps.so.2.9": "libfastrtps2.9"}}
-    (wheel / catalogue.NEEDS).write_text(json.dumps(found))
+    needs_document = {"system": system, "packages": {"libfastrtps.so.2.9": "libfastrtps2.9"}}
+    (wheel / catalogue.NEEDS).write_text(json.dumps(needs_document))
 
 
 def test_workers_and_tools_of_a_wheel_are_found(wheel):

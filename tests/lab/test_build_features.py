@@ -37,11 +37,11 @@ def features(crate: str, edges: str = "normal") -> dict[str, set[str]]:
     done = cargo("tree", "-p", crate, *how)
     if done.returncode:
         pytest.skip(f"the crates are not here yet: {done.stderr.strip().splitlines()[-1]}")
-    found: dict[str, set[str]] = {}
+    features_of: dict[str, set[str]] = {}
     for line in done.stdout.splitlines():
         package, _, names = line.removesuffix(" (*)").partition("|")
-        found.setdefault(" ".join(package.split()[:2]), set()).add(names)
-    return found
+        features_of.setdefault(" ".join(package.split()[:2]), set()).add(names)
+    return features_of
 
 
 @pytest.mark.parametrize("crate", FIRST)

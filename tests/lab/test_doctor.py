@@ -55,13 +55,13 @@ kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
     touch /dev/shm/somebody_elses
     """
     # what a trial sees: 64 MiB of memory for itself, and a /tmp with this checkout at most
-    status, found = doctor(before, isolated=False, prefix=visible.view())
+    status, findings = doctor(before, isolated=False, prefix=visible.view())
     assert (
         status == 1
-        and found["/dev/shm"]["level"] == "red"
-        and "64 MiB" in found["/dev/shm"]["found"]
+        and findings["/dev/shm"]["level"] == "red"
+        and "64 MiB" in findings["/dev/shm"]["found"]
     )
-    leftovers = found["leftover segments"]
+    leftovers = findings["leftover segments"]
     assert leftovers["level"] == "yellow" and leftovers["found"].startswith(
         "2 of Fast DDS, iceoryx2"
     )
@@ -69,10 +69,10 @@ kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
 
 
 def test_limits_of_the_shell_are_found():
-    _, found = doctor("ulimit -n 200; ulimit -u 400 || true", isolated=False)
+    _, findings = doctor("ulimit -n 200; ulimit -u 400 || true", isolated=False)
     assert (
-        found["process limits"]["level"] == "red"
-        and "200 open files" in found["process limits"]["found"]
+        findings["process limits"]["level"] == "red"
+        and "200 open files" in findings["process limits"]["found"]
     )
 
 
@@ -80,11 +80,11 @@ def test_limits_of_the_shell_are_found():
 def test_a_network_without_loopback_has_neither_route_nor_multicast():
     """Trials have a network of their own, so theirs works all the same."""
     command = ["unshare", "--net"] if ROOT else ["unshare", "--user", "--map-root-user", "--net"]
-    _, found = doctor(isolated=False, prefix=command)
-    assert "unreachable" in found["multicast route"]["found"]
-    assert found["multicast on lo"]["level"] == "yellow"
-    assert found["multicast in trials"]["level"] == "green"
-    assert found["interfaces"]["found"] == "none but lo"
+    _, findings = doctor(isolated=False, prefix=command)
+    assert "unreachable" in findings["multicast route"]["found"]
+    assert findings["multicast on lo"]["level"] == "yellow"
+    assert findings["multicast in trials"]["level"] == "green"
+    assert findings["interfaces"]["found"] == "none but lo"
 
 
 @pytest.mark.timing
@@ -92,12 +92,12 @@ def test_a_network_without_loopback_has_neither_route_nor_multicast():
 def test_whoever_uses_the_processor_is_named():
     spinner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
-        _, found = doctor(isolated=False)
+        _, findings = doctor(isolated=False)
     finally:
         spinner.kill()
         spinner.wait()
-    assert found["load"]["level"] in ("yellow", "red")
-    assert f"({spinner.pid})" in found["load"]["found"]
+    assert findings["load"]["level"] in ("yellow", "red")
+    assert f"({spinner.pid})" in findings["load"]["found"]
 
 
 @pytest.mark.long
@@ -107,8 +107,8 @@ def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):
     shutil.copy("/bin/sleep", daemon)
     running = [subprocess.Popen([daemon, "60"])]
     try:
-        _, found = doctor(isolated=False)
-        assert f"iox-roudi ({running[0].pid}, a daemon)" in found["running robots"]["found"]
+        _, findings = doctor(isolated=False)
+        assert f"iox-roudi ({running[0].pid}, a daemon)" in findings["running robots"]["found"]
         node = [
             sys.executable,
             "-c",
@@ -118,9 +118,9 @@ def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):
             "__node:=talker",
         ]
         running.append(subprocess.Popen(node))
-        status, found = doctor(isolated=False)
-        assert status == 1 and found["running robots"]["level"] == "red"
-        assert f"({running[1].pid}, a ROS 2 node)" in found["running robots"]["found"]
+        status, findings = doctor(isolated=False)
+        assert status == 1 and findings["running robots"]["level"] == "red"
+        assert f"({running[1].pid}, a ROS 2 node)" in findings["running robots"]["found"]
     finally:
         for process in running:
             process.kill()
@@ -148,11 +148,11 @@ def test_a_cpu_quota_is_red():
             group.rmdir()
         pytest.skip(f"no CPU group can be made here: {error.strerror}")
     try:
-        status, found = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
+        status, findings = doctor(f"echo $$ > {group}/cgroup.procs", isolated=False)
         assert (
             status == 1
-            and found["CPU quota"]["level"] == "red"
-            and "0.9 cores" in found["CPU quota"]["found"]
+            and findings["CPU quota"]["level"] == "red"
+            and "0.9 cores" in findings["CPU quota"]["found"]
         )
     finally:
         deadline = time.monotonic() + 300

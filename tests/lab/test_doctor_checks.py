@@ -71,9 +71,9 @@ def changed(path: str, value) -> dict:
 
 
 def test_on_a_good_machine_everything_is_green():
-    found = checks(GOOD)
-    assert [f.check for f in found if f.level != "green"] == []
-    assert len(found) == len(RULES) == len({f.check for f in found})
+    findings = checks(GOOD)
+    assert [f.check for f in findings if f.level != "green"] == []
+    assert len(findings) == len(RULES) == len({f.check for f in findings})
     assert warnings(GOOD) == []
 
 
@@ -158,10 +158,10 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
     ],
 )  # fmt: skip
 def test_each_rule_has_its_cause(path, value, check, level, word):
-    found = checks(changed(path, value))
-    (finding,) = [f for f in found if f.check == check]
+    findings = checks(changed(path, value))
+    (finding,) = [f for f in findings if f.check == check]
     assert finding.level == level and word in finding.found
-    others = [f.check for f in found if f.level != "green" and f.check != check]
+    others = [f.check for f in findings if f.level != "green" and f.check != check]
     # Fewer usable cores than there are is one fact that two rules may see; everything else stays
     # one finding.
     assert others == []
@@ -193,16 +193,16 @@ def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
         EdgeReading(ticks, at, at, None, 2) for at, ticks in zip((0, 10**9), readings, strict=True)
     )
     monkeypatch.setattr(machine_facts, "read_edge", lambda: next(edges))
-    found = machine_facts.sampled(0.0)
-    probes = {row["probe"]: row["value"] for row in found["probes"]}
+    sample = machine_facts.sampled(0.0)
+    probes = {row["probe"]: row["value"] for row in sample["probes"]}
     assert probes["steal"] == pytest.approx(0.1) and probes["stolen_ticks"] == 1
-    assert found["busy"] == pytest.approx(9 / 200)
+    assert sample["busy"] == pytest.approx(9 / 200)
 
 
 def test_what_nobody_looked_for_is_not_judged():
     facts = {key: GOOD[key] for key in ("hardware", "kernel", "sysctls", "state")}
-    found = {f.check for f in checks(facts)}
-    assert "load" in found and not found & {
+    names = {f.check for f in checks(facts)}
+    assert "load" in names and not names & {
         "steal now",
         "leftover segments",
         "isolated hosts",

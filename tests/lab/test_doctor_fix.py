@@ -43,8 +43,8 @@ def kernel(tmp_path, monkeypatch):
 
 
 def steps(kernel, *facts, only=()):
-    found = [one for path, value in facts for one in checks(changed(path, value))]
-    return fixes.steps_of(fixes.fixable(found, only), kernel)
+    findings = [one for path, value in facts for one in checks(changed(path, value))]
+    return fixes.steps_of(fixes.fixable(findings, only), kernel)
 
 
 SMALL = ("sysctls/net.core.rmem_max", "212992")
@@ -167,8 +167,8 @@ def called(kernel, monkeypatch):
         monkeypatch.setattr(verb.typer, "confirm", lambda *_, **__: answer)
         if what == "undo":
             return verb.undo_fixes(yes=yes, as_json=as_json)
-        found = [one for path, bad in facts for one in checks(changed(path, bad))]
-        return verb.fix_findings(found, (), yes=yes, as_json=as_json)
+        findings = [one for path, bad in facts for one in checks(changed(path, bad))]
+        return verb.fix_findings(findings, (), yes=yes, as_json=as_json)
 
     return call
 

@@ -54,17 +54,20 @@ def judged(numbers, whole_ns, begin=0, end=1_000_000_000):
 
 def test_a_source_that_keeps_its_rate_has_made_all_and_a_start_anywhere_in_a_period_is_not_late():
     numbers = np.arange(60)
-    found = judged(numbers, numbers * PERIOD_NS - 7_000_000)
-    assert (found.due, found.made, found.late, found.latest_ns) == (48, 48, 0, 0.0)
+    of_window = judged(numbers, numbers * PERIOD_NS - 7_000_000)
+    assert (of_window.due, of_window.made, of_window.late, of_window.latest_ns) == (48, 48, 0, 0.0)
 
 
 def test_one_that_stumbles_and_catches_up_made_all_some_late():
     numbers = np.arange(60)
     whole_ns = numbers * PERIOD_NS
     whole_ns[20:25] = 24 * PERIOD_NS  # four were waiting for the fifth
-    found = judged(numbers, whole_ns)
-    assert (found.made, found.late) == (found.due, 3)  # the last two of the five: within a period
-    assert found.latest_ns == 4 * PERIOD_NS
+    of_window = judged(numbers, whole_ns)
+    assert (of_window.made, of_window.late) == (
+        of_window.due,
+        3,
+    )  # the last two of the five: within a period
+    assert of_window.latest_ns == 4 * PERIOD_NS
 
 
 def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made():

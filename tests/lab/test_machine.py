@@ -22,10 +22,15 @@ from rmwbench.lab.machine.probe import (
 
 
 def test_the_card_is_json_and_has_what_a_reader_needs():
-    found = json.loads(json.dumps(machine.describe()))
-    assert {"summary", "facts", "warnings", "hardware", "kernel", "sysctls", "state"} == set(found)
-    assert found["hardware"]["cores_usable"] >= 1 and found["hardware"]["memory_bytes"] > 1 << 20
-    names = {fact["name"] for fact in found["facts"]}
+    described = json.loads(json.dumps(machine.describe()))
+    assert {"summary", "facts", "warnings", "hardware", "kernel", "sysctls", "state"} == set(
+        described
+    )
+    assert (
+        described["hardware"]["cores_usable"] >= 1
+        and described["hardware"]["memory_bytes"] > 1 << 20
+    )
+    names = {fact["name"] for fact in described["facts"]}
     assert {
         "cores",
         "frequency governor",
@@ -36,9 +41,9 @@ def test_the_card_is_json_and_has_what_a_reader_needs():
     } <= names
     assert all(
         isinstance(fact["value"], str) and fact["value"] not in ("None", "[]", "")
-        for fact in found["facts"]
+        for fact in described["facts"]
     )
-    assert set(found["sysctls"]) == set(card.SYSCTLS)
+    assert set(described["sysctls"]) == set(card.SYSCTLS)
 
 
 def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
@@ -139,9 +144,9 @@ def test_a_campaigns_card_is_made_in_a_moment():
     """It is made several times per campaign; the check-up that takes seconds is the doctor's
     alone."""
     begun = time.monotonic()
-    found = machine.describe()
+    described = machine.describe()
     assert time.monotonic() - begun < 2
-    assert all(isinstance(text, str) and text for text in found["warnings"])
+    assert all(isinstance(text, str) and text for text in described["warnings"])
 
 
 def test_both_clocks_are_read_at_one_moment():

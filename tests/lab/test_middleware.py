@@ -38,11 +38,11 @@ def test_a_worker_is_found_by_its_name_and_answers(workers):
     fake_worker.install(workers)
     script(workers / "rmwbench-not.a.name", "exit 0")
     (workers / "rmwbench-data").write_text("not executable")
-    found = find.find_workers()
+    worker_of = find.find_workers()
     assert (
-        list(found) == ["fake"]
-        and found["fake"].description["version"] == "1.0"
-        and found["fake"].problem is None
+        list(worker_of) == ["fake"]
+        and worker_of["fake"].description["version"] == "1.0"
+        and worker_of["fake"].problem is None
     )
 
 
@@ -169,17 +169,17 @@ def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path)
         "rustup" in target_dir(PATH="/usr/bin:/bin", HOME=str(tmp_path)).stderr
         or target_dir().returncode == 0
     )
-    found = target_dir(XDG_CACHE_HOME=str(tmp_path))
-    if found.returncode:
+    completed = target_dir(XDG_CACHE_HOME=str(tmp_path))
+    if completed.returncode:
         pytest.skip("no Rust toolchain here")
-    path = Path(found.stdout.strip())
+    path = Path(completed.stdout.strip())
     assert path.parent == tmp_path / "rmwbench" and len(path.name) == len("target-") + 12
 
 
 def test_two_checkouts_share_nothing_that_they_build(tmp_path):
     """Cargo, told to build both in one directory, would give each what the other one built: it
     compares the times of files alone."""
-    found = []
+    directories = []
     for name in ("one", "other", "one"):
         native = tmp_path / name / "native"
         native.mkdir(parents=True, exist_ok=True)
@@ -194,8 +194,8 @@ def test_two_checkouts_share_nothing_that_they_build(tmp_path):
         )
         if done.returncode:
             pytest.skip("no Rust toolchain here")
-        found.append(done.stdout)
-    assert found[0] == found[2] != found[1]
+        directories.append(done.stdout)
+    assert directories[0] == directories[2] != directories[1]
 
 
 ROS = fake_worker.DESCRIBE | {"inherit": ["HERE"]}
@@ -218,10 +218,10 @@ def test_one_program_may_be_several_middlewares_each_with_its_environment(worker
     for one in each:
         del one["protocol"]
     describing(workers / "rmwbench-ros", {"protocol": 1, "middlewares": each})
-    found = find.find_workers()
-    assert list(found) == ["ros/rmw_a", "ros/rmw_b"]
-    assert len({worker.executable for worker in found.values()}) == 1
-    assert found["ros/rmw_b"].environment == {"RMW_IMPLEMENTATION": "rmw_b"}
+    worker_of = find.find_workers()
+    assert list(worker_of) == ["ros/rmw_a", "ros/rmw_b"]
+    assert len({worker.executable for worker in worker_of.values()}) == 1
+    assert worker_of["ros/rmw_b"].environment == {"RMW_IMPLEMENTATION": "rmw_b"}
     with pytest.raises(UserError, match="ros/rmw_c"):
         find.require_workers(["ros/rmw_c"])
 
@@ -249,16 +249,16 @@ def test_libraries_of_a_sourced_ros_reach_only_who_asks_for_them_or_cannot_start
     program("unfound", '[ -n "$LD_LIBRARY_PATH" ] || exit 127', inherit=["HERE"])
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/ros/jazzy/lib")
     monkeypatch.setenv("HERE", "yes")
-    found = find.find_workers(["native", "ros", "unfound"])
+    worker_of = find.find_workers(["native", "ros", "unfound"])
     assert {
         name: (worker.problem, worker.environment.get("LD_LIBRARY_PATH"))
-        for name, worker in found.items()
+        for name, worker in worker_of.items()
     } == {
         "native": (None, None),
         "ros": (None, "/opt/ros/jazzy/lib"),
         "unfound": (None, "/opt/ros/jazzy/lib"),
     }
-    assert found["unfound"].environment["HERE"] == "yes"
+    assert worker_of["unfound"].environment["HERE"] == "yes"
 
 
 def test_a_sourced_ros_is_looked_through(workers, tmp_path, monkeypatch):
@@ -279,10 +279,10 @@ def test_a_sourced_ros_is_looked_through(workers, tmp_path, monkeypatch):
 
 def test_why_something_is_not_ready_says_what_changes_that(workers):
     script(workers / "rmwbench-bad", "exit 3")
-    found = find.find_workers()
-    assert "build zenoh" in find.why_not_ready("zenoh", found)
-    assert "status 3" in find.why_not_ready("bad", found)
-    assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", found)
+    worker_of = find.find_workers()
+    assert "build zenoh" in find.why_not_ready("zenoh", worker_of)
+    assert "status 3" in find.why_not_ready("bad", worker_of)
+    assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", worker_of)
     with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source the ROS 2"):
         find.require_workers(["rclcpp/rmw_x"])
 
@@ -350,5 +350,5 @@ def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
 )
 def test_a_strange_description_is_told_and_not_believed(workers, document, complaint):
     describing(workers / "rmwbench-ros", document)
-    found = find.find_workers()
-    assert list(found) == ["ros"] and complaint in found["ros"].problem
+    worker_of = find.find_workers()
+    assert list(worker_of) == ["ros"] and complaint in worker_of["ros"].problem

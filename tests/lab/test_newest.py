@@ -118,13 +118,13 @@ def test_the_archive_is_the_machines_own_debian_one_and_no_others(machine):
 
 
 def test_the_configuration_is_of_the_project_alone(tmp_path):
-    found = apt.files(tmp_path, ["http://mirror.example/debian/", "file:/srv/debian"])
-    assert all(path.parent == tmp_path for path in found)
-    assert found[tmp_path / "sources.list"] == (
+    text_of = apt.files(tmp_path, ["http://mirror.example/debian/", "file:/srv/debian"])
+    assert all(path.parent == tmp_path for path in text_of)
+    assert text_of[tmp_path / "sources.list"] == (
         f"deb-src [signed-by={apt.KEYRING}] http://mirror.example/debian/ unstable main\n"
         f"deb-src [signed-by={apt.KEYRING}] file:/srv/debian unstable main\n"
     )
-    text = found[tmp_path / "apt.conf"]
+    text = text_of[tmp_path / "apt.conf"]
     for key in ("Etc::sourcelist", "Etc::sourceparts", "State", "State::status", "Cache"):
         assert f'Dir::{key} "{tmp_path}' in text
     assert "/etc/apt" not in text
@@ -317,8 +317,8 @@ def test_what_a_newer_one_replaced_goes_when_that_has_a_worker(machine):
     assert not old.prefix.exists() and new.prefix.exists()
 
 
-def versions(found: dict[str, find.Worker]) -> dict[str, str]:
-    return {name: worker.description["version"] for name, worker in found.items()}
+def versions(worker_of: dict[str, find.Worker]) -> dict[str, str]:
+    return {name: worker.description["version"] for name, worker in worker_of.items()}
 
 
 def test_the_newest_has_the_name_and_the_systems_one_with_its_series(machine):
@@ -388,12 +388,12 @@ def test_the_list_has_both_versions(machine, capsys):
     worker_in(workspace.newest_directory() / "release", "3.3.0")
     assert exit_code("middlewares", "--json") == 0
     entries = json.loads(capsys.readouterr().out)["middlewares"]
-    found = {entry["middleware"]: entry for entry in entries if entry["built"]}
-    assert {name: entry["version"] for name, entry in found.items()} == {
+    built = {entry["middleware"]: entry for entry in entries if entry["built"]}
+    assert {name: entry["version"] for name, entry in built.items()} == {
         "fastdds": "3.3.0",
         "fastdds-2.9": "2.9.1",
     }
-    assert found["fastdds-2.9"]["summary"] == found["fastdds"]["summary"] != ""
+    assert built["fastdds-2.9"]["summary"] == built["fastdds"]["summary"] != ""
 
 
 @pytest.mark.parametrize("lack", [no_network, no_keyring, no_sources_to_get])

@@ -74,9 +74,11 @@ def test_what_was_built_is_found_once_per_rmw_and_only_in_its_ros_2(target, tmp_
     program = directory / "rmwbench-rclcpp"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{document}\nEND\n")
     program.chmod(0o755)
-    found = {name: worker for name, worker in find_workers().items() if name.startswith("rclcpp")}
-    assert sorted(found) == ["rclcpp/rmw_a", "rclcpp/rmw_b"]
-    assert found["rclcpp/rmw_b"].environment["RMW_IMPLEMENTATION"] == "rmw_b"
+    worker_of = {
+        name: worker for name, worker in find_workers().items() if name.startswith("rclcpp")
+    }
+    assert sorted(worker_of) == ["rclcpp/rmw_a", "rclcpp/rmw_b"]
+    assert worker_of["rclcpp/rmw_b"].environment["RMW_IMPLEMENTATION"] == "rmw_b"
     monkeypatch.delenv("AMENT_PREFIX_PATH")
     assert not any(name.startswith("rclcpp") for name in find_workers())
     with pytest.raises(UserError) as caught:

@@ -19,23 +19,27 @@ NOBODY = {"kernel": None, "chrony": None, "ptp": None, "ptp_devices": None}
 
 
 def test_chrony_tells_its_offset_and_its_own_bound():
-    found = parse_chrony(CHRONY)
-    assert (found["reference"], found["stratum"], found["leap"]) == ("162.159.200.123", 4, "Normal")
-    assert (found["offset_ns"], found["rms_offset_ns"], found["frequency_ppm"]) == (
+    account = parse_chrony(CHRONY)
+    assert (account["reference"], account["stratum"], account["leap"]) == (
+        "162.159.200.123",
+        4,
+        "Normal",
+    )
+    assert (account["offset_ns"], account["rms_offset_ns"], account["frequency_ppm"]) == (
         -9_876,
         21_000,
         -12.345,
     )
-    assert (found["root_delay_ns"], found["root_dispersion_ns"]) == (11_234_567, 512_345)
-    text = keeper({**NOBODY, "chrony": found})
+    assert (account["root_delay_ns"], account["root_dispersion_ns"]) == (11_234_567, 512_345)
+    text = keeper({**NOBODY, "chrony": account})
     assert "stratum 4" in text and "9.88 µs off" in text and "within 6.13 ms" in text
     assert parse_chrony("506 Cannot talk to daemon\n") is None and parse_chrony("") is None
 
 
 def test_ptp_tells_its_offset_from_its_master():
-    found = parse_ptp(PMC)
-    assert found == {"offset_ns": -37.0, "path_delay_ns": 1402.0, "port_state": "SLAVE"}
-    assert keeper({**NOBODY, "ptp": found}) == "PTP, -37 ns from its master (SLAVE)"
+    account = parse_ptp(PMC)
+    assert account == {"offset_ns": -37.0, "path_delay_ns": 1402.0, "port_state": "SLAVE"}
+    assert keeper({**NOBODY, "ptp": account}) == "PTP, -37 ns from its master (SLAVE)"
     assert parse_ptp("sending: GET CURRENT_DATA_SET\n") is None
 
 
@@ -46,7 +50,7 @@ def test_absent_is_said():
 
 
 def test_the_kernel_tells_without_privilege():
-    found = kernel()
-    assert abs(found["frequency_ppm"]) <= 500 and abs(found["tick_ppm"]) <= 100_000
-    assert found["estimated_error_ns"] >= 0 and isinstance(found["synchronised"], bool)
+    account = kernel()
+    assert abs(account["frequency_ppm"]) <= 500 and abs(account["tick_ppm"]) <= 100_000
+    assert account["estimated_error_ns"] >= 0 and isinstance(account["synchronised"], bool)
     assert timekeeping().keys() == NOBODY.keys()

@@ -28,8 +28,8 @@ def artifact(crate: str, kind: str, fresh: bool = False) -> str:
     ],
 )
 def test_the_worker_itself_says_that_it_is_built(line, crate):
-    found = build.artifact_of(line)
-    assert found is not None and found.is_program and found.crate == crate
+    artifact = build.artifact_of(line)
+    assert artifact is not None and artifact.is_program and artifact.crate == crate
 
 
 def compiled(progress: build.CargoProgress, number: int, fresh: bool = False) -> None:

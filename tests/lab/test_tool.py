@@ -29,13 +29,11 @@ def workers(tmp_path, monkeypatch):
 
 def test_a_tool_is_found_beside_workers_and_is_not_a_middleware(workers):
     fake_worker.install(workers)
-    found = find.find_workers()
-    assert "fake" in found and "sampler" not in found
-    found = tool.find("sampler")
-    assert (
-        found.executable == workers / "rmwbench-sampler"
-        and found.description["reads"]["cpu"] == "yes"
-    )
+    worker_of = find.find_workers()
+    assert "fake" in worker_of and "sampler" not in worker_of
+    sampler = tool.find("sampler")
+    assert sampler.executable == workers / "rmwbench-sampler"
+    assert sampler.description["reads"]["cpu"] == "yes"
     with pytest.raises(
         UserError, match=r"(?s)the emulator is not built.*rmwbench middlewares build"
     ):
