@@ -1,21 +1,34 @@
 """The directory that all hosts of a trial see."""
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from rmwbench.lab.host import hosts
+from rmwbench.lab.host import hosts, marker
 
 REPOSITORY = Path(__file__).parents[2]
-MAKE = "from rmwbench.lab.host import hosts; print(hosts.make_common('gone'))"
+MAKE = """
+from rmwbench.lab.host import hosts, marker
+directory = marker.new_path(hosts.PLACE, hosts.COMMON_PREFIX)
+hosts.make_common(directory, 'gone')
+print(directory)
+"""
+KILLED = """
+import os, signal
+from rmwbench.lab.host import hosts
+hosts.Host = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+hosts.Hosts("killed", ["a", "b"])
+"""
 
 
 def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
     made = subprocess.run(
         [sys.executable, "-c", MAKE], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
-    ours = hosts.make_common("here")
+    ours = marker.new_path(hosts.PLACE, hosts.COMMON_PREFIX)
+    hosts.make_common(ours, "here")
     (ours / "keys").mkdir()
     try:
         gone = Path(made.stdout.strip())
@@ -26,3 +39,10 @@ def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
     finally:
         shutil.rmtree(ours)
     assert not ours.exists()
+
+
+def test_there_is_none_before_a_host_is_there_that_removes_it():
+    tool = subprocess.Popen([sys.executable, "-c", KILLED], cwd=REPOSITORY)
+    assert tool.wait(60) == -signal.SIGKILL
+    owners = [path.read_text() for path in hosts.PLACE.glob(f"{hosts.COMMON_PREFIX}*/owner")]
+    assert not [owner for owner in owners if owner.startswith(f"{tool.pid}:")]

@@ -290,7 +290,7 @@ def directories_of(orchestrator: int) -> list[Path]:
     found = []
     for directory in hosts.PLACE.glob(f"{hosts.COMMON_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if (directory / hosts.COMMON_OWNER).read_text().startswith(f"{orchestrator}:"):
+            if (directory / marker.OWNER).read_text().startswith(f"{orchestrator}:"):
                 found.append(directory)
     return found
 

@@ -36,12 +36,12 @@ PLACE = Path("/var/tmp")
 COMMON_PREFIX = "rmwbench-hosts-"
 
 
-def make_common(name: str) -> Path:
+def make_common(directory: Path, name: str) -> None:
     """For the hosts of that name. Raises HostBroken."""
     try:
-        return marker.make_directory(PLACE, COMMON_PREFIX, marker.of_this_process(name).text())
+        marker.make_directory(directory, marker.of_this_process(name).text())
     except OSError as error:
-        raise HostBroken(f"make a directory in {PLACE}", error.errno) from None
+        raise HostBroken(f"make {directory}", error.errno) from None
 
 
 VARIABLE = "RMWBENCH_HOST_KIND"
@@ -152,7 +152,8 @@ class Hosts:
         several = len(hosts) > 1
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
-        self._common = make_common(name) if several else None
+        # Made once a host is there that removes it, however we end.
+        self._common = marker.new_path(PLACE, COMMON_PREFIX) if several else None
         try:
             for host in hosts:
                 offset_s, devices = clock_offsets_s.get(host, 0), beside.get(host, ())
@@ -219,6 +220,8 @@ class Hosts:
         deadline = time.monotonic() + timeout_s
         for host in self.all:
             host.wait_ready(max(0.1, deadline - time.monotonic()))
+        if self.network is not None and self._common is not None and not self._common.exists():
+            make_common(self._common, self.network.name)
 
     def close(self) -> None:
         """Ends every process of every host and waits until they are gone; may be called twice."""

@@ -7,8 +7,8 @@ somebody else's.
 
 import contextlib
 import os
+import secrets
 import shutil
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,15 +79,19 @@ def is_abandoned(text: str) -> bool:
     return marker is not None and marker.orchestrator_lives() is False
 
 
-def make_directory(parent: Path, prefix: str, owner: str) -> Path:
-    """A new directory that says whose it is. Raises OSError, and leaves nothing then."""
-    directory = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+def new_path(parent: Path, prefix: str) -> Path:
+    """A name that nobody has."""
+    return parent / f"{prefix}{secrets.token_hex(8)}"
+
+
+def make_directory(directory: Path, owner: str) -> None:
+    """It says whose it is. Raises OSError, and leaves nothing then."""
+    directory.mkdir(mode=0o700)
     try:
         (directory / OWNER).write_text(owner)
     except OSError:
         shutil.rmtree(directory, ignore_errors=True)
         raise
-    return directory
 
 
 def abandoned_directories(parent: Path, pattern: str) -> list[Path]:

@@ -60,8 +60,9 @@ def claim(owner: str) -> SharedPlace:
         except OSError:  # the name is taken
             lock.close()
             continue
+        directory = marker.new_path(PLACE, f"{PREFIX}{number}-")
         try:
-            directory = marker.make_directory(PLACE, f"{PREFIX}{number}-", owner)
+            marker.make_directory(directory, owner)
         except OSError as error:
             lock.close()
             raise HostBroken(f"make a directory in {PLACE}", error.errno) from None
