@@ -13,6 +13,7 @@ from rmwbench.cli.options import taking
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
+    from rmwbench.published.figures.drawn_figures import DrawnFigures
     from rmwbench.published.figures.figures_file import Figures
 
 Rows = list[dict[str, Any]]
@@ -77,9 +78,9 @@ class FiguresOptions:
 def figures(options: FiguresOptions) -> None:
     from rmwbench.cli.published.forms import campaigns_in
     from rmwbench.errors import UserError
-    from rmwbench.published.figures import versions as redrawn
     from rmwbench.published.figures.figures_file import load, sources
     from rmwbench.published.figures.measured_points import shipped_summaries
+    from rmwbench.published.figures.versions import draw
 
     path = page(options.out, options.html)
     names = [options.source] if options.source else sources()
@@ -99,29 +100,30 @@ def figures(options: FiguresOptions) -> None:
         (file, *_points(name, file, rows_of_kind, options.data))
         for name, file in zip(names, files, strict=True)
     ]
-    document = redrawn.document(parts, campaigns)
+    drawn = draw(parts, campaigns)
     if options.figure:
-        _only(document, options.figure)
-        if not any(part["figures"] for part in document["sources"]):
+        text = options.figure.lower()
+        drawn = drawn.chosen(
+            lambda one: text in one.original.id.lower() or text in one.original.title.lower()
+        )
+        if not any(source.figures for source in drawn.sources):
             raise UserError("no figure has that text", where="--figure", actual=options.figure)
-    _deliver(document, path, options.pictures, options.as_json)
+    _deliver(drawn, path, options.pictures, options.as_json)
 
 
-def _deliver(
-    document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool
-) -> None:
+def _deliver(drawn: "DrawnFigures", out: Path | None, pictures: Path | None, as_json: bool) -> None:
     from rmwbench.published.figures.figures_view import view
 
     if out is not None:
-        deliver(view(document, draw=True), out)
+        deliver(view(drawn, draw=True), out)
     if pictures is not None:
         from rmwbench.published.figures.figures_view import write_pictures
 
-        typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
+        typer.echo(f"{len(write_pictures(drawn, pictures))} files in {pictures}")
     if as_json:
-        print_json(document)
+        print_json(drawn.document())
     elif out is None and pictures is None:
-        deliver(view(document))
+        deliver(view(drawn))
 
 
 def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
@@ -190,11 +192,3 @@ def _extract(
             where="--data",
         )
     write_whole(path, points_text(dict(rows_of_kind), files[0].imported()))
-
-
-def _only(document: dict[str, Any], text: str) -> None:
-    low = text.lower()
-    for source in document["sources"]:
-        source["figures"] = [
-            f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()
-        ]

@@ -7,13 +7,19 @@ of height zero are not the same.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
 import altair as alt
 
-from rmwbench.published.figures.versions import VERSIONS
+from rmwbench.published.figures.drawn_figures import (
+    DrawnPart,
+    FigurePoint,
+    MeasuredPoint,
+    MeasuredPoints,
+)
+from rmwbench.published.figures.figures_file import FigureAxis, FigurePart
 from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import MUTED, TEXT
 from rmwbench.report.chart.style import NEUTRAL, Spec, looks_of_middlewares
@@ -34,35 +40,36 @@ _FAMILIES = (
 )
 _HEAT = looks_of_middlewares(["zenoh"])["zenoh"].colour
 Rows = list[dict[str, Any]]
-Versions = list[tuple[str, str, Rows]]
-"""Each with its title and its points."""
+Version = tuple[str, str, Sequence[FigurePoint]]
+"""Its name, its title and its points."""
 _SAME = "published, and as corrected: the same"
 
 
-def specs(part: Mapping[str, Any], *, legend: bool = False) -> list[tuple[str, Spec]]:
+def specs(drawn: DrawnPart, *, legend: bool = False) -> list[tuple[str, Spec]]:
     """(title, chart) of a part: one chart with a panel per version, or a chart per version where
     each is made of small multiples. Empty where there is nothing to draw. A page writes its own
     legend (`legend_of`), pictures have one in them."""
-    versions = _versions(part)
+    versions = _versions(drawn)
     if not versions:
         return []
-    styles = _styles(part, versions, legend)
-    if part["columns"]:
+    part, styles = drawn.original, _styles(drawn, versions, legend)
+    if part.columns:
         return [
-            (title, _multiples(part, points, versions, styles)) for _, title, points in versions
+            (title, _multiples(part, part.columns, points, versions, styles))
+            for _, title, points in versions
         ]
     return [("", _panels(part, versions, styles))]
 
 
-def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+def legend_of(drawn: DrawnPart) -> list[dict[str, Any]]:
     """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn
     with; none where one series that the original has alone, or ten runs of one thing, need no
     legend."""
-    versions = _versions(part)
-    styles = _styles(part, versions, False)
-    if (len(styles.names) < 2 and not styles.named) or part["chart"] == "heat" or styles.runs:
+    styles = _styles(drawn, _versions(drawn), False)
+    chart = drawn.original.chart
+    if (len(styles.names) < 2 and not styles.named) or chart == "heat" or styles.runs:
         return []
-    line = part["chart"] in ("lines", "steps")
+    line = chart in ("lines", "steps")
     return [
         {
             "name": name,
@@ -76,50 +83,49 @@ def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(part: Mapping[str, Any]) -> Versions:
-    titles = TITLES | {"measured": _measured_title(part["measured"])}
-    versions = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
+def _versions(drawn: DrawnPart) -> list[Version]:
+    """Those that have a value; one of two that are the same."""
+    titles = TITLES | {"measured": _measured_title(drawn.measured)}
+    versions = [
+        (name, titles[name], version.points)
+        for name, version in drawn.versions.items()
+        if drawn.counts[name]
+    ]
     names = [name for name, *_ in versions]
-    if names[:2] == ["published", "corrected"] and _same(part):
+    if names[:2] == ["published", "corrected"] and _same(drawn):
         versions[:2] = [("published", _SAME, versions[0][2])]
     return versions
 
 
-def _measured_title(measured: Mapping[str, Any]) -> str:
+def _measured_title(measured: MeasuredPoints) -> str:
     """`measured here`, or on which machine what is shipped was measured."""
-    if not any(one["shipped"] for one in measured["from"]):
+    if not any(one.shipped for one in measured.from_):
         return "measured here"
-    machines = dict.fromkeys(str(one["machine"]).partition(",")[0] for one in measured["from"])
+    machines = dict.fromkeys(str(one.machine).partition(",")[0] for one in measured.from_)
     return f"measured on {next(iter(machines))}" if len(machines) == 1 else "measured"
 
 
-def _any(points: list[dict[str, Any]]) -> bool:
-    return any(point["y"] is not None for point in points)
+def _same(drawn: DrawnPart) -> bool:
+    pairs = zip(drawn.published.points, drawn.corrected.points, strict=True)
+    return not drawn.corrected.changed and all((a.y is None) == (b.y is None) for a, b in pairs)
 
 
-def _same(part: Mapping[str, Any]) -> bool:
-    pairs = zip(part["published"]["points"], part["corrected"]["points"], strict=True)
-    return not part["corrected"]["changed"] and all(
-        (a["y"] is None) == (b["y"] is None) for a, b in pairs
-    )
-
-
-def _panels(part: Mapping[str, Any], versions: Versions, styles: "_Styles") -> Spec:
+def _panels(part: FigurePart, versions: Sequence[Version], styles: "_Styles") -> Spec:
     rows = [
         _row(part, point) | {"v": place}
         for place, (_, _, points) in enumerate(versions)
         for point in points
-        if part["chart"] != "lines" or point["y"] is not None
+        if part.chart != "lines" or point.y is not None
     ]
     titles = [title for _, title, _ in versions]
     layers = _layers(part, rows, versions, styles)
-    height = _heat_height(rows) if part["chart"] == "heat" else HEIGHT
+    height = _heat_height(rows) if part.chart == "heat" else HEIGHT
     resolve = {}
-    if part["chart"] == "heat":  # other middlewares are measured than were published
+    if part.chart == "heat":  # other middlewares are measured than were published
         resolve = {"scale": {"x": "independent", "y": "independent"}}
     elif _own_categories(part):
         resolve = {"scale": {"x": "independent"}}
-    elif part["chart"] == "bars":  # a panel's bars share its room among themselves
+    elif part.chart == "bars":  # a panel's bars share its room among themselves
         resolve = {"scale": {"xOffset": "independent"}}
     spec = _facet(
         layers,
@@ -168,46 +174,48 @@ def _plain(layer: alt.Chart) -> dict[str, Any]:
     return {key: document[key] for key in ("mark", "encoding", "transform") if key in document}
 
 
-def _own_categories(part: Mapping[str, Any]) -> bool:
-    return (
-        part["x"]["scale"] == "category"
-        and not part["x"].get("order")
-        and part["chart"] == "stacked"
-    )
+def _own_categories(part: FigurePart) -> bool:
+    return part.x.scale == "category" and not part.x.order and part.chart == "stacked"
 
 
 def _multiples(
-    part: Mapping[str, Any], points: Rows, versions: Versions, styles: "_Styles"
+    part: FigurePart,
+    columns: int,
+    points: Sequence[FigurePoint],
+    versions: Sequence[Version],
+    styles: "_Styles",
 ) -> Spec:
     """Small multiples of one version on the axes of all of them."""
-    rows = [_row(part, point) for point in points if point["y"] is not None]
-    panels = list(dict.fromkeys(point["panel"] for point in points))
-    for row, point in zip(rows, (p for p in points if p["y"] is not None), strict=True):
-        row["v"] = panels.index(point["panel"])
+    panels = list(dict.fromkeys(str(point.panel) for point in points))
+    rows = [
+        _row(part, point) | {"v": panels.index(str(point.panel))}
+        for point in points
+        if point.y is not None
+    ]
     everything = [p for _, _, of in versions for p in of]
     layers = _layers(part, rows, versions, styles, _domain(part, everything))
-    spec = _facet(layers, panels, part["columns"], SMALL_HEIGHT, {"labelFontSize": 11})
-    return _sized(spec, rows, {"wide": part["columns"], "narrow": 2})
+    spec = _facet(layers, panels, columns, SMALL_HEIGHT, {"labelFontSize": 11})
+    return _sized(spec, rows, {"wide": columns, "narrow": 2})
 
 
-def _sized(spec: Spec, rows: list[dict[str, Any]], columns: dict[str, int]) -> Spec:
+def _sized(spec: Spec, rows: Rows, columns: dict[str, int]) -> Spec:
     spec = frame.styled(spec, height=None, points=rows)
     spec["usermeta"]["rmwbench"]["columns"] = columns
     spec["config"]["axis"] |= {"labelFontSize": 10.5}
     return spec
 
 
-def _row(part: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    x: Any = point["x"]
-    if part["x"].get("positions"):
-        x = part["x"]["positions"][x]
-    elif part["x"]["scale"] != "category":
+def _row(part: FigurePart, point: FigurePoint) -> dict[str, Any]:
+    x: Any = point.x
+    if part.x.positions:
+        x = part.x.positions[x]
+    elif part.x.scale != "category":
         x = float(x)
-    row = {"s": point["series"], "x": x, "y": _short(point["y"]), "at": point["x"]}
-    if point.get("low") is not None:
-        row |= {"lo": _short(point["low"]), "hi": _short(point["high"])}
-    if point.get("note"):
-        row["note"] = point["note"]
+    row = {"s": point.series, "x": x, "y": _short(point.y), "at": point.x}
+    if point.low is not None:
+        row |= {"lo": _short(point.low), "hi": _short(point.high)}
+    if point.note:
+        row["note"] = point.note
     return row
 
 
@@ -215,20 +223,21 @@ def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.5g}")
 
 
-def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float] | None:
+def _domain(part: FigurePart, points: Sequence[FigurePoint]) -> list[float] | None:
     """The range of the y axis: the original's limits, stretched where values lie beyond, so that
     all versions fit."""
-    ends = [p["y"] for p in points if p["y"] is not None]
+    ends = [point.y for point in points if point.y is not None]
     if not ends:
         return None
     # Bars of the original end where they end; a measured interval may run off the picture.
     ends += [
-        p[key]
-        for p in points
-        for key in ("low", "high")
-        if p.get(key) is not None and "arm" not in p
+        end
+        for point in points
+        if not isinstance(point, MeasuredPoint)
+        for end in (point.low, point.high)
+        if end is not None
     ]
-    limits = part["y"].get("limits")
+    limits = part.y.limits
     low, high = (
         (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(ends) * 1.05)
     )
@@ -236,13 +245,13 @@ def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float
 
 
 def _layers(
-    part: Mapping[str, Any],
-    rows: list[dict[str, Any]],
-    versions: Versions,
+    part: FigurePart,
+    rows: Rows,
+    versions: Sequence[Version],
     styles: "_Styles",
     domain: list[float] | None = None,
 ) -> list[Any]:
-    draw = {"heat": _heat, "bars": _bars, "stacked": _stacked}.get(part["chart"], _lines)
+    draw = {"heat": _heat, "bars": _bars, "stacked": _stacked}.get(part.chart, _lines)
     domain = domain or _domain(part, [p for _, _, of in versions for p in of])
     return draw(part, rows, domain, styles)
 
@@ -313,20 +322,21 @@ class _Styles:
         return channel("s:O", scale=scale, legend=self.legend(symbol))
 
 
-def _styles(part: Mapping[str, Any], versions: Versions, legend: bool) -> _Styles:
+def _styles(drawn: DrawnPart, versions: Sequence[Version], legend: bool) -> _Styles:
+    part = drawn.original
     every = [point for _, _, of in versions for point in of]
-    present = list(dict.fromkeys(point["series"] for point in every))
-    wanted = part["series"] or []
+    present = list(dict.fromkeys(point.series for point in every))
+    wanted = part.series or ()
     names = [*(n for n in wanted if n in present), *(n for n in present if n not in wanted)]
     middlewares = {
-        p["series"]: p["middleware"]
-        for p in every
-        if p.get("middleware") and p["series"] == p.get("arm")
+        point.series: point.middleware
+        for point in every
+        if isinstance(point, MeasuredPoint) and point.middleware and point.series == point.arm
     }
     # One series of which nothing was published is one of several that are not here yet: its name
     # must be seen.
-    named = not _any(part["published"]["points"])
-    return _Styles(names, middlewares, bool(part["columns"]), legend, named)
+    named = not drawn.counts["published"]
+    return _Styles(names, middlewares, bool(part.columns), legend, named)
 
 
 def _family(name: str, middlewares: Mapping[str, str]) -> str:
@@ -337,23 +347,21 @@ def _family(name: str, middlewares: Mapping[str, str]) -> str:
     return "run" if low.startswith("run ") else str(middlewares.get(name, name))
 
 
-def _x(part: Mapping[str, Any], rows: list[dict[str, Any]]) -> alt.X:
+def _x(part: FigurePart, rows: Rows) -> alt.X:
     panels = 1 + max((row["v"] for row in rows), default=0)
-    x = part["x"]
-    title = None if part["columns"] else axis_title(x)
-    if x["scale"] == "category":
+    x = part.x
+    title = None if part.columns else axis_title(x)
+    if x.scale == "category":
         present = list(dict.fromkeys(row["x"] for row in rows))
-        order = (
-            [c for c in x.get("order", ()) if c in present] if x.get("order") else _ordered(present)
-        )
+        order = [c for c in x.order if c in present] if x.order else _ordered(present)
         order += [c for c in present if c not in order]
         long = max((len(str(c)) for c in order), default=0) * len(order) * min(panels, 3) > _LETTERS
         axis = alt.Axis(title=title, labelAngle=-40 if long else 0, labelLimit=130, grid=False)
-        bands = part["chart"] in ("bars", "stacked")
+        bands = part.chart in ("bars", "stacked")
         scale = alt.Scale(paddingInner=0.25, paddingOuter=0.12) if bands else alt.Undefined
         return alt.X("x:O", sort=order, axis=axis, scale=scale)
-    if x.get("positions"):
-        names = {position: name for name, position in x["positions"].items()}
+    if x.positions:
+        names = {position: name for name, position in x.positions.items()}
         last = max(names)
         pick = " : ".join(f"datum.value == {p} ? '{n}'" for p, n in names.items() if p != last)
         axis = alt.Axis(
@@ -365,18 +373,17 @@ def _x(part: Mapping[str, Any], rows: list[dict[str, Any]]) -> alt.X:
         )
     else:
         axis = alt.Axis(title=title, tickCount=5, labelOverlap="greedy")
-    limits = x.get("limits")
     span: dict[str, Any] = (
-        {"domain": limits} if limits else {"zero": False} if x["scale"] == "linear" else {}
+        {"domain": x.limits} if x.limits else {"zero": False} if x.scale == "linear" else {}
     )
-    scale = alt.Scale(type=x["scale"], nice=False, **span)
+    scale = alt.Scale(type=x.scale, nice=False, **span)
     return alt.X("x:Q", scale=scale, axis=axis)
 
 
-def axis_title(axis: Mapping[str, Any]) -> str:
+def axis_title(axis: FigureAxis) -> str:
     """What an axis shows, with its unit."""
-    unit = axis["unit"]
-    return f"{axis['title']}, {unit}" if unit and unit not in axis["title"] else axis["title"]
+    unit = axis.unit
+    return f"{axis.title}, {unit}" if unit and unit not in axis.title else axis.title
 
 
 def _ordered(present: list[Any]) -> list[Any]:
@@ -386,28 +393,26 @@ def _ordered(present: list[Any]) -> list[Any]:
         return present
 
 
-def _y(part: Mapping[str, Any], domain: list[float] | None) -> alt.Y:
-    y = part["y"]
-    title = None if part["columns"] else axis_title(y)
-    span: dict[str, Any] = {"domain": domain} if domain else {}
-    scale = alt.Scale(type=y["scale"], nice=False, **span)
+def _y(part: FigurePart, domain: list[float] | None) -> alt.Y:
+    y = part.y
+    title = None if part.columns else axis_title(y)
+    span: dict[str, Any] = {"type": y.scale} | ({"domain": domain} if domain else {})
+    scale = alt.Scale(nice=False, **span)
     return alt.Y("y:Q", scale=scale, axis=frame.axis(title=title, tickCount=5, format=",.4~r"))
 
 
-def _tips(part: Mapping[str, Any]) -> list[alt.Tooltip]:
+def _tips(part: FigurePart) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("s:N", title="series"),
-        alt.Tooltip("at:N", title=part["x"]["title"]),
-        alt.Tooltip("y:Q", title=part["y"]["unit"] or part["y"]["title"], format=".5~g"),
+        alt.Tooltip("at:N", title=part.x.title),
+        alt.Tooltip("y:Q", title=part.y.unit or part.y.title, format=".5~g"),
     ]
 
 
-def _lines(
-    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list[Any]:
+def _lines(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles) -> list[Any]:
     x, y = _x(part, rows), _y(part, domain)
-    steps = part["chart"] == "steps"
-    many = len(rows) > 300 or bool(part["columns"])
+    steps = part.chart == "steps"
+    many = len(rows) > 300 or bool(part.columns)
     mark: dict[str, Any] = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | (
         {"interpolate": "step-after"} if steps else {}
     )
@@ -430,16 +435,14 @@ def _lines(
             rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke"))
         )
     if not steps and (not many or len(rows) <= _FEW):  # a line of one point cannot be seen
-        limits = part["x"].get("limits")
+        limits = part.x.limits
         inside = not limits or all(limits[0] <= row["x"] <= limits[1] for row in rows)
         dot = alt.Chart().mark_circle(size=34, opacity=1, clip=not inside)
         layers.append(dot.encode(**encoded, color=styles.colour("stroke")))
     return layers
 
 
-def _bars(
-    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list[Any]:
+def _bars(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles) -> list[Any]:
     x, y = _x(part, rows), _y(part, domain)
     offset = alt.XOffset("s:N", sort=styles.names, scale=alt.Scale(paddingInner=0.08))
     base = domain[0] if domain else 0
@@ -473,12 +476,12 @@ def _bars(
 
 
 def _stacked(
-    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+    part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles
 ) -> list[Any]:
     sums: dict[Any, float] = {}
     for row in rows:
         sums[row["v"], row["x"]] = sums.get((row["v"], row["x"]), 0.0) + (row["y"] or 0.0)
-    most = (part["y"].get("limits") or (0.0, 0.0))[1]
+    most = (part.y.limits or (0.0, 0.0))[1]
     y = _y(part, [0.0, max(most, 1.05 * max(sums.values(), default=1.0))])
     y["stack"] = "zero"
     place = {name: n for n, name in enumerate(styles.names)}
@@ -498,9 +501,7 @@ def _stacked(
     ]
 
 
-def _heat(
-    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list[Any]:
+def _heat(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Styles) -> list[Any]:
     """Values as text over squares that are darker where the value is larger, within all panels
     alike."""
     x = _x(part, rows)
@@ -520,7 +521,7 @@ def _heat(
     return [square, number]
 
 
-def _heat_height(rows: list[dict[str, Any]]) -> int:
+def _heat_height(rows: Rows) -> int:
     return 30 * max(1, len({row["s"] for row in rows}))
 
 

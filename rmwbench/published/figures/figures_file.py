@@ -161,6 +161,11 @@ class FigurePart(Strict):
     not_measured: Text | None = None
     note: Text | None = None
 
+    def is_on_axis(self, x: str) -> bool:
+        """Whether the original's x axis has this place."""
+        known = self.x.order or self.x.positions
+        return known is None or x in known
+
     @model_validator(mode="after")
     def _says_what_is_absent(self) -> "FigurePart":
         if bool(self.points or self.printed) == bool(self.not_published):

@@ -1,4 +1,4 @@
-"""The figures document as a view: in a terminal a line per figure, on a page every chart, with what
+"""The drawn figures as a view: in a terminal a line per figure, on a page every chart, with what
 it has and has not beside it, in words, as on a picture that is taken away.
 
 A campaign's own figures page has those figures of the published evaluations that it measures, with
@@ -7,14 +7,21 @@ other suites have none."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.figures import versions as redrawn
+from rmwbench.published.figures.drawn_figures import (
+    VERSIONS,
+    DrawnFigure,
+    DrawnFigures,
+    DrawnPart,
+    DrawnSource,
+    MeasuredPoints,
+)
 from rmwbench.published.figures.figures_file import load, points_in, published_file
-from rmwbench.published.figures.versions import NOTHING_CHANGES, VERSIONS, counts
+from rmwbench.published.figures.versions import draw as draw_figures
 from rmwbench.report.view import Block, Facts, Html, On, Picture, Section, TableCell, Text, View
 from rmwbench.suite.file.places import FIGURES_FILE
 from rmwbench.whole_file import is_written_through, make_directory, write_whole
@@ -26,40 +33,40 @@ READ_FROM = {
     "table": "as printed in a table",
     "plot": "read off the plot by eye, 2 % of the axis at best",
 }
+NOTHING_CHANGES = "the same: no known error touches these points"
 _MOST_PLACES = 4
 
 
-def words(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def words(part: DrawnPart) -> Iterator[tuple[str, str]]:
     """What stands beside a chart: (version, sentence) for each version that has something to
     say."""
-    numbers = counts(part)
-    published, corrected, measured = (part[v] for v in VERSIONS)
-    if published["absent"]:
-        yield "published", published["absent"]
-    elif READ_FROM[published["read_from"]]:
-        yield "published", READ_FROM[published["read_from"]]
-    if numbers["published"]:
-        yield "corrected", corrected["absent"] or _corrected(part, numbers)
+    published, corrected, measured = part.published, part.corrected, part.measured
+    if published.absent:
+        yield "published", published.absent
+    elif READ_FROM[published.read_from]:
+        yield "published", READ_FROM[published.read_from]
+    if part.counts["published"]:
+        yield "corrected", corrected.absent or _corrected(part)
     texts = (
-        [measured["absent"]]
-        if measured["absent"]
+        [measured.absent]
+        if measured.absent
         else [*origins(measured), partly(part), _bound(measured), _lacking(measured)]
     )
     if any(texts):
         yield "measured", "; ".join(text for text in texts if text)
 
 
-def origins(measured: Mapping[str, Any]) -> list[str]:
+def origins(measured: MeasuredPoints) -> list[str]:
     """Machine, date, layers and blocks of what was measured, for each machine and day."""
-    grouped: dict[tuple[Any, ...], list[int]] = {}
-    for place, one in enumerate(measured["from"]):
-        key = (one["machine"], one["date"], None if one["shipped"] else one["campaign"])
+    grouped: dict[tuple[str | None, str | None, str | None], list[int]] = {}
+    for place, one in enumerate(measured.from_):
+        key = (one.machine, one.date, None if one.shipped else one.campaign)
         grouped.setdefault(key, []).append(place)
     lines = []
     for (machine, date, campaign), places in grouped.items():
-        points = [p for p in measured["points"] if p["from"] in places]
-        layers = dict.fromkeys(str(p["layer"]) for p in points if p.get("layer"))
-        blocks = sorted({p["blocks"] for p in points if p.get("blocks")})
+        points = [point for point in measured.points if point.from_ in places]
+        layers = dict.fromkeys(point.layer for point in points if point.layer)
+        blocks = sorted({point.blocks for point in points if point.blocks})
         texts = [
             machine or "",
             f"{date}, shipped" if date and not campaign else date or "",
@@ -71,37 +78,36 @@ def origins(measured: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def partly(part: Mapping[str, Any]) -> str:
+def partly(part: DrawnPart) -> str:
     """Where only some of the cells were measured: how many, and at which places of the x axis;
     empty otherwise."""
-    cells = part["measured"]["cells"]
-    if cells is None or cells["measured"] == cells["asked"]:
+    cells = part.measured.cells
+    if cells is None or cells.measured == cells.asked:
         return ""
-    text = f"only {cells['measured']} of {fmt.counted(cells['asked'], 'cell')} of the whole suite"
-    if not cells["at"] or len(cells["at"]) == cells["places"]:
+    text = f"only {cells.measured} of {fmt.counted(cells.asked, 'cell')} of the whole suite"
+    if not cells.at or len(cells.at) == cells.places:
         return text
-    many = len(cells["at"]) > _MOST_PLACES
-    at = f"{len(cells['at'])} of {cells['places']}" if many else ", ".join(cells["at"])
-    return f"{text} ({part['x']['title']}: {at})"
+    many = len(cells.at) > _MOST_PLACES
+    at = f"{len(cells.at)} of {cells.places}" if many else ", ".join(cells.at)
+    return f"{text} ({part.original.x.title}: {at})"
 
 
-def line(figure: Mapping[str, Any]) -> str:
+def line(figure: DrawnFigure) -> str:
     """What a figure has, as one line: points published, corrected, measured, or why there are
     none."""
-    if figure["not_drawn"]:
-        return f"not drawn: {figure['not_drawn']}"
-    parts = figure["parts"]
-    numbers = [counts(part) for part in parts]
-    sums = {version: sum(n[version] for n in numbers) for version in VERSIONS}
+    if figure.original.not_drawn:
+        return f"not drawn: {figure.original.not_drawn}"
+    parts = figure.parts
+    sums = {version: sum(part.counts[version] for part in parts) for version in VERSIONS}
     texts = [_has("published", sums, parts)]
     if sums["published"]:
-        changed = sum(part["corrected"]["changed"] for part in parts)
+        changed = sum(part.corrected.changed for part in parts)
         same = sums["corrected"] == sums["published"] and not changed
         differ = f" ({changed} differ)" if changed else ""
         texts.append("corrected the same" if same else _has("corrected", sums, parts) + differ)
-    cells = [part["measured"]["cells"] for part in parts if part["measured"]["cells"]]
+    cells = [part.measured.cells for part in parts if part.measured.cells]
     cell_counts = (
-        f" ({sum(c['measured'] for c in cells)} of {sum(c['asked'] for c in cells)} cells)"
+        f" ({sum(c.measured for c in cells)} of {sum(c.asked for c in cells)} cells)"
         if cells
         else ""
     )
@@ -109,33 +115,34 @@ def line(figure: Mapping[str, Any]) -> str:
     return "; ".join(texts)
 
 
-def _has(version: str, sums: Mapping[str, int], parts: Sequence[Mapping[str, Any]]) -> str:
+def _has(version: str, sums: Mapping[str, int], parts: Sequence[DrawnPart]) -> str:
     if sums[version]:
         return f"{version} {sums[version]}"
-    why = list(dict.fromkeys(part[version]["absent"] or "no point has a value" for part in parts))
+    absent = (part.versions[version].absent for part in parts)
+    why = list(dict.fromkeys(reason or "no point has a value" for reason in absent))
     more = f" (and {fmt.counted(len(why) - 1, 'other reason')})" if len(why) > 1 else ""
     return f"{version} none: {why[0].partition('; ')[0]}{more}"
 
 
-def _corrected(part: Mapping[str, Any], numbers: Mapping[str, int]) -> str:
-    corrected = part["corrected"]
-    gone = numbers["published"] - numbers["corrected"]
-    if not corrected["changed"] and gone <= 0:
+def _corrected(part: DrawnPart) -> str:
+    corrected = part.corrected
+    gone = part.counts["published"] - part.counts["corrected"]
+    if not corrected.changed and gone <= 0:
         return NOTHING_CHANGES
-    texts = [f"{corrected['changed']} of {numbers['published']} points change"]
+    texts = [f"{corrected.changed} of {part.counts['published']} points change"]
     if gone > 0:
-        notes = dict.fromkeys(p["note"] for p in corrected["points"] if p.get("note"))
+        notes = dict.fromkeys(point.note for point in corrected.points if point.note)
         texts.append(
             f"{gone} have no value" + (f" ({'; '.join(list(notes)[:3])})" if notes else "")
         )
     return ", ".join(texts)
 
 
-def _bound(measured: Mapping[str, Any]) -> str:
+def _bound(measured: MeasuredPoints) -> str:
     """Where the processors were busy throughout: such points say little of a network, and nothing
     of scaling."""
-    points = [p for p in measured["points"] if p["y"] is not None]
-    bound = sum(bool(p.get("machine_bound")) for p in points)
+    points = [point for point in measured.points if point.y is not None]
+    bound = sum(bool(point.machine_bound) for point in points)
     return (
         f"{bound} of {fmt.counted(len(points), 'point')} on processors that were busy throughout"
         if bound
@@ -143,12 +150,12 @@ def _bound(measured: Mapping[str, Any]) -> str:
     )
 
 
-def _lacking(measured: Mapping[str, Any]) -> str:
+def _lacking(measured: MeasuredPoints) -> str:
     """Arms without a value, where on the x axis, and why."""
     places_by_reason: dict[tuple[str, str], dict[str, None]] = {}
-    for p in measured["points"]:
-        if p["y"] is None and p.get("note"):
-            places_by_reason.setdefault((p["arm"], p["note"]), {})[p["x"]] = None
+    for point in measured.points:
+        if point.y is None and point.note:
+            places_by_reason.setdefault((point.arm, point.note), {})[point.x] = None
     return "; ".join(
         f"{arm} at {_some(list(at))}: {note}"
         for (arm, note), at in list(places_by_reason.items())[:_MOST_PLACES]
@@ -180,98 +187,97 @@ BESIDE = (
 )
 
 
-def view(doc: Mapping[str, Any], *, draw: bool = False) -> View:
+def view(drawn: DrawnFigures, *, draw: bool = False) -> View:
     """`draw`: with the charts, which take long to import, for a page."""
-    sources = doc["sources"]
-    one = sources[0]["title"] if len(sources) == 1 else "Published figures"
+    sources = drawn.sources
+    title = sources[0].file.title if len(sources) == 1 else "Published figures"
     return View(
-        title=f"{one}, redrawn",
-        about=[Text(READING, "muted", on=On.PAGE), Text(_measured(doc), "muted", on=On.PAGE)],
-        answer=[*_answer(doc)],
+        title=f"{title}, redrawn",
+        about=[Text(READING, "muted", on=On.PAGE), Text(_measured(drawn), "muted", on=On.PAGE)],
+        answer=[*_answer(drawn)],
         sections=[_source(source, place, draw) for place, source in enumerate(sources)],
     )
 
 
-def _measured(doc: Mapping[str, Any]) -> str:
-    sources = [", ".join(doc["campaigns"])] if doc["campaigns"] else []
-    if doc["shipped"]:
-        shipped = (f"{one['machine']} ({one['date']})" for one in doc["shipped"])
+def _measured(drawn: DrawnFigures) -> str:
+    sources = [", ".join(drawn.campaigns)] if drawn.campaigns else []
+    if drawn.shipped:
+        shipped = (f"{machine} ({date})" for machine, date in drawn.shipped)
         sources.append(f"what is shipped, {'; '.join(shipped)}")
     if not sources:
         return NOTHING
     return f"Measured: {'; and '.join(sources)}. {BESIDE}"
 
 
-def _answer(doc: Mapping[str, Any]) -> Iterator[Block]:
-    for one in doc["shipped"]:
-        source = f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped"
+def _answer(drawn: DrawnFigures) -> Iterator[Block]:
+    for machine, date in drawn.shipped:
+        source = f"Measured for the shipped claims: {machine} ({date}). --no-shipped"
         yield Text(f"{source} leaves it out.", on=On.TERMINAL)
     more = "Points with a value. `rmwbench published figures SOURCE -o page.html` draws them."
     yield Text(more, on=On.TERMINAL)
 
 
-def _source(source: Mapping[str, Any], place: int, draw: bool) -> Section:
-    figures = source["figures"]
-    lines = [(one["id"], f"{one['title']}: {line(one)}") for one in figures]
+def _source(source: DrawnSource, place: int, draw: bool) -> Section:
+    figures = source.figures
+    lines = [(one.original.id, f"{one.original.title}: {line(one)}") for one in figures]
     blocks: list[Block] = [Facts(lines, on=On.TERMINAL)]
     if draw:
-        blocks.append(Text(f"Numbers of the original: {source['data']}.", "muted"))
-        drawn = [_figure(one, f"f{place}-{n}") for n, one in enumerate(figures)]
-        contents = [("", TableCell(one.title, link=f"#{one.anchor}")) for one in drawn]
+        blocks.append(Text(f"Numbers of the original: {source.data}.", "muted"))
+        sections = [_figure(one, f"f{place}-{n}") for n, one in enumerate(figures)]
+        contents = [("", TableCell(one.title, link=f"#{one.anchor}")) for one in sections]
         blocks.append(Section(f"{len(figures)} figures", [Facts(contents)], folded=True))
-        blocks += drawn
-    title = f"{source['title']} ({source['published']})"
-    return Section(title, blocks, anchor=f"s{place}", nav=source["source"], look="panel")
+        blocks += sections
+    title = f"{source.file.title} ({source.file.published})"
+    return Section(title, blocks, anchor=f"s{place}", nav=source.file.figures, look="panel")
 
 
-def _figure(figure: Mapping[str, Any], anchor: str) -> Section:
-    place = " · ".join([figure["place"], *([", ".join(figure["images"])] * bool(figure["images"]))])
+def _figure(drawn: DrawnFigure, anchor: str) -> Section:
+    figure = drawn.original
+    place = " · ".join([figure.place, *([", ".join(figure.images)] * bool(figure.images))])
     blocks: list[Block] = [Text(place, "muted")]
-    if figure["note"]:
-        blocks.append(Text(figure["note"]))
-    if figure["not_drawn"]:
-        blocks.append(Text(f"Not drawn: {figure['not_drawn']}.", "muted"))
-    for part in figure["parts"]:
-        drawn = [*_part(part, figure["title"])]
-        blocks += [Section(part["title"], drawn)] if part["title"] else drawn
-    title = f"{figure['id']}: {figure['title']}"
+    if figure.note:
+        blocks.append(Text(figure.note))
+    if figure.not_drawn:
+        blocks.append(Text(f"Not drawn: {figure.not_drawn}.", "muted"))
+    for part in drawn.parts:
+        of_part = [*_part(part, figure.title)]
+        blocks += [Section(part.original.title, of_part)] if part.original.title else of_part
+    title = f"{figure.id}: {figure.title}"
     return Section(title, blocks, anchor=anchor, look="redrawn")
 
 
-def _part(part: Mapping[str, Any], title: str) -> Iterator[Block]:
+def _part(drawn: DrawnPart, title: str) -> Iterator[Block]:
     from rmwbench.published.figures.figure_charts import axis_title, legend_of, specs
     from rmwbench.report.page import fragment
 
-    if part["note"]:
-        yield Text(part["note"])
-    drawn = specs(part)
-    axes = f"{axis_title(part['y'])}, by {axis_title(part['x'])}" if part["columns"] else ""
-    for name, spec in drawn:
-        yield Picture("figure", name or part["title"] or title, axes, spec, wide=True)
-    if drawn and (legend := legend_of(part)):
+    part = drawn.original
+    if part.note:
+        yield Text(part.note)
+    charts = specs(drawn)
+    axes = f"{axis_title(part.y)}, by {axis_title(part.x)}" if part.columns else ""
+    for name, spec in charts:
+        yield Picture("figure", name or part.title or title, axes, spec, wide=True)
+    if charts and (legend := legend_of(drawn)):
         yield Html(fragment("redrawn_legend.html.j2", legend=legend))
-    if facts := [*words(part)]:
+    if facts := [*words(drawn)]:
         yield Facts(facts, on=On.PAGE)
 
 
 SHIPPED = "the points extracted from the published data, five digits"
 
 
-def document(campaign: MeasuredCampaign) -> dict[str, Any] | None:
-    """The figures document of a campaign with what it measures alone; None where it measures no
-    figure."""
-    about = sources_about(str(campaign.suite), FIGURES_FILE)
-    files = [(name, load(name)) for name in about]
+def measured_by(campaign: MeasuredCampaign) -> DrawnFigures:
+    """The figures that a campaign measures, without any other."""
     sources = []
-    for name, file in files:
+    for name in sources_about(str(campaign.suite), FIGURES_FILE):
         shipped = published_file(name)
         rows = points_in(shipped) if shipped.is_file() else {}
-        sources.append(
-            (file, rows, SHIPPED if rows else "what its text prints, where it prints any")
-        )
-    measured = redrawn.only_measured(redrawn.document(sources, [campaign]))
-    measured["sources"] = [source for source in measured["sources"] if source["figures"]]
-    return measured if measured["sources"] else None
+        data = SHIPPED if rows else "what its text prints, where it prints any"
+        sources.append((load(name), rows, data))
+    drawn = draw_figures(sources, [campaign]).chosen(
+        lambda figure: any(part.counts["measured"] for part in figure.parts)
+    )
+    return replace(drawn, sources=[source for source in drawn.sources if source.figures])
 
 
 def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
@@ -279,15 +285,17 @@ def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
     beside /dev/stdout, no place for it."""
     from rmwbench.report.render.html import write_html  # a terminal takes none of it
 
-    doc = None if is_written_through(report) else document(campaign)
-    if doc is None:
+    if is_written_through(report):
+        return None
+    drawn = measured_by(campaign)
+    if not drawn.sources:
         return None
     path = report.with_name(f"{report.stem}-figures.html")
-    write_html(view(doc, draw=True), path)
+    write_html(view(drawn, draw=True), path)
     return path.name
 
 
-def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
+def write_pictures(drawn: DrawnFigures, directory: Path) -> list[Path]:
     """Every chart as SVG and PNG into a directory; the files."""
     import vl_convert  # these take long, and most views draw nothing
 
@@ -296,17 +304,17 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
 
     make_directory(directory)
     files = []
-    for source in doc["sources"]:
-        for figure in source["figures"]:
-            for number, part in enumerate(figure["parts"]):
+    for source in drawn.sources:
+        for figure in source.figures:
+            for number, part in enumerate(figure.parts):
                 for place, (title, spec) in enumerate(specs(part, legend=True)):
-                    heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
-                    card = [
-                        f"{source['title']} ({source['published']}), {figure['place']}",
-                        *_card(part),
-                    ]
+                    titles = (figure.original.title, part.original.title, title)
+                    heading = ": ".join(filter(None, titles))
+                    origin = f"{source.file.title} ({source.file.published})"
+                    card = [f"{origin}, {figure.original.place}", *_card(part)]
                     name = _file_name(
-                        f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}"
+                        f"{source.file.figures}-{figure.original.id}-{number + 1}"
+                        f"{'-' + title if title else ''}"
                     )
                     svg = svg_of(for_export(spec, heading, card))
                     if not place or title:
@@ -316,13 +324,13 @@ def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
     return files
 
 
-def _card(part: Mapping[str, Any]) -> list[str]:
+def _card(part: DrawnPart) -> list[str]:
     texts = [
         f"{version}: {text}"
         for version, text in words(part)
         if version != "measured" and len(text) < 120
     ]
-    texts += [f"measured: {text}" for text in origins(part["measured"])]
+    texts += [f"measured: {text}" for text in origins(part.measured)]
     return [" · ".join(texts)] if texts else []
 
 

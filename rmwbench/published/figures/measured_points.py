@@ -9,15 +9,24 @@ value stands: those that were given come before the shipped ones, and of these t
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME, CampaignArm, MeasuredCampaign
-from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure, fill
+from rmwbench.published.figures.drawn_figures import (
+    CampaignSource,
+    CellCounts,
+    MeasuredPoint,
+    MeasuredPoints,
+    Place,
+    place_in,
+)
+from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate
 from rmwbench.suite.file.interop_pairs import ARROW
@@ -25,9 +34,10 @@ from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import find, read, shown, sources_with
 from rmwbench.words import numbers as fmt
 
-Rows = list[dict[str, Any]]
 Values = dict[str, Any]
 Key = tuple[Any, ...]
+Drawn = tuple[list[MeasuredPoint], CampaignSource]
+"""The points of a cell, and where they are from."""
 NOT_MEASURED = Estimate(unit="", no_data="not measured for this arm")
 
 
@@ -50,26 +60,19 @@ def shipped_summaries(directory: Path | None = None) -> list[MeasuredCampaign]:
 
 def measured(
     part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
-) -> dict[str, Any]:
-    """`measured` of a part in the figures document: points, `from` which campaigns, how many
-    `cells`, or why there are none."""
+) -> MeasuredPoints:
     if not part.measured:
-        return {"points": [], "from": [], "cells": None, "absent": part.not_measured}
-    tried = [_entries(part, names, chosen) for chosen in _of_one_machine(campaigns)]
+        return MeasuredPoints(absent=part.not_measured)
     # What two machines measured is not compared within a picture: that which measured most of it,
     # the newest of equals.
-    cells, sources = max(
-        tried, key=lambda one: sum(not _empty(entry["rows"]) for entry in one[0].values())
+    drawn = max(
+        (_drawn(part, names, chosen) for chosen in _of_one_machine(campaigns)),
+        key=lambda cells: sum(not _is_empty(points) for points, _ in cells.values()),
     )
-    points, used = _together(cells, sources)
-    if points:
-        return {
-            "points": points,
-            "from": used,
-            "cells": _count(part, names, cells),
-            "absent": None,
-        }
-    return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
+    points, sources = _together(drawn)
+    if not points:
+        return MeasuredPoints(absent=_why_none(part, campaigns))
+    return MeasuredPoints(points=points, from_=sources, cells=_count(part, names, drawn))
 
 
 def _of_one_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
@@ -79,93 +82,72 @@ def _of_one_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[Measured
     return [[x for x in campaigns if not x.shipped or x.host == name] for name in hosts]
 
 
-def _entries(
+def _drawn(
     part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
-) -> tuple[dict[Key, dict[str, Any]], Rows]:
-    """Cell -> its rows and their place among the sources; the sources."""
-    entries: dict[Key, dict[str, Any]] = {}
-    sources: Rows = []
+) -> dict[Key, Drawn]:
+    """By cell, its points of the first campaign that has a value."""
+    drawn: dict[Key, Drawn] = {}
     for number, one in enumerate(part.measured):
         for campaign in campaigns:
             if not campaign.ran(one.suite):
                 continue
-            place = len(sources)
-            drawn = [
-                (cell, rows)
-                for cell, every in _cells(one, campaign, names)
-                if (rows := _on_axes(part, every))
-            ]
-            for cell, rows in drawn:
-                old = entries.get((number, *cell))
-                if old is None or (_empty(old["rows"]) and not _empty(rows)):
-                    entries[number, *cell] = {"rows": rows, "from": place}
-            if drawn:
-                sources.append(_source(campaign))
-    return entries, sources
+            for cell, every in _cells(one, campaign, names):
+                points = [point for point in every if _is_on_axes(part, point.x)]
+                old = drawn.get((number, *cell))
+                if points and (old is None or (_is_empty(old[0]) and not _is_empty(points))):
+                    drawn[number, *cell] = points, _source(campaign)
+    return drawn
 
 
-def _together(entries: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Rows, Rows]:
-    """The points in the order in which they were found, with the campaigns that are left of
-    them."""
-    used: Rows = []
-    points: Rows = []
-    for entry in entries.values():
-        source = sources[entry["from"]]
-        if source not in used:
-            used.append(source)
-        place = used.index(source)
-        points += [row | {"from": place} for row in entry["rows"]]
-    return points, used
+def _together(
+    drawn: Mapping[Key, Drawn],
+) -> tuple[list[MeasuredPoint], list[CampaignSource]]:
+    sources = list(dict.fromkeys(source for _, source in drawn.values()))
+    points = [
+        replace(point, from_=sources.index(source))
+        for of_cell, source in drawn.values()
+        for point in of_cell
+    ]
+    return points, sources
 
 
-def _source(campaign: MeasuredCampaign) -> dict[str, Any]:
-    return {
-        "campaign": campaign.name,
-        "suite": campaign.suite,
-        "date": campaign.date,
-        "machine": campaign.machine,
-        "shipped": campaign.shipped,
-    }
-
-
-def _on_axes(part: FigurePart, rows: Rows) -> Rows:
-    known = part.x.order or part.x.positions
-    return (
-        rows
-        if known is None or part.chart == "heat"
-        else [row for row in rows if row["x"] in known]
+def _source(campaign: MeasuredCampaign) -> CampaignSource:
+    return CampaignSource(
+        campaign=campaign.name,
+        suite=campaign.suite,
+        date=campaign.date,
+        machine=campaign.machine,
+        shipped=campaign.shipped,
     )
 
 
-def _empty(rows: Any) -> bool:
-    return all(row["y"] is None for row in rows)
+def _is_on_axes(part: FigurePart, x: str) -> bool:
+    return part.chart == "heat" or part.is_on_axis(x)
+
+
+def _is_empty(points: Sequence[MeasuredPoint]) -> bool:
+    return all(point.y is None for point in points)
 
 
 def _count(
-    part: FigurePart, names: Mapping[str, str], entries: Mapping[Key, Mapping[str, Any]]
-) -> dict[str, Any] | None:
-    """How many cells have a value, of how many of the whole suites; the places on the x axis of
-    both."""
-    valued = {key: entry["rows"] for key, entry in entries.items() if not _empty(entry["rows"])}
+    part: FigurePart, names: Mapping[str, str], drawn: Mapping[Key, Drawn]
+) -> CellCounts | None:
+    """None for a suite that is not here: nobody knows how many cells it has."""
+    valued = {key: points for key, (points, _) in drawn.items() if not _is_empty(points)}
     every: set[Key] = set(valued)
-    places: dict[str, None] = {}
+    places: set[str] = set()
     for number, one in enumerate(part.measured):
         try:
             cells = list(asked_for(one))
-        except UserError:  # a suite that is not here: nobody knows how many cells it has
+        except UserError:
             return None
         for cell in cells:
-            where = place_of(one, cell)
-            if where is not None and _on_axes(part, [{"x": names.get(where["x"], where["x"])}]):
+            place = place_of(one, cell, names)
+            if place is not None and _is_on_axes(part, place.x):
                 every.add((number, *_key(cell)))
-                places[names.get(where["x"], where["x"])] = None
-    at = dict.fromkeys(row["x"] for rows in valued.values() for row in rows if row["x"] in places)
-    return {
-        "measured": len(valued),
-        "asked": len(every),
-        "at": list(at),
-        "places": len(places),
-    }
+                places.add(place.x)
+    at = dict.fromkeys(p.x for points in valued.values() for p in points if p.x in places)
+    return CellCounts(measured=len(valued), asked=len(every), at=list(at), places=len(places))
 
 
 def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
@@ -203,72 +185,88 @@ def _key(cell: Mapping[str, Any]) -> Key:
 
 def _cells(
     one: MeasuredFigure, campaign: MeasuredCampaign, names: Mapping[str, str]
-) -> Iterator[tuple[Key, Rows]]:
+) -> Iterator[tuple[Key, list[MeasuredPoint]]]:
     """The points of each cell that the figure asks for."""
     for workload in campaign.workloads:
         for arm in workload.arms:
             if arm.is_floor:
                 continue
             cell = cell_values(workload.name, arm.arm, arm.factors, arm.pair)
-            place = place_of(one, cell) if is_asked(one, cell) else None
+            place = place_of(one, cell, names) if is_asked(one, cell) else None
             if place is None:
                 continue
-            place = {key: names.get(text, text) for key, text in place.items()}
-            over_time = one.metric in OVER_TIME
-            rows = _over_time(one, arm) if over_time else _value(one, campaign, arm, cell)
-            about: dict[str, Any] = {
-                "arm": arm.arm,
-                "middleware": arm.middleware,
-                "layer": arm.layer,
-            }
-            if arm.machine_bound:
-                about["machine_bound"] = True
-            if rows:
-                yield _key(cell), [place | row | about for row in rows]
+            point = partial(
+                MeasuredPoint,
+                series=place.series,
+                panel=place.panel,
+                arm=arm.arm,
+                middleware=arm.middleware,
+                layer=arm.layer,
+                machine_bound=True if arm.machine_bound else None,
+            )
+            if one.metric in OVER_TIME:
+                points = _over_time(one, arm, point)
+            else:
+                points = _value(one, campaign, arm, cell, partial(point, x=place.x))
+            if points:
+                yield _key(cell), points
 
 
-def _value(one: MeasuredFigure, campaign: MeasuredCampaign, arm: CampaignArm, cell: Values) -> Rows:
+def _value(
+    one: MeasuredFigure,
+    campaign: MeasuredCampaign,
+    arm: CampaignArm,
+    cell: Values,
+    point: Callable[..., MeasuredPoint],
+) -> list[MeasuredPoint]:
     """The one point of a metric, for one of all that have the cell's value together; none where
     a shipped summary does not keep the metric of this cell."""
     if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
         return []
-    entries = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
+    estimates = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
     threads = _threads(campaign) if one.of_machine else 1
-    point = _computed(one, entries, None if threads is None else threads * parts_of(one, cell))
-    if point["y"] is None:
-        reason = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
-        point["note"] = str(reason or _infinite(one, entries))
-    return [point | {"blocks": entries[0].trials}]
+    value = _computed(one, estimates, None if threads is None else threads * parts_of(one, cell))
+    note = None
+    if value.y is None:
+        reason = arm.not_supported or next((e.no_data for e in estimates if e.no_data), None)
+        note = str(reason or _infinite(one, estimates))
+    return [point(**value._asdict(), note=note, blocks=estimates[0].trials)]
 
 
-def _computed(
-    one: MeasuredFigure, entries: Sequence[Estimate], among: float | None
-) -> dict[str, Any]:
+class _Value(NamedTuple):
+    y: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+def _computed(one: MeasuredFigure, estimates: Sequence[Estimate], among: float | None) -> _Value:
     """y, with low and high of a metric that stands alone. `among`: how many threads and readers it
     is divided by; None where that is not known."""
-    first = entries[0]
+    first = estimates[0]
     value, low, high = (fmt.finite(x) for x in (first.value, first.low, first.high))
     if among is None:
-        return {"y": None}
+        return _Value()
     if one.inverse is not None:
         ends = [one.inverse / end if end else None for end in (value, high, low)]
-        return {"y": ends[0]} | ({"low": ends[1], "high": ends[2]} if None not in ends else {})
+        return _Value(ends[0]) if None in ends else _Value(*ends)
+    if value is None:
+        return _Value()
     if one.times:
-        other = fmt.finite(entries[1].value)
-        return {"y": None if value is None or other is None else value * other * one.factor / among}
-    point: dict[str, Any] = {"y": None if value is None else value * one.factor / among}
-    if value is not None and low is not None and high is not None:
-        point |= {"low": low * one.factor / among, "high": high * one.factor / among}
-    return point
+        other = fmt.finite(estimates[1].value)
+        return _Value(None if other is None else value * other * one.factor / among)
+    y = value * one.factor / among
+    if low is None or high is None:
+        return _Value(y)
+    return _Value(y, low * one.factor / among, high * one.factor / among)
 
 
-def _infinite(one: MeasuredFigure, entries: Sequence[Estimate]) -> str:
+def _infinite(one: MeasuredFigure, estimates: Sequence[Estimate]) -> str:
     """Why a metric that has data has no value here."""
-    if one.inverse is not None and entries[0].value == 0:
+    if one.inverse is not None and estimates[0].value == 0:
         return "nothing arrived"
-    if any(entry.at_least is not None for entry in entries):
+    if any(estimate.at_least is not None for estimate in estimates):
         return "only a lower bound"
-    if one.of_machine and all(fmt.finite(entry.value) is not None for entry in entries):
+    if one.of_machine and all(fmt.finite(x.value) is not None for x in estimates):
         return "the machine's hardware threads are not known"
     return "never arrived"
 
@@ -279,20 +277,20 @@ def _threads(campaign: MeasuredCampaign) -> int | None:
     return int(last) if last.isdigit() and int(last) else None
 
 
-def _over_time(one: MeasuredFigure, arm: CampaignArm) -> Rows:
+def _over_time(
+    one: MeasuredFigure, arm: CampaignArm, point: Callable[..., MeasuredPoint]
+) -> list[MeasuredPoint]:
     """A value for each whole second, as the originals have."""
     if one.metric not in arm.by_second:
         return []
     seconds = arm.by_second[one.metric]
     if seconds is None:
         why = "too many messages: the document keeps some, and the slowest"
-        return [{"x": "1", "y": None, "note": why}]
+        return [point(x="1", y=None, note=why)]
     blocks = arm.done or max(map(len, arm.per_trial.values()), default=None)
     if one.metric not in ("sent", "delivered"):
         blocks = 1
-    return [
-        {"x": str(second), "y": one.factor * value, "blocks": blocks} for second, value in seconds
-    ]
+    return [point(x=str(second), y=one.factor * value, blocks=blocks) for second, value in seconds]
 
 
 def cell_values(
@@ -319,17 +317,15 @@ def is_asked(measured: MeasuredFigure, cell: Mapping[str, Any]) -> bool:
     )
 
 
-def place_of(measured: MeasuredFigure, cell: Mapping[str, Any]) -> dict[str, str] | None:
-    """Series, x and panel of a cell; None for one without a factor that a template or `per` names
-    (a pair in one process, a suite of another form)."""
-    templates = {"series": measured.series, "x": measured.x} | (
-        {"panel": measured.panel} if measured.panel else {}
-    )
-    needed = {name for text in templates.values() for name in re.findall(r"\{([^{}]+)\}", text)}
+def place_of(
+    measured: MeasuredFigure, cell: Mapping[str, Any], names: Mapping[str, str]
+) -> Place | None:
+    """None for a cell without a factor that a template or `per` names (a pair in one process, a
+    suite of another form)."""
+    templates = (measured.series, measured.x, measured.panel or "")
+    needed = {name for text in templates for name in re.findall(r"\{([^{}]+)\}", text)}
     needed |= {measured.per} if measured.per else set()
-    return (
-        {key: fill(text, cell) for key, text in templates.items()} if needed <= set(cell) else None
-    )
+    return place_in(measured, cell).named(names) if needed <= set(cell) else None
 
 
 def parts_of(measured: MeasuredFigure, cell: Mapping[str, Any]) -> float:

@@ -10,6 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import figures_view as beside
 from rmwbench.published.figures import versions
+from rmwbench.published.figures.drawn_figures import FigurePoint
 from rmwbench.published.figures.figures_file import (
     HEADER,
     Figures,
@@ -95,35 +96,35 @@ def file(tmp_path) -> Figures:
 
 
 @pytest.fixture
-def doc(file):
-    return versions.document([(file, {"k": ROWS}, "a test")])
+def answer(file):
+    return versions.draw([(file, {"k": ROWS}, "a test")])
 
 
-def part(doc, number=0):
-    return doc["sources"][0]["figures"][number]["parts"][0]
+def part(answer, number=0):
+    return answer.sources[0].figures[number].parts[0]
 
 
-def test_points_are_chosen_named_and_put_beside_each_other(doc):
-    found = part(doc)
-    shown = {(p["series"], p["x"]): p for p in found["published"]["points"]}
+def test_points_are_chosen_named_and_put_beside_each_other(answer):
+    of_part = part(answer)
+    shown = {(p.series, p.x): p for p in of_part.published.points}
     assert set(shown) == {("A", "0"), ("A", "10"), ("B", "0")}, (
         "C is not drawn there, and 20 % is not on the axis"
     )
-    right = {(p["series"], p["x"]): p for p in found["corrected"]["points"]}
-    assert shown["B", "0"] == {"series": "B", "x": "0", "y": 2.0, "low": 1.5, "high": 2.5}
-    assert right["B", "0"] == {"series": "B", "x": "0", "y": 3.0, "low": 2.5, "high": 3.5}
-    assert right["A", "10"]["y"] is None
-    assert right["A", "10"]["note"] == "no data: nothing came"
-    assert found["corrected"]["changed"] == 1
+    right = {(p.series, p.x): p for p in of_part.corrected.points}
+    assert shown["B", "0"] == FigurePoint(series="B", x="0", y=2.0, low=1.5, high=2.5)
+    assert right["B", "0"] == FigurePoint(series="B", x="0", y=3.0, low=2.5, high=3.5)
+    assert right["A", "10"].y is None
+    assert right["A", "10"].note == "no data: nothing came"
+    assert of_part.corrected.changed == 1
 
 
-def test_what_is_absent_says_why(file, doc):
-    texts = dict(words(part(doc)))
+def test_what_is_absent_says_why(file, answer):
+    texts = dict(words(part(answer)))
     assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
-    nothing = versions.document([(file, {}, "nothing")])
-    assert "--data" in part(nothing)["published"]["absent"]
-    assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
+    nothing = versions.draw([(file, {}, "nothing")])
+    assert "--data" in part(nothing).published.absent
+    assert answer.sources[0].figures[3].original.not_drawn == "no data"
 
 
 def measured(*arms, suite="s-one", **more):
@@ -154,50 +155,47 @@ VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
 
 def test_measured_are_the_cells_that_have_the_levels(file):
     arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
-    assert found["absent"] is None
-    assert [(p["series"], p["x"], p["y"], p["low"], p["high"]) for p in found["points"]] == [
+    of_part = part(versions.draw([(file, {"k": ROWS}, "")], [measured(*arms)])).measured
+    assert of_part.absent is None
+    assert [(p.series, p.x, p.y, p.low, p.high) for p in of_part.points] == [
         ("fast", "10", 2.0, 1.0, 3.0)
     ]
 
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
-    assert (found["points"], found["absent"]) == (
-        [],
+    of_part = part(versions.draw([(file, {"k": ROWS}, "")], [measured(*arms)])).measured
+    assert (len(of_part.points), of_part.absent) == (
+        0,
         "the campaign has no cell for it (rate_hz 30)",
     )
-    other = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))[
-        "measured"
-    ]
-    assert other["absent"].startswith("not yet")
+    other = versions.draw([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")])
+    assert part(other).measured.absent.startswith("not yet")
 
 
 def drawn(file, *campaigns, **asked):
     """The measured points of the first part, with another `measured`."""
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
-    return part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))[
-        "measured"
-    ]
+    file = Figures.model_validate(tree)
+    return part(versions.draw([(file, {"k": ROWS}, "")], campaigns)).measured
 
 
 def test_a_period_is_the_inverse_of_a_rate(file):
     one = cell("fast", {"value": 50.0, "low": 40.0, "high": 100.0}, rate_hz=30, loss=0.1)
-    (point,) = drawn(file, measured(one), factor=1.0, inverse=1000)["points"]
-    assert (point["y"], point["low"], point["high"]) == (20.0, 10.0, 25.0), "the ends change places"
+    (point,) = drawn(file, measured(one), factor=1.0, inverse=1000).points
+    assert (point.y, point.low, point.high) == (20.0, 10.0, 25.0), "the ends change places"
     (none,) = drawn(
         file, measured(cell("fast", {"value": 0}, rate_hz=30, loss=0.1)), factor=1.0, inverse=1000
-    )["points"]
-    assert (none["y"], none["note"]) == (None, "nothing arrived")
+    ).points
+    assert (none.y, none.note) == (None, "nothing arrived")
 
 
 def test_a_value_is_divided_by_a_factor_that_is_a_number(file):
     one = measured(of("a", 6e6, factors={"rate_hz": 30, "loss": 0.1, "n": 3, "word": "x"}))
-    (point,) = drawn(file, one, per="n")["points"]
-    assert (point["y"], point["low"], point["high"]) == pytest.approx((2.0, 1.0, 4.0))
-    assert drawn(file, one, per="no_such_factor")["points"] == []
+    (point,) = drawn(file, one, per="n").points
+    assert (point.y, point.low, point.high) == pytest.approx((2.0, 1.0, 4.0))
+    assert drawn(file, one, per="no_such_factor").points == ()
     with pytest.raises(UserError, match="nothing can be divided by `word`"):
         drawn(file, one, per="word")
 
@@ -207,13 +205,13 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
     rate = {"achieved_rate": Estimate(unit="hz", value=200.0, low=100.0, high=300.0)}
     one = replace(one, metrics={**one.metrics, **rate})
     asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
-    (point,) = drawn(file, measured(one, facts=with_cores("2 of 4")), **asked)["points"]
-    assert point["y"] == pytest.approx(5.0), (
+    (point,) = drawn(file, measured(one, facts=with_cores("2 of 4")), **asked).points
+    assert point.y == pytest.approx(5.0), (
         "1 ms 200 times a second is a fifth of a core, 5 % of four"
     )
-    assert "low" not in point
-    (unknown,) = drawn(file, measured(one), **asked)["points"]
-    assert (unknown["y"], unknown["note"]) == (None, "the machine's hardware threads are not known")
+    assert point.low is None
+    (unknown,) = drawn(file, measured(one), **asked).points
+    assert (unknown.y, unknown.note) == (None, "the machine's hardware threads are not known")
 
 
 def test_latencies_are_told_by_the_second(file):
@@ -228,10 +226,9 @@ def test_latencies_are_told_by_the_second(file):
     ):
         asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
         tree["items"][0]["parts"][0]["measured"] = [asked]
-        found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
-            "measured"
-        ]
-        assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, (
+        changed = Figures.model_validate(tree)
+        of_part = part(versions.draw([(changed, {"k": ROWS}, "")], [one])).measured
+        assert [(p.x, pytest.approx(p.y)) for p in of_part.points] == wanted, (
             "a second without any has no value"
         )
 
@@ -258,27 +255,25 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
         shipped(of("a", 1e6), cell("b", {"no_data": "died"}, rate_hz=30, loss=0.1)),
         shipped(of("a", 2e6), of("b", 3e6)),
     )
-    found = drawn(file, new, old)
-    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 1.0), ("b", 3.0)]
-    found = drawn(file, measured(of("a", 9e6)), new, old)
-    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 9.0), ("b", 3.0)]
-    assert [one["shipped"] for one in found["from"]] == [False, True]
+    points = drawn(file, new, old).points
+    assert [(p.arm, p.y) for p in points] == [("a", 1.0), ("b", 3.0)]
+    with_campaign = drawn(file, measured(of("a", 9e6)), new, old)
+    assert [(p.arm, p.y) for p in with_campaign.points] == [("a", 9.0), ("b", 3.0)]
+    assert [one.shipped for one in with_campaign.from_] == [False, True]
 
 
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
-    doc = versions.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
-    assert dict(words(part(doc)))["measured"] == (
+    answer = versions.draw([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    assert dict(words(part(answer)))["measured"] == (
         "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
     )
-    assert doc["shipped"] == [{"machine": "2 × Some CPU, Linux, 8 GB", "date": "2026-11-22"}]
-    assert doc["campaigns"] == []
-    page = render_html(view(doc, draw=True))
+    assert answer.shipped == [("2 × Some CPU, Linux, 8 GB", "2026-11-22")]
+    assert answer.campaigns == []
+    page = render_html(view(answer, draw=True))
     assert "measured on 2 × Some CPU" in page
     assert "layer rclcpp and native" in page
-    assert (
-        line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
-    )
+    assert line(answer.sources[0].figures[0]) == "published 3; corrected 2 (1 differ); measured 2"
 
 
 @pytest.mark.parametrize(
@@ -300,17 +295,16 @@ def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expe
         outages=(),
     )
     one = measured(replace(cell("a", VALUE), by_second=seconds_of(rates, None)))
-    found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
-        "measured"
-    ]
-    assert [(p["x"], p["y"]) for p in found["points"]] == expected
+    changed = Figures.model_validate(tree)
+    of_part = part(versions.draw([(changed, {"k": ROWS}, "")], [one])).measured
+    assert [(p.x, p.y) for p in of_part.points] == expected
 
 
-def test_the_page_and_the_pictures(doc, tmp_path):
-    page = render_html(view(doc, draw=True))
+def test_the_page_and_the_pictures(answer, tmp_path):
+    page = render_html(view(answer, draw=True))
     for text in ("Not drawn: no data.", "1 of 3 points change", "as published", "for a reason"):
         assert text in page
-    files = write_pictures(doc, tmp_path)
+    files = write_pictures(answer, tmp_path)
     # The bars, and of small multiples both versions of the one that changes and the one that does
     # not.
     assert [f.name for f in files if f.suffix == ".svg"] == [
@@ -477,17 +471,17 @@ def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(
     cores = Estimate(unit="cores", value=0.0004, low=0.0003, high=0.0005)
     one = replace(cell("cyclonedds", VALUE), metrics={"cpu_cores": cores})
     campaign = measured(one, suite="galactic-2020-spin", machine="m", facts=with_cores("2 of 2"))
-    made = beside.document(campaign)
-    assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
-    source = made["sources"][1]
-    assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], (
+    sources = beside.measured_by(campaign).sources
+    assert [source.file.figures for source in sources] == ["fastdds-2021", "galactic-2020"]
+    figures = sources[1].figures
+    assert [figure.original.id for figure in figures] == ["1.2.1", "A.1"], (
         "the memory was not measured"
     )
-    found = source["figures"][0]["parts"][0]
-    points = {p["x"]: p["y"] for p in found["measured"]["points"]}
+    of_part = figures[0].parts[0]
+    points = {p.x: p.y for p in of_part.measured.points}
     assert points == {"95 %": None, "median": None, "mean": pytest.approx(0.02)}, (
         "percent of two hardware threads"
     )
-    assert len(found["published"]["points"]) == 9, "from the shipped points"
+    assert len(of_part.published.points) == 9, "from the shipped points"
     assert beside.write_beside(campaign, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")

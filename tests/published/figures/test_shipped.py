@@ -90,22 +90,21 @@ def test_every_part_has_points_or_says_why(name):
     rows = points_in(shipped) if shipped.is_file() else {}
     assert set(file.kinds) <= set(KINDS)
     assert bool(file.kinds) == shipped.is_file()
-    (source,) = versions.document([(file, rows, "shipped")])["sources"]
-    assert len(source["figures"]) >= 3
-    for figure in source["figures"]:
-        assert figure["parts"] or figure["not_drawn"], figure["id"]
-        for part in figure["parts"]:
-            where = f"{figure['id']} {part['title']}"
-            shown = [p for p in part["published"]["points"] if p["y"] is not None]
-            assert bool(shown) != bool(part["published"]["absent"]), where
-            assert "--data" not in (part["published"]["absent"] or ""), (
+    (source,) = versions.draw([(file, rows, "shipped")]).sources
+    assert len(source.figures) >= 3
+    for figure in source.figures:
+        assert figure.parts or figure.original.not_drawn, figure.original.id
+        for part in figure.parts:
+            where = f"{figure.original.id} {part.original.title}"
+            shown = [p for p in part.published.points if p.y is not None]
+            assert bool(shown) != bool(part.published.absent), where
+            assert "--data" not in (part.published.absent or ""), (
                 f"{where}: the shipped points lack it"
             )
-            assert part["measured"]["absent"], where
-            if part["series"]:
-                assert {p["series"] for p in part["published"]["points"]} >= set(
-                    part["series"]
-                ) or not shown, where
+            assert part.measured.absent, where
+            if part.original.series:
+                drawn = {p.series for p in part.published.points}
+                assert drawn >= set(part.original.series) or not shown, where
 
 
 # --- measured
@@ -140,35 +139,33 @@ def measured(name):
     """The source's figures with what is shipped of today's measurements."""
     shipped = published_file(name)
     rows = points_in(shipped) if shipped.is_file() else {}
-    return versions.document([(FILES[name], rows, "shipped")], shipped_summaries())
+    return versions.draw([(FILES[name], rows, "shipped")], shipped_summaries())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])
 def test_what_is_shipped_is_drawn(name):
-    doc = measured(name)
-    (source,) = doc["sources"]
-    counted = [(figure, part) for figure in source["figures"] for part in figure["parts"]]
+    drawn = measured(name)
+    (source,) = drawn.sources
     with_value = [
-        (f, p)
-        for f, p in counted
-        if any(point["y"] is not None for point in p["measured"]["points"])
+        (figure.original.id, part)
+        for figure in source.figures
+        for part in figure.parts
+        if part.counts["measured"]
     ]
     assert with_value, "no figure of a source that was measured has a measured panel"
-    assert doc["shipped"]
+    assert drawn.shipped
     for figure, part in with_value:
         titles = {title for chart in specs(part) for title in [chart[0], *_headings(chart[1])]}
-        assert any(title.startswith("measured on ") for title in titles), figure["id"]
+        assert any(title.startswith("measured on ") for title in titles), figure
         text = dict(words(part))["measured"]
-        assert part["measured"]["from"][0]["machine"] in text, figure["id"]
+        assert part.measured.from_[0].machine in text, figure
         assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), (
-            f"{figure['id']}: {text}"
+            f"{figure}: {text}"
         )
-        cells = part["measured"]["cells"]
-        assert 0 < cells["measured"] <= cells["asked"], figure["id"]
-        assert (f"only {cells['measured']} of" in text) == (cells["measured"] < cells["asked"]), (
-            figure["id"]
-        )
+        cells = part.measured.cells
+        assert 0 < cells.measured <= cells.asked, figure
+        assert (f"only {cells.measured} of" in text) == (cells.measured < cells.asked), figure
 
 
 def _headings(spec):
