@@ -1,7 +1,6 @@
 """The levels of a suite's factors: `rate_hz=10` as names have it, `10 Hz` for people."""
 
 import re
-from math import log10
 from typing import Any
 
 from rmwbench.words import numbers as fmt
@@ -23,23 +22,22 @@ def level_name(factor: str, level: Any) -> str:
     """`10 Hz`, `600 kB`, `2 readers`, `thin`, `loss 0.1`."""
     if isinstance(level, str):
         size = SIZE.fullmatch(level)
-        return _exact(float(size[1]), "bytes") if size else level
+        return set_quantity(float(size[1]), "bytes") if size else level
     if isinstance(level, bool) or not isinstance(level, int | float):
         return f"{_last(factor)} {str(level).lower()}"
     if factor.endswith("rate_hz"):
-        return _exact(float(level), "hz")
+        return set_quantity(float(level), "hz")
     if _last(factor) == "loss":
-        return f"{_exact(float(level), 'fraction')} loss"
+        return f"{set_quantity(float(level), 'fraction')} loss"
     if noun := _COUNTED.get(factor):
         return fmt.counted(int(level), noun)
     return f"{_last(factor)} {level:g}"
 
 
-def _exact(value: float, unit: str) -> str:
+def set_quantity(value: float, unit: str) -> str:
     """`10 Hz`, not `10.0 Hz`, and `1.473 kB`, not `1.47 kB`: a level is set, not measured."""
-    number, _, symbol = fmt.quantity(value, unit).partition(" ")
-    scale = 10 ** round(log10(value / float(number))) if value and float(number) else 1
-    return f"{value / scale:.12g} {symbol}"
+    divisor, symbol = fmt.scale(value, unit)
+    return f"{value / divisor:.12g} {symbol}"
 
 
 def _last(factor: str) -> str:

@@ -21,6 +21,7 @@ _SCALES: dict[str | None, tuple[tuple[float, float, str], ...]] = {
     "bytes/s": ((1e9, 1e9, "GB/s"), (1e6, 1e6, "MB/s"), (1e3, 1e3, "kB/s"), (0.0, 1.0, "B/s")),
     "hz": ((1e6, 1e6, "MHz"), (1e3, 1e3, "kHz"), (0.0, 1.0, "Hz")),
     "fraction": ((0.0, 0.01, "%"),),
+    "points": ((0.0, 0.01, "points"),),
     "cores": ((0.01, 1.0, "cores"), (1e-4, 1e-3, "mcores"), (0.0, 1e-6, "µcores")),
     "J": ((1.0, 1.0, "J"), (1e-3, 1e-3, "mJ"), (0.0, 1e-6, "µJ")),
     "s": ((60.0, 60.0, "min"), (1.0, 1.0, "s"), (1e-3, 1e-3, "ms"), (0.0, 1e-6, "µs")),
@@ -168,15 +169,27 @@ def exponent(value: Exponent) -> str:
 
 
 def quantity(value: float | None, unit: str | None) -> str:
-    """`12.3 µs`, `6.22 MB`, `3.1 %`, `1 100`; an infinite value reads `∞`."""
+    """`12.3 µs`, `6.22 MB`, `3.1 %`, `1 100`, `2.00×`; an infinite value reads `∞`."""
     if value is None:
         return "no data"
     if not isfinite(value):
         return "∞" if value > 0 else "−∞"
-    divisor, symbol = _scale(value, unit)
+    divisor, symbol = scale(value, unit)
     if symbol in ("B", "ns") and value == int(value):
         return f"{significant_count(int(value))} {symbol}"
-    return f"{_plain(value / divisor, unit)}{' ' + symbol if symbol else ''}"
+    return _with_symbol(_plain(value / divisor, unit), symbol)
+
+
+def with_interval(value: float | None, low: float, high: float, unit: str | None) -> str:
+    """`173 µs [134–222]`, all three in the unit of the first that is neither 0 nor infinite; `0
+    points [−2.6 to 2.6]` below 0."""
+    divisor, symbol = scale(next((x for x in (value, high, low) if x and isfinite(x)), 0.0), unit)
+    number = "–" if value is None else _bound(value, divisor, unit)
+    text = _with_symbol(number, symbol)
+    if low == -inf and high == inf:
+        return f"{text}, without an interval"
+    ends = (_bound(end, divisor, unit) for end in (low, high))
+    return f"{text} [{(' to ' if low < 0 else '–').join(ends)}]"
 
 
 def significant(value: float) -> str:
@@ -245,7 +258,8 @@ def _is_of_trials(value: AnyEstimate) -> bool:
     return value.count is not None and value.count == value.trials
 
 
-def _scale(value: float, unit: str | None) -> tuple[float, str]:
+def scale(value: float, unit: str | None) -> tuple[float, str]:
+    """By what a value is divided, and the unit that it is then printed in."""
     name = _SAME_UNIT.get(unit, unit)
     if name in _BARE:
         return 1.0, ""
@@ -258,6 +272,10 @@ def _scale(value: float, unit: str | None) -> tuple[float, str]:
         if rounded >= threshold:
             return divisor, symbol
     return scales[-1][1], scales[-1][2]
+
+
+def _with_symbol(number: str, symbol: str) -> str:
+    return number + (symbol if symbol == "×" else f" {symbol}".rstrip())
 
 
 def _plain(value: float, unit: str | None) -> str:
@@ -291,13 +309,15 @@ def _without_zeros(text: str) -> str:
 def _interval(number: float, value: AnyEstimate) -> str:
     if value.low is None or value.high is None:
         return ""
-    divisor, _ = _scale(number, value.unit)
+    divisor, _ = scale(number, value.unit)
     low, high = (_bound(side, divisor, value.unit) for side in (value.low, value.high))
     return f"[{low}–{high}]"
 
 
 def _bound(value: float, divisor: float, unit: str | None = None) -> str:
-    return _plain(value / divisor, unit if unit == "fraction" else "ns") if isfinite(value) else "∞"
+    if not isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return _plain(value / divisor, unit if unit == "fraction" else "ns")
 
 
 def _ratio_bound(value: float) -> str:

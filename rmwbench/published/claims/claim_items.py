@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
-from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, amount, title_of, unit_of
+from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
 from rmwbench.published.claims.claims_ledger import (
     OF_THE_DATA,
@@ -241,7 +241,7 @@ def _within_edge(x: float) -> float:
 
 def _text(at: float, test: ClaimTest) -> str:
     if test.by == "difference":
-        return amount(at, POINTS)
+        return bar_text(at, POINTS)
     if test.by == "exponent" or test.times_metric:
-        return amount(at, UNITLESS)
-    return amount(at, unit_of(test.metric) if test.right is None else RATIO)
+        return bar_text(at, UNITLESS)
+    return bar_text(at, unit_of(test.metric) if test.right is None else RATIO)

@@ -4,7 +4,7 @@ Pure; the ledger's view and the section of a campaign's report are made of it.""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, title_of, unit_of
+from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_of, unit_of
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
@@ -131,12 +131,12 @@ def _against(test: ClaimTest, base: str) -> str:
     of_range = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
     level = test.level or 0.0
     if test.right is None:
-        return of_range + amount(level, UNITLESS if test.times_metric else unit_of(test.metric))
+        return of_range + bar_text(level, UNITLESS if test.times_metric else unit_of(test.metric))
     right = test.right + _levels(test.right_at, test.right_workload, test.right_topic) + base
     if test.right_metric:
         right = f"{title_of(test.right_metric)} of {right}"
     if test.by == "difference":
-        return f"{right} {'+' if level >= 0 else '−'} {amount(abs(level), POINTS)}"
+        return f"{right} {'+' if level >= 0 else '−'} {bar_text(abs(level), POINTS)}"
     if test.by == "exponent":
         return f"{of_range}{level:g} against {right}"
     if of_range:
@@ -169,7 +169,7 @@ def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | Non
 
 
 def results(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
-    """`holds, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine that has data, side by side;
+    """`holds, rclcpp, 6 blocks: 0.520× [0.500–0.550]`, of each machine that has data, side by side;
     `open` where there is none. `letters`: machine -> how it is called, as in `6 blocks on B`."""
     if not judged.today:
         return "open"

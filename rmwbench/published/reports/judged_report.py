@@ -37,7 +37,7 @@ class JudgedReport:
 
     @property
     def here(self) -> str:
-        """`seen here: response latency, median of zenoh 6.2 [4.1–9.4]× (5 blocks; zenoh 1.10.2)`."""
+        """`seen here: response latency, median of zenoh 6.20× [4.10–9.40] (5 blocks; zenoh 1.10.2)`."""
         if self.today is None:
             return WORDS[self.state]
         cell = _deciding(self.today)

@@ -117,7 +117,7 @@ def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relat
 
 def test_what_was_seen_is_told_in_points():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
-    assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
+    assert one(five_points(), doc).seen() == "0 points [−30.0 to 30.0]"
     (judged,) = ledger([five_points()]).claims
     assert result_and_experiment(judged).endswith("loss of a > b + 5 points")
 

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
-from rmwbench.published.claims.amounts import interval, title_of
+from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
@@ -18,6 +18,7 @@ from rmwbench.results.model import Estimate
 from rmwbench.results.suite_document import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
+from rmwbench.words.numbers import with_interval
 from tests.published.claims.asking import one_claim, today
 from tests.published.claims.test_hold import EACH_S, hold
 from tests.published.claims.test_predicates import (
@@ -161,5 +162,5 @@ def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
 
 def test_too_few_blocks_have_a_value_without_an_interval():
     inf = float("inf")
-    assert interval(1.0, -inf, inf, "fraction") == "100 %, without an interval"
-    assert interval(0.05, -inf, 0.1, "fraction") == "5 [-∞ to 10] %"
+    assert with_interval(1.0, -inf, inf, "fraction") == "100 %, without an interval"
+    assert with_interval(0.05, -inf, 0.1, "fraction") == "5 % [−∞ to 10.0]"

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.topic_metrics import unit
-from rmwbench.published.claims.amounts import RATIO, amount, interval
+from rmwbench.published.claims.amounts import RATIO
 from rmwbench.published.claims.judging.decision_rules import Answer, Code, Takes
+from rmwbench.words import numbers as fmt
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ class CellAnswer:
     """What would decide it if nothing were lost, where it is undecided and nothing was."""
 
     def interval(self) -> str:
-        """`0.52 [0.5–0.55]×`; empty where the cell has no interval."""
+        """`0.520× [0.500–0.550]`; empty where the cell has no interval."""
         if self.low is None or self.high is None:
             return ""
-        return interval(self.value, self.low, self.high, self.unit)
+        return fmt.with_interval(self.value, self.low, self.high, self.unit)
 
     @property
     def sides(self) -> list["CellSide"]:
@@ -178,7 +179,7 @@ class Today:
         return words + (f": {values}" if (values := self.seen()) else "")
 
     def seen(self) -> str:
-        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell
+        """`0.520× [0.500–0.550]`, or for several cells `3 cells; 0.520× to 1.40×`; empty where no cell
         has a value."""
         if len(self.cells) == 1:
             return self.cells[0].interval()
@@ -193,11 +194,11 @@ class Today:
 
 
 def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
-    """`0.52× to 1.4×` of the cells of each unit."""
+    """`0.520× to 1.40×` of the cells of each unit."""
     for name in dict.fromkeys(cell.unit for cell in cells):
         values = sorted(
             cell.value for cell in cells if cell.value is not None and cell.unit == name
         )
         if values:
             ends = dict.fromkeys((values[0], values[-1]))
-            yield " to ".join(amount(value, name) for value in ends)
+            yield " to ".join(fmt.quantity(value, name) for value in ends)
