@@ -33,6 +33,7 @@ def cell_of(middleware, level):
 
 @pytest.mark.traffic
 @pytest.mark.own_host
+@pytest.mark.usefixtures("any_machine")
 @pytest.mark.parametrize(
     ("middleware", "level", "status"),
     [
