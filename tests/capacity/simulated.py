@@ -116,46 +116,33 @@ class Lab(Here):
         cell, trial = order.cell, order.trial
         writer = next(e for e in cell.endpoints if e.kind == "publisher")
         reader = next(e for e in cell.endpoints if e.kind == "subscription")
-        period_ns, warmup_ns, end_ns = (
-            writer.arrival.period_ns,
-            cell.timeline.warmup_ns,
-            cell.timeline.end_ns,
-        )
+        period_ns = writer.arrival.period_ns
+        warmup_ns, end_ns = cell.timeline.warmup_ns, cell.timeline.end_ns
         row = {
-            **{
-                "trial": trial,
-                "cell": cell.number,
-                "block": order.block,
-                "position": order.position,
-            },
-            **{
-                "status": status,
-                "reason": reason,
-                "seed": order.seed,
-                "nonce": "00",
-                "duration_ns": end_ns,
-            },
-            **{
-                "start_ns": START_NS,
-                "steady_begin_ns": START_NS + warmup_ns,
-                "steady_end_ns": START_NS + end_ns,
-            },
+            "trial": trial,
+            "cell": cell.number,
+            "block": order.block,
+            "position": order.position,
+            "status": status,
+            "reason": reason,
+            "seed": order.seed,
+            "nonce": "00",
+            "duration_ns": end_ns,
+            "start_ns": START_NS,
+            "steady_begin_ns": START_NS + warmup_ns,
+            "steady_end_ns": START_NS + end_ns,
         }
         endpoints = [
             {
-                **{
-                    "trial": trial,
-                    "endpoint": e.endpoint,
-                    "kind": e.kind,
-                    "node": e.node,
-                    "process": e.process,
-                },
-                **{
-                    "topic": e.topic,
-                    "payload_bytes": e.type.payload_bytes,
-                    "asked": "{}",
-                    "granted": "{}",
-                },
+                "trial": trial,
+                "endpoint": e.endpoint,
+                "kind": e.kind,
+                "node": e.node,
+                "process": e.process,
+                "topic": e.topic,
+                "payload_bytes": e.type.payload_bytes,
+                "asked": "{}",
+                "granted": "{}",
             }
             for e in cell.endpoints
         ]
@@ -179,17 +166,13 @@ class Lab(Here):
         absolute = lambda ns: (START_NS + ns).astype(np.int64)  # noqa: E731
         n = len(due)
         flags = np.where(due < warmup_ns, 4, 0).astype(np.uint32)
-        stamps = {
-            name: np.ma.masked_array(absolute(call), mask=~attempted)
-            for name in ("begun_ns", "call_ns")
-        }
+        called_ns = np.ma.masked_array(absolute(call), mask=~attempted)
         sent = {
             "trial": np.full(n, trial, np.uint32),
             "endpoint": np.full(n, writer.endpoint, np.uint32),
             "seq": np.arange(n, dtype=np.uint64),
             "intended_ns": absolute(due),
-            **stamps,
-            "return_ns": stamps["call_ns"],
+            **dict.fromkeys(("begun_ns", "call_ns", "return_ns"), called_ns),
             "bytes": np.full(n, 100, np.uint32),
             "flags": flags,
         }
@@ -200,10 +183,9 @@ class Lab(Here):
             "endpoint": np.full(m, reader.endpoint, np.uint32),
             "writer": np.full(m, writer.endpoint, np.uint32),
             "seq": np.arange(n, dtype=np.uint64)[came],
-            **{
-                name: absolute(taken)[came]
-                for name in ("notified_ns", "taken_ns", "callback_ns", "consumed_ns")
-            },
+            **dict.fromkeys(
+                ("notified_ns", "taken_ns", "callback_ns", "consumed_ns"), absolute(taken)[came]
+            ),
             "intended_ns": absolute(due)[came],
             "bytes": np.full(m, 100, np.uint32),
             "flags": flags[came],
@@ -234,32 +216,28 @@ def campaign(
     text = SUITE.format(arms=arms)
     suite = parse(text, where="mini.yaml")
     workload, along, parsed = suite.workloads[0], axis("rate"), parse_limit(limit)
-    found = levels(along, 200.0, resolution, least, most)
-    start = nearest_level(found, 200.0)
+    all_levels = levels(along, 200.0, resolution, least, most)
+    start = nearest_level(all_levels, 200.0)
     request = SearchRequest(
         "mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1
     )
     cells = SearchCells(suite, workload, along, parsed.messages)
-    contestants = tuple(Contestant(arm, found, None) for arm in suite.arms)
-    space = SearchSpace(request, parsed, along, cells, found, start, contestants)
+    contestants = tuple(Contestant(arm, all_levels, None) for arm in suite.arms)
+    space = SearchSpace(request, parsed, along, cells, all_levels, start, contestants)
     plan = make_plan(
         suite, [cells.cell(a, start, n) for n, a in enumerate(suite.arms, start=1)], seed=1
     )
     card = MachineDocument.model_validate(machine.describe())
     document = {
-        **{
-            "campaign": directory.name,
-            "kind": "capacity",
-            "capacity": space.document(),
-            "machine": card.document(),
-            "seed": 1,
-        },
-        **{
-            "created_utc": "2026-01-01T00:00:00Z",
-            "suite": {"name": "mini"},
-            "plan": {},
-            "tool_version": "0",
-        },
+        "campaign": directory.name,
+        "kind": "capacity",
+        "capacity": space.document(),
+        "machine": card.document(),
+        "seed": 1,
+        "created_utc": "2026-01-01T00:00:00Z",
+        "suite": {"name": "mini"},
+        "plan": {},
+        "tool_version": "0",
     }
     writer = BundleWriter.create(directory, document)
     lab, workers = Lab(laws), {"synthetic": Worker()}

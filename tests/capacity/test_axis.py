@@ -62,8 +62,8 @@ def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion()
 def test_hosts_have_their_network_between_them():
     text = SUITE.replace("{name: small,", "{name: small, hosts: [robot, base], network: wifi,")
     suite = parse(text, where="mini.yaml")
-    found = SearchCells(suite, suite.workloads[0], axis("rate"), 1000).cell(suite.arms[0], 100.0)
-    assert found.links is not None and found.links.name == "wifi"
+    cell = SearchCells(suite, suite.workloads[0], axis("rate"), 1000).cell(suite.arms[0], 100.0)
+    assert cell.links is not None and cell.links.name == "wifi"
 
 
 def test_size_subscribers_and_topics_change_what_they_say():
@@ -109,20 +109,24 @@ def test_an_unknown_axis_gets_a_suggestion():
 
 @pytest.mark.parametrize("resolution", [0.01, 0.05, 0.2, 1.0])
 def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolution):
-    found = levels(AXES["rate"], 30.0, resolution, 1.0, 30_000.0)
-    assert found[0] == 1.0 and found[-1] == 30_000.0 and 30.0 in found
-    assert max(b / a for a, b in itertools.pairwise(found)) <= 1 + resolution + 0.006  # of rounding
+    all_levels = levels(AXES["rate"], 30.0, resolution, 1.0, 30_000.0)
+    assert all_levels[0] == 1.0 and all_levels[-1] == 30_000.0 and 30.0 in all_levels
+    assert (
+        max(b / a for a, b in itertools.pairwise(all_levels)) <= 1 + resolution + 0.006
+    )  # of rounding
     assert all(
-        any(abs(other / (2 * level) - 1) < 0.006 for other in found)
-        for level in found
+        any(abs(other / (2 * level) - 1) < 0.006 for other in all_levels)
+        for level in all_levels
         if 4 < level < 10_000
     )
 
 
 def test_whole_levels_are_whole_and_each_once():
-    found = levels(AXES["subscribers"], 1.0, 0.05, 1, 1000)
-    assert found[:12] == tuple(map(float, range(1, 13))) and len(set(found)) == len(found)
-    assert all(level == int(level) for level in found)
+    all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 1000)
+    assert all_levels[:12] == tuple(map(float, range(1, 13))) and len(set(all_levels)) == len(
+        all_levels
+    )
+    assert all(level == int(level) for level in all_levels)
 
 
 @pytest.mark.parametrize(
@@ -179,18 +183,18 @@ def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     )
     assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
     monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
-    found = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
-    count, why = search_cells.testable(cells("small", "subscribers"), LOADED.arms[1], found)
-    assert found[count - 1] == 3 and "4 spinning and 4 cores" in why
+    all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
+    count, why = search_cells.testable(cells("small", "subscribers"), LOADED.arms[1], all_levels)
+    assert all_levels[count - 1] == 3 and "4 spinning and 4 cores" in why
 
 
 def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
     monkeypatch.setattr(search_cells, "available_memory_bytes", lambda: 2 << 30)
-    found = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
-    count, why = search_cells.testable(cells("small", "size"), LOADED.arms[0], found)
-    assert 0 < count < len(found) and "of memory" in why
+    all_levels = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
+    count, why = search_cells.testable(cells("small", "size"), LOADED.arms[0], all_levels)
+    assert 0 < count < len(all_levels) and "of memory" in why
     # a depth of 10 and two in the making, at the publisher and at the reader
-    assert found[count - 1] * 24 < 2 << 30 < found[count] * 24 + (1 << 30)
+    assert all_levels[count - 1] * 24 < 2 << 30 < all_levels[count] * 24 + (1 << 30)
 
 
 def test_a_service_keeps_its_replies_in_memory_too():
@@ -210,8 +214,8 @@ class TestArmSearch:
         return search
 
     def test_a_sharp_capacity(self):
-        found = levels(AXES["rate"], 100.0, 0.05, 1.0, 100_000.0)
-        capacity = self._after(found, 100.0, 412).capacity()
+        all_levels = levels(AXES["rate"], 100.0, 0.05, 1.0, 100_000.0)
+        capacity = self._after(all_levels, 100.0, 412).capacity()
         assert capacity.state == "bracketed"
         assert capacity.low <= 412 < capacity.high and capacity.high / capacity.low < 1.06
         assert capacity.low <= capacity.value <= capacity.high

@@ -37,6 +37,13 @@ def searched(tmp_path_factory):
     return made, lab, bundle, summarise(bundle)
 
 
+def run(made):
+    """The search carried out, and what it found."""
+    with made.writer:
+        made.run(QUIET)
+    return summarise(Bundle(made.writer.directory))
+
+
 def arm(document, name):
     return next(one for one in document.arms if one.arm == name)
 
@@ -45,10 +52,14 @@ def arm(document, name):
 def test_the_interval_holds_the_capacity_that_the_formula_has(searched, name, truth):
     """Up to 1 % above the truth a queue grows too slowly to be one, and the latency limit allows a
     few messages."""
-    found = arm(searched[3], name).capacity
-    assert found.state == "bracketed"
-    assert found.low <= truth * 1.02 and truth <= found.high and found.high / found.low < 1.25
-    assert found.low <= found.value <= found.high
+    capacity = arm(searched[3], name).capacity
+    assert capacity.state == "bracketed"
+    assert (
+        capacity.low <= truth * 1.02
+        and truth <= capacity.high
+        and capacity.high / capacity.low < 1.25
+    )
+    assert capacity.low <= capacity.value <= capacity.high
 
 
 def test_each_way_to_fail_is_called_by_its_name(searched):
@@ -92,8 +103,8 @@ def test_arms_take_turns_and_get_the_same_schedule(searched):
     assert len({o.nonce for o in lab.orders}) == len(lab.orders)
     assert len(rounds[0]) == len(LAWS)
     orders = {
-        tuple(o.cell.arm.name for o in sorted(found, key=lambda o: o.position))
-        for found in rounds.values()
+        tuple(o.cell.arm.name for o in sorted(orders_of_round, key=lambda o: o.position))
+        for orders_of_round in rounds.values()
     }
     assert len({order[0] for order in orders}) > 1  # not always the same arm first
 
@@ -139,7 +150,7 @@ def test_the_document_is_the_whole_answer(searched):
     written = json.loads(json.dumps(as_document(searched[3]), allow_nan=False))
     assert (written["schema"], written["version"]) == ("rmwbench/capacity", 1)
     assert as_document(TypeAdapter(Searched).validate_python(written)) == written
-    assert {found["capacity"]["state"] for found in written["arms"]} == {
+    assert {one["capacity"]["state"] for one in written["arms"]} == {
         "bracketed",
         "at least",
         "below",
@@ -150,9 +161,7 @@ def test_a_budget_ends_the_search_and_is_named(tmp_path):
     made, lab = campaign(
         tmp_path / "short", {"serves 1 kHz": Law(service_s=0.001)}, budget_s=0.0001
     )
-    with made.writer:
-        made.run(QUIET)
-    document = summarise(Bundle(tmp_path / "short"))
+    document = run(made)
     assert not lab.orders and document.arms[0].ended == "budget"
     assert document.arms[0].capacity.state == "no data"
 
@@ -171,9 +180,7 @@ def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
         "broken": Law(fails="worker talker: it crashed\nand more"),
     }
     made, lab = campaign(tmp_path / "moody", laws)
-    with made.writer:
-        made.run(QUIET)
-    document = summarise(Bundle(tmp_path / "moody"))
+    document = run(made)
     moody = arm(document, "moody")
     assert moody.trials.void == 3 and moody.capacity.state == "bracketed"
     asked = [o.cell.factors["rate_hz"] for o in lab.orders if o.cell.arm.name == "moody"]
@@ -188,13 +195,14 @@ def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
     made, lab = campaign(
         tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))}
     )
-    with made.writer:
-        made.run(QUIET)
-    found = arm(summarise(Bundle(tmp_path / "host")), "serves 1 kHz")
-    assert found.trials.failed == 3 and [p.kind for p in found.probes].count("failed") == 0
+    searched_arm = arm(run(made), "serves 1 kHz")
+    assert (
+        searched_arm.trials.failed == 3
+        and [p.kind for p in searched_arm.probes].count("failed") == 0
+    )
     asked = [o.cell.factors["rate_hz"] for o in lab.orders]
     assert len(set(asked[1:5])) == 1, "asked again at the same level until it answered"
-    assert found.capacity.low <= 1000 <= found.capacity.high
+    assert searched_arm.capacity.low <= 1000 <= searched_arm.capacity.high
 
 
 def test_trials_that_the_machine_spoilt_do_not_count_as_said_nothing_otherwise(tmp_path):
@@ -204,9 +212,7 @@ def test_trials_that_the_machine_spoilt_do_not_count_as_said_nothing_otherwise(t
         "broken": Law(service_s=0.001, broken=range(2, 6)),
     }
     made, _ = campaign(tmp_path / "vain", laws)
-    with made.writer:
-        made.run(QUIET)
-    document = summarise(Bundle(tmp_path / "vain"))
+    document = run(made)
     assert arm(document, "spoilt").ended == "resolved"
     assert arm(document, "broken").ended.startswith("4 trials in a row said nothing: ")
 
@@ -214,9 +220,7 @@ def test_trials_that_the_machine_spoilt_do_not_count_as_said_nothing_otherwise(t
 def test_a_machine_without_idle_time_is_said(tmp_path):
     laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
     made, _ = campaign(tmp_path / "busy", laws)
-    with made.writer:
-        made.run(QUIET)
-    document = summarise(Bundle(tmp_path / "busy"))
+    document = run(made)
     assert (
         arm(document, "busy").machine_bound.idle == 0.03
         and arm(document, "idle").machine_bound is None
@@ -228,9 +232,7 @@ def test_a_machine_without_idle_time_is_said(tmp_path):
 def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
     laws = {"a": Law(service_s=0.001), "b": Law(service_s=0.001), "c": Law(service_s=0.004)}
     made, _ = campaign(tmp_path / "three", laws)
-    with made.writer:
-        made.run(QUIET)
-    texts = [c.text for c in summarise(Bundle(tmp_path / "three")).conclusions]
+    texts = [c.text for c in run(made).conclusions]
     assert any("at a higher rate than c" in text for text in texts)
     assert any("not told apart" in text and "a and b" in text for text in texts)
 
@@ -240,8 +242,7 @@ def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path)
     nearly all its."""
     laws = {"crawls": Law(service_s=1 / 13), "serves 1 kHz": Law(service_s=0.001, noise=0.05)}
     made, lab = campaign(tmp_path / "two", laws, limit="p99 response < 500 ms")
-    with made.writer:
-        made.run(QUIET)
+    document = run(made)
     probe_s = made.source.space.cells.probe_s
     used_s = {name: 0.0 for name in laws}
     places = [
@@ -250,5 +251,5 @@ def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path)
     for order in lab.orders[: places[14]]:  # both are still searching
         used_s[order.cell.arm.name] += probe_s(order.cell.factors["rate_hz"])
     assert used_s["crawls"] <= 1.5 * used_s["serves 1 kHz"] + 3 * probe_s(200.0) + 110
-    found = arm(summarise(Bundle(tmp_path / "two")), "crawls").capacity
-    assert found.low <= 13 * 1.02 and found.high >= 13
+    capacity = arm(document, "crawls").capacity
+    assert capacity.low <= 13 * 1.02 and capacity.high >= 13

@@ -37,10 +37,10 @@ def searched(*capacities):
 
 
 def test_an_interval_that_is_open_below_or_above_runs_off_the_picture():
-    found = searched((0.0, 50.0, 80.0), (40.0, 60.0, float("inf")))
+    answer = searched((0.0, 50.0, 80.0), (40.0, 60.0, float("inf")))
     for rows in (
-        capacity_charts.capacities(found)["datasets"]["rows"],
-        capacity_charts.curve(found)["datasets"]["parts"],
+        capacity_charts.capacities(answer)["datasets"]["rows"],
+        capacity_charts.curve(answer)["datasets"]["parts"],
     ):
         below, above = sorted(rows, key=lambda row: row["arm"])
         assert 0 < below["low"] < 40 and below["high"] == 80
@@ -53,8 +53,8 @@ def test_a_point_of_a_curve_says_its_percentile_and_value():
 
 
 def lossy(*shares):
-    found = searched((40.0, 50.0, 80.0))
-    (arm,) = found.arms
+    answer = searched((40.0, 50.0, 80.0))
+    (arm,) = answer.arms
     levels = tuple(
         replace(
             level,
@@ -63,11 +63,11 @@ def lossy(*shares):
         )
         for level, (share, why) in zip(arm.levels, shares, strict=True)
     )
-    return replace(found, arms=(replace(arm, levels=levels),))
+    return replace(answer, arms=(replace(arm, levels=levels),))
 
 
 def test_where_nothing_was_lost_that_is_said_and_no_data_is_something_else():
-    for found, told in (
+    for answer, told in (
         (
             lossy((0.0, None), (0.0, None)),
             "None of the 1\u202f000 messages sent was lost at any level.",
@@ -75,16 +75,16 @@ def test_where_nothing_was_lost_that_is_said_and_no_data_is_something_else():
         (lossy((None, "x"), (None, "x")), "No data."),
         (lossy((0.0, None), (0.1, None)), "Share of the messages sent that were lost."),
     ):
-        (picture,) = (one for one in capacity_charts.figures(found) if one.key == "loss")
+        (picture,) = (one for one in capacity_charts.figures(answer) if one.key == "loss")
         assert picture.reading == told and (picture.spec is None) == ("Share" not in told)
 
 
 def test_a_latency_of_zero_is_a_point_of_the_curve():
-    found = searched((40.0, 50.0, 80.0))
-    zero = {name: replace(one, value=0.0) for name, one in found.arms[0].levels[0].metrics.items()}
-    first, second = found.arms[0].levels
-    found = replace(
-        found, arms=(replace(found.arms[0], levels=(replace(first, metrics=zero), second)),)
+    answer = searched((40.0, 50.0, 80.0))
+    zero = {name: replace(one, value=0.0) for name, one in answer.arms[0].levels[0].metrics.items()}
+    first, second = answer.arms[0].levels
+    answer = replace(
+        answer, arms=(replace(answer.arms[0], levels=(replace(first, metrics=zero), second)),)
     )
-    points = capacity_charts.curve(found)["datasets"]["points"]
+    points = capacity_charts.curve(answer)["datasets"]["points"]
     assert len(points) == 4 and 0 < min(row["value"] for row in points) < 1e5

@@ -15,21 +15,21 @@ def curve(*points):
 
 
 def test_it_lies_where_the_line_between_two_loads_passes_twice_the_least():
-    found = knee(curve((100, 10.0), (200, 10.0), (400, 40.0)))
-    assert (found.by, found.base_load, found.base_ns) == ("latency", 100, 10.0)
-    assert found.load == pytest.approx(200 * 2**0.5)
+    bend = knee(curve((100, 10.0), (200, 10.0), (400, 40.0)))
+    assert (bend.by, bend.base_load, bend.base_ns) == ("latency", 100, 10.0)
+    assert bend.load == pytest.approx(200 * 2**0.5)
 
 
 def test_the_least_is_not_always_at_the_lowest_load():
-    found = knee(curve((10, 90.0), (100, 10.0), (400, 30.0)))
-    assert found.base_load == 100 and found.load == pytest.approx(
+    bend = knee(curve((10, 90.0), (100, 10.0), (400, 30.0)))
+    assert bend.base_load == 100 and bend.load == pytest.approx(
         100 * 4 ** (math.log(2) / math.log(3))
     )
 
 
 def test_a_growing_queue_is_a_knee():
-    found = knee(curve((100, 10.0), (200, 11.0), (400, None), (800, None)))
-    assert (found.load, found.by) == (400, "queue")
+    bend = knee(curve((100, 10.0), (200, 11.0), (400, None), (800, None)))
+    assert (bend.load, bend.by) == (400, "queue")
 
 
 @pytest.mark.parametrize("points", [(), ((100, None),), ((100, 10.0),), ((100, 10.0), (200, 12.0))])
@@ -39,8 +39,8 @@ def test_where_nothing_bends_there_is_none(points):
 
 def test_loads_whose_median_message_did_not_arrive_are_no_base():
     assert knee([LoadPoint(100, math.inf), LoadPoint(200, math.inf)]) is None
-    found = knee([LoadPoint(100, math.inf), LoadPoint(200, 10.0), LoadPoint(400, math.inf)])
-    assert (found.load, found.base_load, found.by) == (400, 200, "latency")
+    bend = knee([LoadPoint(100, math.inf), LoadPoint(200, 10.0), LoadPoint(400, math.inf)])
+    assert (bend.load, bend.base_load, bend.by) == (400, 200, "latency")
 
 
 def test_no_median_at_any_load_is_a_reason_of_its_own():

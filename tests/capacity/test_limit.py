@@ -81,11 +81,11 @@ def test_a_trial_holds_or_says_how_not():
     fast = np.full(1000, 1e6)
     assert judge(limit, trial(fast), STEADY).holds
     slow = np.where(np.arange(1000) < 900, 1e6, 7.2e6)
-    found = judge(limit, trial(slow), STEADY)
-    assert (found.kind, found.causes) == ("slow", ("p99 response 7.2 ms",))
+    judged = judge(limit, trial(slow), STEADY)
+    assert (judged.kind, judged.causes) == ("slow", ("p99 response 7.2 ms",))
     lossy = np.where(np.arange(1000) < 970, 1e6, np.inf)
-    found = judge(limit, trial(lossy), STEADY)
-    assert found.kind == "lossy" and found.causes == ("loss 3 %", "p99 response never arrived")
+    judged = judge(limit, trial(lossy), STEADY)
+    assert judged.kind == "lossy" and judged.causes == ("loss 3 %", "p99 response never arrived")
 
 
 @pytest.mark.parametrize(("sign", "kind"), [("<", "lossy"), ("<=", "holds"), ("≤", "holds")])
@@ -95,17 +95,17 @@ def test_a_trial_that_is_exactly_at_its_limit_holds_it_where_the_limit_is_at_mos
 
 
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
-    found = judge(
+    judged = judge(
         parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY
     )
-    assert found.kind == "lossy" and "3 % of the messages did not arrive" in found.causes
+    assert judged.kind == "lossy" and "3 % of the messages did not arrive" in judged.causes
 
 
 @pytest.mark.parametrize("metric", ["loss", "undelivered"])
 def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric):
     latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
-    found = judge(parse_limit(f"{metric} < 1 %"), trial(latencies, under_way=400), STEADY)
-    assert (found.kind, found.causes) == (
+    judged = judge(parse_limit(f"{metric} < 1 %"), trial(latencies, under_way=400), STEADY)
+    assert (judged.kind, judged.causes) == (
         "slow",
         ("40 % of the messages were still under way at the end",),
     )
@@ -114,18 +114,18 @@ def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric)
 
 def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():
     latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
-    found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
+    judged = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
     assert (
-        found.kind == "slow"
-        and "40 % of the messages were still under way at the end" in found.causes
+        judged.kind == "slow"
+        and "40 % of the messages were still under way at the end" in judged.causes
     )
 
 
 def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_limit():
     growing = Stability(40.0, 0.0, 0, 1000, 1.0)
-    found = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
-    assert found.kind == "unstable"
-    assert found.causes == ("unstable: the queue grew by 40 messages/s",)
+    judged = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
+    assert judged.kind == "unstable"
+    assert judged.causes == ("unstable: the queue grew by 40 messages/s",)
 
 
 def test_too_few_messages_say_nothing_rather_than_something():

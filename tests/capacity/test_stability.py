@@ -55,14 +55,14 @@ def served(due, service_s):
     return np.array(out)
 
 
-def found(due, call, arrival, endpoints=ENDPOINTS, readers=(2,)):
+def judged(due, call, arrival, endpoints=ENDPOINTS, readers=(2,)):
     return stability(Records(due, call, arrival, readers), endpoints, WINDOW)
 
 
 @pytest.mark.parametrize("rate_hz, capacity_hz", [(1000, 900), (1000, 960), (200, 150), (40, 30)])
 def test_a_queue_grows_by_the_difference_of_the_rates(rate_hz, capacity_hz):
     due = due_s(rate_hz)
-    s = found(due, due, served(due, 1 / capacity_hz))
+    s = judged(due, due, served(due, 1 / capacity_hz))
     assert s.unstable and s.growth_hz == pytest.approx(rate_hz - capacity_hz, rel=0.2)
     assert (
         s.publisher_growth_hz == 0 and "the queue grew by" in s.text and "publisher" not in s.text
@@ -72,14 +72,14 @@ def test_a_queue_grows_by_the_difference_of_the_rates(rate_hz, capacity_hz):
 @pytest.mark.parametrize("latency_s", [0.0001, 0.05, 0.8])
 def test_slow_but_stationary_is_stable_however_slow(latency_s):
     due = due_s(500, 3.0) - 1.5  # it has been running for long
-    s = found(due, due, due + latency_s)
+    s = judged(due, due, due + latency_s)
     assert not s.unstable and s.text == ""
 
 
 def test_what_was_never_sent_is_unstable_by_itself():
     due = due_s(1000)
     call = np.where(due < 1.19, due, np.nan)
-    s = found(due, call, call + 0.0001)
+    s = judged(due, call, call + 0.0001)
     assert s.unstable and s.never_sent == 10 and "10 of 1000 messages were never sent" in s.text
 
 
@@ -87,32 +87,34 @@ def test_what_was_never_sent_is_unstable_by_itself():
 def test_one_stall_is_not_a_trend(at_s):
     due = due_s(1000)
     arrival = np.maximum(due + 0.0002, np.where((due >= at_s) & (due < at_s + 0.1), at_s + 0.1, 0))
-    assert not found(due, due, arrival).unstable
+    assert not judged(due, due, arrival).unstable
 
 
 def test_losses_queue_nowhere():
     due = due_s(1000)
     arrival = np.where(np.arange(len(due)) % 3 == 0, np.nan, due + 0.0002)
-    assert not found(due, due, arrival).unstable
+    assert not judged(due, due, arrival).unstable
 
 
 def test_random_latencies_are_seldom_called_a_trend():
     rng = np.random.default_rng(5)
     due = due_s(1000)
-    wrong = sum(found(due, due, due + rng.exponential(0.01, len(due))).unstable for _ in range(200))
+    wrong = sum(
+        judged(due, due, due + rng.exponential(0.01, len(due))).unstable for _ in range(200)
+    )
     assert wrong <= 2
 
 
 def test_every_reader_queues_for_itself():
     due = due_s(1000)
     endpoints = [*ENDPOINTS, EndpointRow(3, "subscription", "t")]
-    one = found(due, due, served(due, 1 / 900))
-    two = found(due, due, served(due, 1 / 900), endpoints, (2, 3))
+    one = judged(due, due, served(due, 1 / 900))
+    two = judged(due, due, served(due, 1 / 900), endpoints, (2, 3))
     assert two.growth_hz == pytest.approx(2 * one.growth_hz) and two.due == 2 * one.due
 
 
 def test_nothing_at_all_is_stable_and_counts_nothing():
     empty = np.array([])
-    s = found(empty, empty, empty)
+    s = judged(empty, empty, empty)
     assert not s.unstable and s.due == 0
     assert not stability(Records(empty, empty, empty), ENDPOINTS, None).unstable

@@ -41,8 +41,8 @@ def lost(counts, wanted=100_000):
     return blocks(counts, "fraction", [wanted] * len(counts))
 
 
-def one(found, limits=(LATENCY, LOSS, CPU), **more):
-    (answer,) = decide([DecideCandidate("x", found, **more)], list(limits), RULES)
+def one(data, limits=(LATENCY, LOSS, CPU), **more):
+    (answer,) = decide([DecideCandidate("x", data, **more)], list(limits), RULES)
     return answer
 
 
@@ -80,11 +80,11 @@ def test_fewer_than_five_blocks_decide_nothing_however_clear(n):
 
 
 def test_a_metric_without_data_is_unknown_and_never_met():
-    found = {limit: b for limit, b in GOOD.items() if limit != CPU}
-    answer = one(found, absent={CPU: "no counters"})
+    data = {limit: b for limit, b in GOOD.items() if limit != CPU}
+    answer = one(data, absent={CPU: "no counters"})
     assert (answer.outcome, answer.why) == (Outcome.UNKNOWN, Why.NO_DATA)
     assert answer.binding.no_data == "no counters" and answer.probability is None
-    assert one({**found, LATENCY: about(20e6)}).outcome is Outcome.MISSES
+    assert one({**data, LATENCY: about(20e6)}).outcome is Outcome.MISSES
 
 
 def test_blocks_that_straddle_the_limit_leave_it_open():
@@ -96,10 +96,10 @@ def test_blocks_that_straddle_the_limit_leave_it_open():
 FEW = UserLimit("w", None, "undelivered", 0.05)
 
 
-def among(limits, found, others):
+def among(limits, data, others):
     """The answer of a candidate beside so many others, who share the error."""
     rivals = [DecideCandidate(f"rival {n}", {}) for n in range(others)]
-    return decide([DecideCandidate("x", found), *rivals], list(limits), RULES)[0]
+    return decide([DecideCandidate("x", data), *rivals], list(limits), RULES)[0]
 
 
 def test_an_open_answer_that_looks_decided_says_what_is_asked():
@@ -133,12 +133,12 @@ def test_an_open_answer_that_looks_missed_says_what_is_asked():
 
 def test_what_is_asked_is_told_apart_from_what_was_found():
     """With so many digits as that takes."""
-    found = among((FEW,), {FEW: lost([0] * 8, wanted=87)}, others=9)
+    answer = among((FEW,), {FEW: lost([0] * 8, wanted=87)}, others=9)
     for chance, error, text in (
         (0.99166, 1 - 0.99167, "0.99166 < 0.99167"),
         (0.9951, 0.0001, "0.9951 < 0.9999"),
     ):
-        assert decide_words.probability(replace(found, probability=chance, error=error)) == text
+        assert decide_words.probability(replace(answer, probability=chance, error=error)) == text
 
 
 def test_a_candidate_whose_trials_fail_is_not_said_to_meet():
@@ -190,9 +190,9 @@ def test_what_was_still_under_way_must_leave_room_too():
 
 def test_more_candidates_need_clearer_blocks():
     """One error is shared, so what is just decided alone is open among ten."""
-    found = {LATENCY: blocks(10e6 * np.array([0.8, 1.05, 0.9, 0.97, 0.85, 1.0, 0.93, 0.9]))}
-    alone = decide([DecideCandidate("x", found)], [LATENCY], RULES)[0]
-    among = decide([DecideCandidate(str(n), found) for n in range(10)], [LATENCY], RULES)[0]
+    data = {LATENCY: blocks(10e6 * np.array([0.8, 1.05, 0.9, 0.97, 0.85, 1.0, 0.93, 0.9]))}
+    alone = decide([DecideCandidate("x", data)], [LATENCY], RULES)[0]
+    among = decide([DecideCandidate(str(n), data) for n in range(10)], [LATENCY], RULES)[0]
     assert (alone.outcome, among.outcome) == (Outcome.MEETS, Outcome.OPEN)
     assert alone.probability == among.probability
 
@@ -234,25 +234,25 @@ class TestFlips:
             self.at(2, "meets", "meets"),
             self.at(4, "open", "meets"),
         ]
-        (found,) = along(cases)
-        assert [at.level for at in found.levels] == [2, 4, 8]
-        (flip,) = found.flips
+        (ways,) = along(cases)
+        assert [at.level for at in ways.levels] == [2, 4, 8]
+        (flip,) = ways.flips
         assert (flip.arm, flip.from_, flip.to) == ("a", 2, 8)
-        assert [at.meets for at in found.levels] == [("a", "b"), ("b",), ("b",)]
+        assert [at.meets for at in ways.levels] == [("a", "b"), ("b",), ("b",)]
 
     def test_who_misses_is_told_from_who_was_not_there(self):
         without = At("w", {"cameras": 4}, {"a": Outcome.MISSES})
-        (found,) = along([self.at(2, "meets", "misses"), without])
-        assert [at.misses for at in found.levels] == [("b",), ("a",)]
+        (ways,) = along([self.at(2, "meets", "misses"), without])
+        assert [at.misses for at in ways.levels] == [("b",), ("a",)]
 
     def test_unknown_and_open_never_flip(self):
-        (found,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
-        assert found.flips == () and [at.open for at in found.levels] == [("b",), ("a",)]
+        (ways,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
+        assert ways.flips == () and [at.open for at in ways.levels] == [("b",), ("a",)]
 
     def test_the_other_factors_stay(self):
         cases = [self.at(n, "meets", "meets", loss=loss) for n in (1, 2) for loss in (0.0, 0.1)]
-        found = along(cases)
-        assert [(one.factor, dict(one.fixed)) for one in found] == [
+        ways = along(cases)
+        assert [(one.factor, dict(one.fixed)) for one in ways] == [
             ("cameras", {"loss": 0.0}),
             ("cameras", {"loss": 0.1}),
             ("loss", {"cameras": 1}),

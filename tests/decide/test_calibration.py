@@ -36,11 +36,13 @@ def too_far(believed, right, *, careful=False, most=0.06):
         inside = (believed >= low) & (believed < high + (high == 1.0))
         if inside.sum() >= 60:
             chance = 3 * 0.5 / np.sqrt(inside.sum())
-            found = believed[inside].mean() - right[inside].mean()
-            surer = found if believed[inside].mean() > 0.5 else -found
-            apart[low, high] = (surer if careful else abs(found), chance)
+            surplus = believed[inside].mean() - right[inside].mean()
+            surer = surplus if believed[inside].mean() > 0.5 else -surplus
+            apart[low, high] = (surer if careful else abs(surplus), chance)
     assert len(apart) >= 4
-    return {where: found for where, found in apart.items() if found[0] > max(most, found[1])}
+    return {
+        where: surplus for where, surplus in apart.items() if surplus[0] > max(most, surplus[1])
+    }
 
 
 @pytest.mark.parametrize("n", [5, 8, 20])
@@ -50,8 +52,8 @@ def test_a_mean_within_its_limit(n):
     for _ in range(4000):
         sd = rng.uniform(0.05, 0.5)
         truth = np.log(LATENCY.at_most) + sd * rng.uniform(-3, 3) / np.sqrt(n)
-        found = posterior(blocks(np.exp(truth + sd * rng.standard_normal(n))))
-        believed.append(found.within(LATENCY.at_most))
+        belief = posterior(blocks(np.exp(truth + sd * rng.standard_normal(n))))
+        believed.append(belief.within(LATENCY.at_most))
         right.append(truth <= np.log(LATENCY.at_most))
     assert too_far(believed, right) == {}
 
@@ -67,8 +69,8 @@ def test_a_loss_within_its_limit(burst):
         p = LOSS.at_most * 10 ** rng.uniform(-0.5, 0.5)
         wanted = 3000
         lost = np.minimum(rng.poisson(wanted * p / burst, 8) * burst, wanted)
-        found = posterior(blocks(lost, "fraction", [wanted] * 8))
-        believed.append(found.within(LOSS.at_most))
+        belief = posterior(blocks(lost, "fraction", [wanted] * 8))
+        believed.append(belief.within(LOSS.at_most))
         right.append(p <= LOSS.at_most)
     assert too_far(believed, right, careful=True) == {}
 
@@ -83,8 +85,10 @@ def test_all_limits_at_once_with_metrics_that_go_together():
     for _ in range(4000):
         sd, n = 0.2, 10
         truth = sd * rng.uniform(-8, 8, 3) / np.sqrt(n)
-        found = np.exp(truth + sd * rng.standard_normal((n, 3)) @ root.T)
-        candidate = DecideCandidate("x", {one: blocks(found[:, k]) for k, one in enumerate(limits)})
+        values = np.exp(truth + sd * rng.standard_normal((n, 3)) @ root.T)
+        candidate = DecideCandidate(
+            "x", {one: blocks(values[:, k]) for k, one in enumerate(limits)}
+        )
         (answer,) = decide([candidate], limits, Rules())
         believed.append(answer.probability)
         right.append(bool((truth <= 0).all()))
@@ -108,8 +112,8 @@ def test_at_the_limit_itself_false_answers_stay_rare():
             )
             for name in "abc"
         ]
-        found = {one.outcome for one in decide(candidates, [LATENCY, MEMORY], Rules())}
-        for outcome in found:
+        outcomes = {one.outcome for one in decide(candidates, [LATENCY, MEMORY], Rules())}
+        for outcome in outcomes:
             false[outcome] += 1
     assert false[Outcome.MEETS] <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
     assert false[Outcome.OPEN] == campaigns

@@ -2,6 +2,7 @@
 drawn of it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -27,10 +28,12 @@ from rmwbench.results.suite_document import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench
+from tests.support.edited import campaign_json, journal
 from tests.support.views import cells, section, tables, texts
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
 FLOOR = synthetic_bundle.ARMS[0]
+NEWER = replace(FAST, version="9.9.9")
 TEXT = (
     "limits: mine\ntitle: my robot\nacceptable: {response_latency_p50_ms: %s, undelivered: 0.2}\n"
 )
@@ -58,11 +61,10 @@ def campaign(tmp_path, name="c", **asked):
     return synthetic_bundle.write(tmp_path / name, **asked)
 
 
-def edited(path, change):
-    file = path / "campaign.json"
-    document = json.loads(file.read_text())
-    change(document)
-    file.write_text(json.dumps(document))
+def on_another_machine(tmp_path, **asked):
+    path = campaign(tmp_path, "b", **asked)
+    with campaign_json(path) as document:
+        document["machine"]["summary"] = "another one"
     return path
 
 
@@ -70,8 +72,8 @@ def decided(tmp_path, *paths, **asked):
     return summarise([Bundle(path) for path in paths], limits(tmp_path, **asked))
 
 
-def outcomes(found, machine=0):
-    return {one.arm: one.outcome for one in found.machines[machine].candidates}
+def outcomes(answer, machine=0):
+    return {one.arm: one.outcome for one in answer.machines[machine].candidates}
 
 
 def test_the_fast_one_meets_what_the_slow_one_misses(tmp_path, imu):
@@ -97,15 +99,11 @@ def test_what_one_campaign_could_not_run_and_another_did_is_judged_by_what_it_di
     """In whatever order they are given."""
 
     def without_fast(name):
-        path = edited(
-            campaign(tmp_path, name),
-            lambda doc: doc["plan"].update(unsupported=[{"cell": 1, "reason": "no memory here"}]),
-        )
-        journal = path / "journal.jsonl"
-        lines = journal.read_text().splitlines()
-        journal.write_text(
-            "".join(f"{line}\n" for line in lines if json.loads(line).get("cell") != 1)
-        )
+        path = campaign(tmp_path, name)
+        with campaign_json(path) as document:
+            document["plan"]["unsupported"] = [{"cell": 1, "reason": "no memory here"}]
+        with journal(path) as lines:
+            lines[:] = [line for line in lines if line.get("cell") != 1]
         return path
 
     unable, again = without_fast("a"), without_fast("b")
@@ -119,22 +117,13 @@ def test_what_one_campaign_could_not_run_and_another_did_is_judged_by_what_it_di
 
 
 def test_machines_stand_side_by_side(tmp_path, imu):
-    here = imu
-    there = edited(
-        campaign(tmp_path, "b"), lambda doc: doc["machine"].update(summary="another one")
-    )
-    answer = decided(tmp_path, here, there)
+    answer = decided(tmp_path, imu, on_another_machine(tmp_path))
     assert len(answer.machines) == 2 and answer.outcome == "meets"
     assert "On another one:" in answer.text
 
 
 def test_one_name_of_two_versions_on_two_machines_is_no_one_candidate(tmp_path, imu):
-    newer = synthetic_bundle.Arm(**{**vars(FAST), "version": "9.9.9"})
-    there = edited(
-        campaign(tmp_path, "b", arms=(FLOOR, newer)),
-        lambda doc: doc["machine"].update(summary="another one"),
-    )
-    answer = decided(tmp_path, imu, there)
+    answer = decided(tmp_path, imu, on_another_machine(tmp_path, arms=(FLOOR, NEWER)))
     assert [outcomes(answer, n)[FAST.arm] for n in (0, 1)] == ["meets", "meets"]
     assert answer.outcome == "open"
     assert (
@@ -143,10 +132,8 @@ def test_one_name_of_two_versions_on_two_machines_is_no_one_candidate(tmp_path, 
 
 
 def test_another_version_is_another_candidate(tmp_path, imu):
-    newer = synthetic_bundle.Arm(**{**vars(FAST), "version": "9.9.9"})
-    first = imu
-    second = campaign(tmp_path, "b", arms=(FLOOR, newer, SLOW))
-    assert set(outcomes(decided(tmp_path, first, second))) == {
+    second = campaign(tmp_path, "b", arms=(FLOOR, NEWER, SLOW))
+    assert set(outcomes(decided(tmp_path, imu, second))) == {
         FAST.arm,
         f"{FAST.arm} 9.9.9",
         SLOW.arm,
@@ -175,26 +162,28 @@ def test_campaigns_beside_a_recorder_and_without_are_two_cases(tmp_path, imu, mo
     monkeypatch.delenv(kept.VARIABLE)
 
     def row(cell):
-        found = usual(cell)
-        definition = json.loads(found["definition"]) | {"recorder": {"host": "robot"}}
-        return found | {"definition": json.dumps(definition)}
+        answer = usual(cell)
+        definition = json.loads(answer["definition"]) | {"recorder": {"host": "robot"}}
+        return answer | {"definition": json.dumps(definition)}
 
     monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
-    found = decided(tmp_path, imu, campaign(tmp_path, "recorded"))
-    assert len(found.machines[0].cases) == 2
+    answer = decided(tmp_path, imu, campaign(tmp_path, "recorded"))
+    assert len(answer.machines[0].cases) == 2
+
+
+ARM = Identity(
+    arm="x", identity="x", middleware="m", layer="native", version="1", profile="untouched"
+)
 
 
 def test_a_case_is_machine_bound_by_its_own_trials():
-    arm = Identity(
-        arm="x", identity="x", middleware="m", layer="native", version="1", profile="untouched"
-    )
     asked = (None, "cpu_cores")
     places = [(0, block) for block in range(5)]
     cases = tuple(GatheredCase(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
     seen = {
         case.name: {
             "x": CandidateData(
-                arm,
+                ARM,
                 limits={asked: 1.0},
                 values={asked: dict.fromkeys(places, 0.5)},
                 ran=set(places),
@@ -203,10 +192,10 @@ def test_a_case_is_machine_bound_by_its_own_trials():
         }
         for case in cases
     }
-    machine = MachineData("here", ("c",), cases, {"x": arm}, seen, frozenset(), {})
+    machine = MachineData("here", ("c",), cases, {"x": ARM}, seen, frozenset(), {})
     limits = limits_in(cases, machine)
-    found = candidate("x", cases, machine, limits)
-    assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
+    judged = candidate("x", cases, machine, limits)
+    assert len(limits) == 3 and judged.machine_bound == {"cameras=4"}
 
 
 @pytest.mark.parametrize(
@@ -220,17 +209,14 @@ def test_a_case_is_machine_bound_by_its_own_trials():
     ],
 )
 def test_a_failed_trial_is_wholly_undelivered_and_neither_late_nor_never_sent(metric, undelivered):
-    arm = Identity(
-        arm="x", identity="x", middleware="m", layer="native", version="1", profile="tuned"
-    )
     asked = (None, metric)
-    seen = CandidateData(arm, values={asked: {(0, 0): (5, 100)}}, failed={(0, 1)})
-    found = blocks_of(seen, asked)
-    assert found.kind == "fraction" and found.values == undelivered
+    seen = CandidateData(ARM, values={asked: {(0, 0): (5, 100)}}, failed={(0, 1)})
+    by_block = blocks_of(seen, asked)
+    assert by_block.kind == "fraction" and by_block.values == undelivered
 
 
 def test_a_failing_arm_says_how_often(tmp_path):
-    failing = synthetic_bundle.Arm(**{**vars(FAST), "fails": (2,)})
+    failing = replace(FAST, fails=(2,))
     path = campaign(tmp_path, workloads=("camera",), arms=(FLOOR, failing), blocks=8)
     (one,) = decided(tmp_path, path, most_ms=50).machines[0].candidates
     assert one.failed == Failed(trials=1, of=8)
@@ -250,16 +236,15 @@ def test_its_view_has_the_candidates_every_case_and_where_the_answer_flips(tmp_p
 
 
 def test_the_same_campaign_twice_is_refused(tmp_path, imu):
-    path = imu
     with pytest.raises(UserError, match="given twice"):
-        decided(tmp_path, path, path)
+        decided(tmp_path, imu, imu)
 
 
 def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
-    with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
-        decided(tmp_path, imu, more="topics: {fornt: {loss: 0.1}}\n")
-    with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
-        show(Bundle(imu), limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n"))
+    asked = limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n")
+    for ask in (lambda: summarise([Bundle(imu)], asked), lambda: show(Bundle(imu), asked)):
+        with pytest.raises(UserError, match="topic or reader of these campaigns is called `fornt`"):
+            ask()
 
 
 def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):
@@ -308,11 +293,10 @@ def test_up_to_a_level_is_said_only_where_all_below_agree():
 
 @pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])
 def test_the_exit_code_is_the_answer(tmp_path, imu, most_ms, code):
-    path = imu
     (tmp_path / "limits.yaml").write_text(TEXT % most_ms)
-    done = rmwbench("decide", path, "--limits", tmp_path / "limits.yaml", "--json")
+    done = rmwbench("decide", imu, "--limits", tmp_path / "limits.yaml", "--json")
     assert done.returncode == code
-    assert ("Traceback" in done.stderr) is False
+    assert "Traceback" not in done.stderr
     if done.stdout:
         assert json.loads(done.stdout)["schema"] == "rmwbench/decide"
     else:
@@ -322,23 +306,22 @@ def test_the_exit_code_is_the_answer(tmp_path, imu, most_ms, code):
 def test_memory_and_its_limit_have_one_unit(tmp_path, imu):
     text = "limits: mine\nacceptable: {pss_mib: 400}\n"
     (tmp_path / "limits.yaml").write_text(text)
-    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
-    for one in found.machines[0].candidates:
+    answer = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
+    for one in answer.machines[0].candidates:
         (met,) = one.limits
-        assert decide_words.measured(met).count(" MiB") == 2 and " MB" not in decide_words.measured(
-            met
-        )
+        told = decide_words.measured(met)
+        assert told.count(" MiB") == 2 and " MB" not in told
 
 
 def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_path):
-    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
+    never = replace(FAST, fails=tuple(range(6)))
     path = campaign(tmp_path, workloads=("camera",), arms=(never,))
     answer = decided(tmp_path, path, most_ms=50)
     assert set(outcomes(answer).values()) == {"misses"}
     (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
-    found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
-    assert set(outcomes(found).values()) == {"unknown"}
-    render_markdown(view(found))
+    answer = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
+    assert set(outcomes(answer).values()) == {"unknown"}
+    render_markdown(view(answer))
 
 
 def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):

@@ -27,10 +27,10 @@ class Trial(SimpleNamespace):
     messages = SimpleNamespace(samples={}, arrived_in_window=0)
 
     def __init__(self, block, *up_s, stopped=None):
-        found = TrialBringUp(4, tuple(s * S for s in up_s), stopped or {}, float(S))
+        nodes = TrialBringUp(4, tuple(s * S for s in up_s), stopped or {}, float(S))
         more = {"values": {}, "fractions": {}, "reasons": {}, "clock_bounds": {}}
-        super().__init__(trial=block, block=block, bring_up=found, **more)
-        MeasuredTrial.take(self, metrics(found, {"pss": 4e6, "cpu_cores": 0.1}, 20 * S))
+        super().__init__(trial=block, block=block, bring_up=nodes, **more)
+        MeasuredTrial.take(self, metrics(nodes, {"pss": 4e6, "cpu_cores": 0.1}, 20 * S))
 
 
 WHOLE = [Trial(block, 1.0, 1.5, 2.0, 4.0 + block) for block in range(2)]
@@ -52,7 +52,7 @@ def arm(name, trials, not_supported=None):
 def doc():
     arms = [arm("good", WHOLE), arm("bad", HUNG), arm("other", [], "it has no lifecycle nodes")]
     made = brought_up({"w": arms}, {"w": "four nodes"})
-    found = [
+    shown_arms = [
         {
             "arm": a.name,
             "metrics": {
@@ -62,7 +62,7 @@ def doc():
         }
         for a in arms
     ]
-    workload = {"workload": "w", "primary_metric": "bring_up_time", "arms": found}
+    workload = {"workload": "w", "primary_metric": "bring_up_time", "arms": shown_arms}
     return replace(typed(SuiteAnswer, {"workloads": [workload]}), bring_up=made)
 
 
@@ -89,10 +89,10 @@ def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(d
 
 
 def test_the_tables_say_never_where_a_node_never_was_active(doc):
-    (found,) = ros.sections(doc)
-    whole, up = tables([found])
+    (section,) = ros.sections(doc)
+    whole, up = tables([section])
     good, bad, other = cells(whole)
-    assert "4 lifecycle nodes, service time-out 5 s, window 20 s." in texts([found])
+    assert "4 lifecycle nodes, service time-out 5 s, window 20 s." in texts([section])
     assert good[:2] == ["good", "2 of 2"] and good[-1] == "none"
     assert bad[:2] == ["bad", "0 of 2"] and "never" in bad
     assert bad[-1] == "service not available 2, configure timed out 2 (of 8)"

@@ -32,8 +32,8 @@ def workload(bundles):
 
 
 def answer(bundle):
-    (found,) = summarise(Bundle(bundle)).workloads
-    return found
+    (workload,) = summarise(Bundle(bundle)).workloads
+    return workload
 
 
 def test_what_comes_behind_the_drain_is_late_in_every_place(bundles, workload):
@@ -54,8 +54,7 @@ def test_what_comes_behind_the_drain_is_late_in_every_place(bundles, workload):
 
 
 def test_over_reliable_links_the_same_is_under_way_and_decides_nothing(bundles):
-    found = answer(bundles["reliable"])
-    (late,) = (arm for arm in found.arms if arm.arm == "cyclonedds tuned")
+    (late,) = (arm for arm in answer(bundles["reliable"]).arms if arm.arm == "cyclonedds tuned")
     assert late.value("end_to_end_undelivered") == late.chain.overdue == 0 < late.chain.under_way
     assert late.verdict.by != "delivery"
 

@@ -21,8 +21,8 @@ def workload(primary="response_latency_p50", **metrics):
     )
 
 
-def titles(found):
-    return [column.title for column in table_columns.of(found)]
+def titles(shown):
+    return [column.title for column in table_columns.of(shown)]
 
 
 def test_the_primary_metric_comes_first():
@@ -36,8 +36,8 @@ def test_the_primary_metric_comes_first():
     ]
     (first, *others) = table_columns.of(workload("response_latency_p99"))
     assert first.metrics == ("response_latency_p99",) and table_columns.TAIL not in others
-    found = workload("match_time", match_time={"value": 1})
-    assert table_columns.chosen(found, table_columns.of(found)[0]) == "match_time"
+    matching = workload("match_time", match_time={"value": 1})
+    assert table_columns.chosen(matching, table_columns.of(matching)[0]) == "match_time"
 
 
 def latencies(**values):

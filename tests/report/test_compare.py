@@ -10,19 +10,18 @@ import shutil
 
 import pytest
 from pydantic import TypeAdapter
-from rich.console import Console
 
 from rmwbench.errors import UserError
 from rmwbench.report.comparison_view import axis_of, mark, unchanged, view
 from rmwbench.report.render.html import render_html
-from rmwbench.report.render.terminal import print_view
 from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.compare.compare_model import Compared, Difference, NotComparable
 from rmwbench.results.model import Ratio, document
 from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle
-from tests.support.command import exit_code
-from tests.support.views import texts
+from tests.support.command import captured
+from tests.support.edited import campaign_json, journal
+from tests.support.views import printed, texts
 
 pytestmark = pytest.mark.long
 
@@ -59,7 +58,11 @@ def campaigns(tmp_path_factory):
 
 
 def compared(campaigns, a, b, **options):
-    return compare(select(f"{campaigns}/{a}"), select(f"{campaigns}/{b}"), **options)
+    return of(f"{campaigns}/{a}", f"{campaigns}/{b}", **options)
+
+
+def of(a, b, **options):
+    return compare(select(str(a)), select(str(b)), **options)
 
 
 def verdicts(answer, metric="response_latency_p50"):
@@ -70,19 +73,10 @@ def topic(answer, name):
     return next(t for t in answer.environment if t.topic == name)
 
 
-def changed(campaigns, tmp_path, name, change):
-    """A copy of a campaign with another campaign.json."""
-    copy = shutil.copytree(campaigns / name, tmp_path / "changed")
-    campaign = json.loads((copy / "campaign.json").read_text())
-    change(campaign)
-    (copy / "campaign.json").write_text(json.dumps(campaign))
-    return copy
-
-
 def test_a_planted_regression_is_found_and_nothing_else(campaigns):
     answer = compared(campaigns, "old", "new")
-    found = verdicts(answer)
-    assert {cell for cell, v in found.items() if v == "worse"} == {
+    by_cell = verdicts(answer)
+    assert {cell for cell, v in by_cell.items() if v == "worse"} == {
         "camera, zenoh tuned",
         "pointcloud, zenoh tuned",
     }
@@ -115,7 +109,8 @@ def test_two_runs_of_the_same_are_not_called_different(campaigns):
 
 
 def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp_path):
-    def change(d):
+    other = shutil.copytree(campaigns / "new", tmp_path / "changed")
+    with campaign_json(other) as d:
         d["machine"]["facts"][0]["value"] = "64"
         d["tool_version"] = "0.2.0"
         d["suite"]["text"] = "# a test fixture, changed\n"
@@ -123,9 +118,7 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
         for m in d["middlewares"]:
             for p in m["profiles"]:
                 p["text"] = p["text"].replace("'tuned'}", "'tuned', queue: {size: 16}}")
-
-    other = changed(campaigns, tmp_path, "new", change)
-    answer = compare(select(f"{campaigns}/old"), select(str(other)))
+    answer = of(f"{campaigns}/old", other)
     assert [t.topic for t in answer.environment] == [
         "machine",
         "workload",
@@ -164,7 +157,7 @@ def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, mon
     synthetic_bundle.write(
         tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3
     )
-    answer = compare(select(f"{campaigns}/old"), select(f"{tmp_path}/c"), metrics=["pss"])
+    answer = of(f"{campaigns}/old", f"{tmp_path}/c", metrics=["pss"])
     assert {r.workload for r in answer.rows} == {"camera"}
     assert answer.not_comparable[0] == NotComparable(
         cell="pointcloud, zenoh untouched",
@@ -191,23 +184,22 @@ def test_another_network_of_one_name_is_another_workload(tmp_path, monkeypatch, 
     changed = {"network": network}
 
     def row(cell):
-        found = usual(cell)
-        definition = json.loads(found["definition"]) | changed
-        return found | {"definition": json.dumps(definition)}
+        usual_row = usual(cell)
+        definition = json.loads(usual_row["definition"]) | changed
+        return usual_row | {"definition": json.dumps(definition)}
 
     monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
     synthetic_bundle.write(tmp_path / "a", arms=ARMS[:2], workloads=("camera",), blocks=5)
     changed[key] = value
     synthetic_bundle.write(tmp_path / "b", arms=ARMS[:2], workloads=("camera",), blocks=5)
-    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
+    answer = of(f"{tmp_path}/a", f"{tmp_path}/b")
     assert not answer.rows and (answer.verdict, answer.exit_code) == ("undecided", 2)
     assert {one.reason.partition(name)[0] for one in answer.not_comparable} == {
         "the workload is another one: "
     }
     assert topic(answer, "workload").answer == "different"
-    assert compare(
-        select(f"{tmp_path}/b:{ARMS[0].arm}"), select(f"{tmp_path}/b:{ARMS[1].arm}")
-    ).rows, "of one definition"
+    sides = (f"{tmp_path}/b:{arm.arm}" for arm in ARMS[:2])
+    assert of(*sides).rows, "of one definition"
 
 
 def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
@@ -229,7 +221,7 @@ def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
     place = synthetic_bundle.write(
         tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6
     )
-    answer = compare(select(f"{place}:level=0"), select(f"{place}:level=2"))
+    answer = of(f"{place}:level=0", f"{place}:level=2")
     assert {r.cell for r in answer.rows} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
     assert all("level 0, in B 2" in r.flags for r in answer.rows)
     assert answer.paired
@@ -242,19 +234,16 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
         synthetic_bundle.write(
             tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02
         )
-    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
-    found = {row.metric: row for row in answer.rows}
-    assert found["response_latency_p50"].verdict == "undecided"
-    assert found["undelivered"].difference.value == pytest.approx(0.4)
-    assert found["failed_trials"].reason == "0 of 10 trials failed in A, 4 of 10 in B"
-    assert found["response_latency_p50"].trials == (10, 10) and found["pss"].trials == (10, 6)
-    journal = tmp_path / "b" / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    lines = [
-        line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines
-    ]
-    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    again = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
+    rows = {row.metric: row for row in of(tmp_path / "a", tmp_path / "b").rows}
+    assert rows["response_latency_p50"].verdict == "undecided"
+    assert rows["undelivered"].difference.value == pytest.approx(0.4)
+    assert rows["failed_trials"].reason == "0 of 10 trials failed in A, 4 of 10 in B"
+    assert rows["response_latency_p50"].trials == (10, 10) and rows["pss"].trials == (10, 6)
+    with journal(tmp_path / "b") as lines:
+        for line in lines:
+            if line.get("status") == "failed":
+                line["failed_by"] = "host"
+    again = of(tmp_path / "a", tmp_path / "b")
     assert verdicts(again) == {"camera, fastdds tuned": "better"}
     assert not verdicts(again, "failed_trials"), "what its host broke is no failure of the arm"
 
@@ -263,17 +252,14 @@ def test_a_lost_block_is_infinite_in_whatever_the_primary_metric_is(tmp_path):
     """Of a time to recover, too, which is no percentile of messages."""
     for name in "ab":
         network_bundle.write(tmp_path / name, blocks=10)
-    journal = tmp_path / "b" / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    broke = {"status": "failed", "reason": "it died", "failed_by": "worker"}
-    lines = [
-        x | (broke if x.get("cell") == 0 and x["block"] in (1, 4, 6, 8) else {}) for x in lines
-    ]
-    journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
-    found = next(r for r in answer.rows if r.cell_a == 0 and r.metric == "recovery_time")
-    assert found.trials == (10, 10)
-    assert found.ratio.value is None and found.verdict in ("undecided", "worse")
+    with journal(tmp_path / "b") as lines:
+        for line in lines:
+            if line.get("cell") == 0 and line["block"] in (1, 4, 6, 8):
+                line |= {"status": "failed", "reason": "it died", "failed_by": "worker"}
+    answer = of(tmp_path / "a", tmp_path / "b")
+    row = next(r for r in answer.rows if r.cell_a == 0 and r.metric == "recovery_time")
+    assert row.trials == (10, 10)
+    assert row.ratio.value is None and row.verdict in ("undecided", "worse")
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
@@ -295,8 +281,8 @@ def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
         synthetic_bundle.write(tmp_path / name, arms=arms, workloads=("camera",), blocks=10)
     a, b = (select(f"{tmp_path}/{name}") for name in "ab")
     answer, turned = compare(a, b, metrics=["pss"]), compare(b, a, metrics=["pss"])
-    found = [{r.metric: r.verdict for r in one.rows} for one in (answer, turned)]
-    assert found == [
+    by_metric = [{r.metric: r.verdict for r in one.rows} for one in (answer, turned)]
+    assert by_metric == [
         {"pss": "undecided", "undelivered": "worse"},
         {"pss": "undecided", "undelivered": "better"},
     ]
@@ -305,12 +291,11 @@ def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
 
 
 def test_of_a_chain_the_ledger_of_its_hops_is_not_judged(campaigns, tmp_path):
-    def along(document):
+    chain = shutil.copytree(campaigns / "old", tmp_path / "changed")
+    with campaign_json(chain) as document:
         for one in document["plan"]["comparisons"]:
             one["primary_metric"] = "end_to_end_latency_p50"
-
-    chain = changed(campaigns, tmp_path, "old", along)
-    answer = compare(*(select(f"{chain}:{arm}") for arm in ("zenoh untouched", "zenoh tuned")))
+    answer = of(*(f"{chain}:{arm}" for arm in ("zenoh untouched", "zenoh tuned")))
     # Nothing is relayed here, so there is nothing end to end.
     assert {r.metric for r in answer.rows} == {"cpu_per_message", "pss"}
 
@@ -343,43 +328,31 @@ def test_wrong_sides_are_refused_with_what_to_do(campaigns, a, b, says):
         compared(campaigns, a, b)
 
 
-def run(capsys, *arguments):
-    return exit_code("compare", *arguments), capsys.readouterr()
-
-
 def test_the_verb_prints_writes_and_answers_with_its_exit_code(campaigns, capsys, tmp_path):
     old, new = f"{campaigns}/old", f"{campaigns}/new"
-    code, printed = run(capsys, old, new, "--html", f"{tmp_path}/c.html")
+
+    def run(*words):
+        return captured(capsys, "compare", *words)
+
+    code, out, _ = run(old, new, "--html", f"{tmp_path}/c.html")
     assert code == 1
-    assert "B is worse than A in " in printed.out
+    assert "B is worse than A in " in out
     assert "1.3" in (tmp_path / "c.html").read_text()
-    code, printed = run(
-        capsys,
-        f"{new}:zenoh tuned",
-        f"{old}:zenoh tuned",
-        "--json",
-        "--metric",
-        "response_latency_p50",
-    )
-    assert code == 0 and json.loads(printed.out)["verdict"] == "better"
-    code, printed = run(capsys, old, new, "--margin", "5")
-    assert code == 2 and "--margin 5%" in printed.err
-    code, printed = run(capsys, old, new, "--metric", "response_latency_50")
-    assert code == 2 and "did you mean `response_latency_p50`" in printed.err
-    assert run(capsys, old, new, "--html", f"{tmp_path}")[0] == 2
-    assert run(capsys, old, new, "--html", f"{tmp_path}/none/c.html")[0] == 2
-
-
-def terminal(answer, width=80):
-    console = Console(width=width, record=True, file=open("/dev/null", "w"), highlight=False)  # noqa: SIM115
-    print_view(view(answer), console)
-    return console.export_text()
+    tuned = (f"{new}:zenoh tuned", f"{old}:zenoh tuned")
+    code, out, _ = run(*tuned, "--json", "--metric", "response_latency_p50")
+    assert code == 0 and json.loads(out)["verdict"] == "better"
+    code, _, err = run(old, new, "--margin", "5")
+    assert code == 2 and "--margin 5%" in err
+    code, _, err = run(old, new, "--metric", "response_latency_50")
+    assert code == 2 and "did you mean `response_latency_p50`" in err
+    for place in (tmp_path, tmp_path / "none" / "c.html"):
+        assert run(old, new, "--html", place)[0] == 2
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_what_changed_comes_last_and_what_did_not_takes_a_line_per_metric(campaigns, width):
     answer = compared(campaigns, "old", "new")
-    text = terminal(answer, width)
+    text = printed(view(answer), width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
     assert text.index("The same machine?") < text.index("B is worse than A in ")
@@ -400,9 +373,11 @@ def test_what_changed_comes_last_and_what_did_not_takes_a_line_per_metric(campai
 
 def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):
     evil = "\x1b[2J<script>alert(1)</script>"
-    other = changed(campaigns, tmp_path, "same", lambda d: d.update(tool_version=evil))
-    answer = compare(select(f"{campaigns}/old"), select(str(other)), metrics=["pss"])
-    assert "\x1b" not in terminal(answer)
+    other = shutil.copytree(campaigns / "same", tmp_path / "changed")
+    with campaign_json(other) as document:
+        document["tool_version"] = evil
+    answer = of(f"{campaigns}/old", other, metrics=["pss"])
+    assert "\x1b" not in printed(view(answer), 80)
     page = render_html(view(answer))
     assert "<script>alert" not in page and "&lt;script&gt;" in page
 
@@ -413,8 +388,8 @@ def test_marks_lie_on_the_axis_and_intervals_without_end_run_off_it(campaigns):
     assert axis.place(1) == 50 and axis.band[0] < 50 < axis.band[0] + axis.band[1]
     for row in answer.rows:
         if row.ratio is not None and row.ratio.value is not None:
-            found = mark(row.ratio, axis)
-            assert 0 <= found.low <= found.at <= found.high <= 100
+            place = mark(row.ratio, axis)
+            assert 0 <= place.low <= place.at <= place.high <= 100
     endless = Ratio(value=1.1, low=0.0, high=math.inf)
     assert mark(endless, axis).beyond == (True, True)
     assert mark(Ratio(no_data="…"), axis) is None

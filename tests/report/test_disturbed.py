@@ -31,8 +31,8 @@ def test_a_flag_in_half_of_the_trials_is_a_mark_and_one_in_fewer_is_not():
 def test_the_code_of_a_flag_counts_and_not_the_wording_of_its_text():
     worded = flag("little was idle: 3 %") | {"code": "machine_bound"}
     otherwise = flag("hardly any processor time was left") | {"code": "machine_bound"}
-    (found,) = disturbed.disturbances([1, 2], {1: [worded], 2: [otherwise]})
-    assert (found.code, found.trials, found.of) == ("machine_bound", 2, 2)
+    (mark,) = disturbed.disturbances([1, 2], {1: [worded], 2: [otherwise]})
+    assert (mark.code, mark.trials, mark.of) == ("machine_bound", 2, 2)
 
 
 def test_conditions_are_told_where_they_are_not_the_usual_ones():

@@ -33,8 +33,8 @@ def campaign(look=None, complete=6, planned=6, **trials):
 
 def test_trials_that_need_not_run_are_not_missing():
     def told(look=None):
-        found = campaign(look, done=264)
-        return done.trials(replace(found, trials=replace(found.trials, planned=334)))
+        facts = campaign(look, done=264)
+        return done.trials(replace(facts, trials=replace(facts.trials, planned=334)))
 
     assert told() == told(LOOK | {"looks": [6]}) == "264 of 334 trials"
     assert told(LOOK) == "264 of at most 334 trials"

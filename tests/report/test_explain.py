@@ -35,16 +35,15 @@ def directory(tmp_path_factory) -> Path:
 
 @pytest.mark.long
 def test_every_arm_is_explained_and_what_is_missing_is_accounted_for(every):
-    found = every
-    lossy = [one for one in found if one.losses]
-    assert lossy and len(lossy) < len(found)
+    lossy = [one for one in every if one.losses]
+    assert lossy and len(lossy) < len(every)
     for one in lossy:
         losses = one.losses
         explained = sum(place.messages for place in losses.places)
         assert losses.missing == explained + losses.not_located or any(
             place.label == "at most" for place in losses.places
         )
-    tails = [tail for one in found for tail in one.tails]
+    tails = [tail for one in every for tail in one.tails]
     assert tails
     for tail in tails:
         assert sum(cause.messages for cause in tail.causes) == tail.messages <= tail.of

@@ -23,7 +23,7 @@ from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as written
 from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TopicArm, WorkloadAnswer
 from rmwbench.words import numbers as fmt
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 
 PRIMARY, ALONG = "response_latency_p50", "end_to_end_latency_p50"
 NAMES = ("ape", "bee", "cat", "dog", "elk", "fox", "gnu")
@@ -34,7 +34,7 @@ BLOCKS = 6
 def arms(draw, few=1):
     """Invented arms: medians that differ by anything, spread, messages lost, blocks missing, none
     arriving."""
-    found = []
+    drawn = []
     for name in NAMES[: draw(st.integers(few, len(NAMES)))]:
         level = draw(st.sampled_from((1.0, 1.02, 1.3, 2.0, 5.0, 730.0))) * 1e5
         spread = draw(st.sampled_from((0.0, 0.02, 0.3)))
@@ -47,7 +47,7 @@ def arms(draw, few=1):
         }
         missing = {b: lost + b % 2 if 0 < lost < 1000 else lost for b in primary}
         kind = draw(st.sampled_from((0, 1, 2, 3)))
-        found.append(
+        drawn.append(
             JudgedArm(
                 name,
                 primary,
@@ -57,7 +57,7 @@ def arms(draw, few=1):
                 family=draw(st.sampled_from((*[Family.COPY] * 3, Family.LOAN))),
             )
         )
-    return found
+    return drawn
 
 
 def split(kind, missing):
@@ -93,11 +93,8 @@ def document(arm, verdict):
             "late_share": fates.late,
             "never_sent_share": fates.never_sent,
         }
-        metrics = {PRIMARY: {"unit": "ns", "value": shown, "low": shown, "high": shown}}
-        metrics |= {
-            name: {"unit": "fraction", "value": value, "low": value, "high": value}
-            for name, value in fractions.items()
-        }
+        metrics = {PRIMARY: exact(shown, "ns")}
+        metrics |= {name: exact(value) for name, value in fractions.items()}
         unsent_by = dict(whole.unsent_by)
     return {
         "arm": arm.name,
@@ -118,8 +115,8 @@ def document(arm, verdict):
     }
 
 
-def part(found, verdicts):
-    shown = [document(arm, written(verdicts[arm.name])) for arm in found]
+def part(judged, verdicts):
+    shown = [document(arm, written(verdicts[arm.name])) for arm in judged]
     return {"primary_metric": PRIMARY, "arms": shown}
 
 
@@ -132,15 +129,15 @@ def test_what_is_said_beside_arms_that_fail_in_every_trial_holds():
         (6, [said.OnlyOne, said.DoesNotWork]),
         (3, [said.Alone]),
     ):
-        found = [works, JudgedArm("dead", {}, failed=frozenset(range(blocks)))]
-        table = part(found, best.judge({"w": found}, Rules())["w"])
+        judged = [works, JudgedArm("dead", {}, failed=frozenset(range(blocks)))]
+        table = part(judged, best.judge({"w": judged}, Rules())["w"])
         by = [{"block": b, "status": "failed", "failed_by": "worker"} for b in range(blocks)]
         table["arms"][1]["trials"] |= {"failed": blocks, "failures": by}
         assert [type(fact) for fact in read_back(typed(WorkloadAnswer, table))] == kinds
 
 
-def workload(found, verdicts):
-    return typed(WorkloadAnswer, part(found, verdicts) | {"workload": "w"})
+def workload(judged, verdicts):
+    return typed(WorkloadAnswer, part(judged, verdicts) | {"workload": "w"})
 
 
 def robot(by_topic):
@@ -334,8 +331,8 @@ def read_back(part):
 
 
 def read_back_family(part):
-    found = said.of_workload(part)
-    for fact in found:
+    facts = said.of_workload(part)
+    for fact in facts:
         check(fact, part)
         clause = fact.clause(TIME)
         for name in (getattr(fact, "arm", None), *getattr(fact, "arms", ())[:2]):
@@ -345,9 +342,9 @@ def read_back_family(part):
         check_words(text, part)
     if any(said.verdict_of(arm) in ("worse", "equivalent", "best") for arm in part.arms):
         assert "nothing is decided" not in answer.answer.lower()
-    named = " ".join(fact.clause(TIME) for fact in found)
-    assert all(arm.arm in named or "others" in named for arm in said.contenders(part)) or not found
-    return found
+    named = " ".join(fact.clause(TIME) for fact in facts)
+    assert all(arm.arm in named or "others" in named for arm in said.contenders(part)) or not facts
+    return facts
 
 
 SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
@@ -355,10 +352,10 @@ SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=list(
 
 @SETTINGS
 @given(arms())
-def test_every_sentence_of_a_workload_holds_in_its_table(found):
-    verdicts = best.judge({"w": found}, Rules(minutes_per_block=1.0))["w"]
-    part = workload(found, verdicts)
-    assume(any(arm.primary for arm in found))
+def test_every_sentence_of_a_workload_holds_in_its_table(judged):
+    verdicts = best.judge({"w": judged}, Rules(minutes_per_block=1.0))["w"]
+    part = workload(judged, verdicts)
+    assume(any(arm.primary for arm in judged))
     assert read_back(part)
     shown = typed(SuiteAnswer, {"campaign": {"finished": True, "blocks_complete": 20}})
     shown = replace(shown, workloads=(part,))
@@ -370,9 +367,9 @@ def test_every_sentence_of_a_workload_holds_in_its_table(found):
 @pytest.mark.long
 @SETTINGS
 @given(st.integers(2, 3).flatmap(lambda n: st.tuples(*[arms(few=len(NAMES)) for _ in range(n)])))
-def test_every_sentence_over_topics_holds_in_their_tables(found):
-    whole = robot({f"topic {n}": part for n, part in enumerate(found)})
-    assume(any(arm.primary for part in found for arm in part))
+def test_every_sentence_over_topics_holds_in_their_tables(parts):
+    whole = robot({f"topic {n}": part for n, part in enumerate(parts)})
+    assume(any(arm.primary for part in parts for arm in part))
     read_back(whole)
     for part in whole.topics:
         if any(said.verdict_of(arm) != "no data" for arm in part.arms):
@@ -396,8 +393,8 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
     steady = JudgedArm(
         "steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)}
     )
-    found = part([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
-    for shown, failed in zip(found["arms"], (7, 0), strict=True):
+    table = part([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
+    for shown, failed in zip(table["arms"], (7, 0), strict=True):
         by = [{"trial": n, "block": n, "status": "failed", "failed_by": "worker"} for n in lost][
             :failed
         ]
@@ -406,7 +403,7 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
         shown["trials"]["done"] = 12 - failed
     (fact,) = [
         one
-        for one in said.of_workload(typed(WorkloadAnswer, found))
+        for one in said.of_workload(typed(WorkloadAnswer, table))
         if isinstance(one, said.DeliversLess)
     ]
     assert (fact.arm, fact.fates) == ("flaky", Fates(failed=7, trials=12))
@@ -417,12 +414,12 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
 def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     """It said `loses 51 % of its messages (all of those of 5 failed trials)`."""
     loss = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
-    found = {"trials": {"done": 5, "failed": 5}, "metrics": {"loss": loss}}
-    arm = typed(TopicArm, found)
+    document_of_arm = {"trials": {"done": 5, "failed": 5}, "metrics": {"loss": loss}}
+    arm = typed(TopicArm, document_of_arm)
     part = typed(TopicAnswer, {"primary_metric": PRIMARY})
     assert said.fates_of(arm, part) == Fates(lost=0.02, trials=5)
-    found["trials"]["lost"] = 5
-    both = said.fates_of(typed(TopicArm, found), part)
+    document_of_arm["trials"]["lost"] = 5
+    both = said.fates_of(typed(TopicArm, document_of_arm), part)
     assert both == Fates(lost=0.02, failed=5, trials=10)
     assert both.undelivered == pytest.approx(0.51)
 
@@ -443,15 +440,8 @@ def test_of_a_chain_the_loss_along_it_is_told():
     of what each hop wanted, together."""
 
     def arm(name, median, lost, verdict):
-        values = {
-            ALONG: ("ns", median),
-            "loss": ("fraction", lost / 2),
-            "end_to_end_loss": ("fraction", lost),
-        }
-        metrics = {
-            metric: {"unit": unit, "value": value, "low": value, "high": value}
-            for metric, (unit, value) in values.items()
-        }
+        metrics = {ALONG: exact(median, "ns"), "loss": exact(lost / 2)}
+        metrics["end_to_end_loss"] = exact(lost)
         shown = {"arm": name, "qos": "reliable, keep_all, volatile", "metrics": metrics}
         return shown | {"trials": {"done": BLOCKS}, "verdict": verdict}
 
@@ -472,8 +462,8 @@ def test_tuning_is_told_by_what_the_workload_is_judged_by():
     ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "better"}
     worse = {"value": 1.3, "low": 1.2, "high": 1.4, "blocks": 6, "answer": "worse"}
     tuned = [
-        {"middleware": name, "tuned": "t", "untouched": "u", "ratio": found}
-        for name, found in (("x", ratio), ("y", worse))
+        {"middleware": name, "tuned": "t", "untouched": "u", "ratio": compared}
+        for name, compared in (("x", ratio), ("y", worse))
     ]
     for primary, as_much in (("pss", "needs {} as much"), (PRIMARY, "takes {} as long")):
         part = {"workload": "w", "primary_metric": primary, "tuning": tuned, "arms": []}

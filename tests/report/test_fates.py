@@ -1,5 +1,6 @@
 """What did not arrive: its column, its sentence and its limit have one word and one number."""
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -16,23 +17,22 @@ from rmwbench.results.capacity.capacity_model import RaisedFactor, SearchLevel
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 from tests.support.views import cells, heads
 
 P50 = "response_latency_p50"
 
 
-def metric(value, unit="fraction"):
-    return {"unit": unit, "value": value, "low": value, "high": value, "count": 600, "trials": 6}
+metric = partial(exact, count=600, trials=6)
 
 
 def arm(name, verdict, *, failed=0, unsent_by=None, qos="best_effort", **fates):
-    found = dict.fromkeys(FATES, 0.0) | fates
+    shares = dict.fromkeys(FATES, 0.0) | fates
     return {
         "arm": name,
         "role": "contender",
         "qos": qos,
-        "metrics": {P50: metric(1e6, "ns")} | {n: metric(value) for n, value in found.items()},
+        "metrics": {P50: metric(1e6, "ns")} | {n: metric(value) for n, value in shares.items()},
         "unsent_by": unsent_by or {},
         "trials": {
             "done": 6 - failed,
@@ -114,8 +114,8 @@ WAITS = arm(
 def test_of_a_chain_the_table_and_the_picture_have_what_its_verdict_judges():
     """A half lost by the second of two hops is a quarter of what both wanted."""
     along = dict.fromkeys(FATES_OF_CHAIN, 0.0) | {FATES_OF_CHAIN.lost: 0.5}
-    found = workload(arm("late hop", {}, loss=0.25, late_share=0.1, **along))
-    part = typed(WorkloadAnswer, found | {"primary_metric": "end_to_end_latency_p50"})
+    chain = workload(arm("late hop", {}, loss=0.25, late_share=0.1, **along))
+    part = typed(WorkloadAnswer, chain | {"primary_metric": "end_to_end_latency_p50"})
     fates = {c.title: c.metrics for c in table_columns.of(part) if c.title in ("lost", "late")}
     assert fates == {"lost": (FATES_OF_CHAIN.lost,)}
     (lost, *_) = table_columns.fates(shown(SOUND))
@@ -129,13 +129,9 @@ def test_what_decides_nothing_is_told_by_its_fate():
     lossy = arm("lossy", undecided, qos="reliable, keep_last 10", loss=0.03)
     held = arm("held", undecided, never_sent_share=0.02, unsent_by={"sibling": 12})
     slow = arm("slow", undecided, late_share=0.04, undelivered=0.04)
-    found = conclusions(
-        typed(SuiteAnswer, {"workloads": [workload(SOUND, lossy, held, slow)]}),
-        calibrated=True,
-        margin=0.05,
-        one_host=False,
-    )
-    told = [line.text for line in found if line.workload]
+    answer = typed(SuiteAnswer, {"workloads": [workload(SOUND, lossy, held, slow)]})
+    lines = conclusions(answer, calibrated=True, margin=0.05, one_host=False)
+    told = [line.text for line in lines if line.workload]
     assert any("messages were lost: lossy 3 %." in text for text in told)
     assert any(text.startswith("Due and never sent: held 2 % (the publish call") for text in told)
     part = shown(WAITS)

@@ -3,7 +3,7 @@
 from rmwbench.results.answer import facts
 from rmwbench.results.answer import headline as answer
 from rmwbench.results.shown import LevelsOutcome, WorkloadAnswer
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 
 
 def headline(workload, condition=None):
@@ -14,8 +14,8 @@ def headline(workload, condition=None):
 
 
 def leader(workload):
-    found = facts.leader(typed(WorkloadAnswer, workload))
-    return None if found is None else found.arm
+    first = facts.leader(typed(WorkloadAnswer, workload))
+    return None if first is None else first.arm
 
 
 def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=None, by=None):
@@ -23,7 +23,7 @@ def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=
     return {
         "arm": name,
         "role": role,
-        "metrics": {"response_latency_p50": {"unit": "ns", "value": p50, "low": p50, "high": p50}},
+        "metrics": {"response_latency_p50": exact(p50, "ns")},
         "times_floor": {"value": 2.0, "low": 1.9, "high": 2.1, "blocks": 6},
         "verdict": {
             "verdict": verdict,
@@ -39,10 +39,10 @@ def losing(name, p50):
     return with_loss(arm(name, "worse", p50, "a", by="delivery"), 0.12)
 
 
-def with_loss(found, lost):
-    found["trials"] = {"done": 6}
-    found["metrics"]["loss"] = {"unit": "fraction", "value": lost, "low": lost, "high": lost}
-    return found
+def with_loss(losing_arm, lost):
+    losing_arm["trials"] = {"done": 6}
+    losing_arm["metrics"]["loss"] = exact(lost)
+    return losing_arm
 
 
 def workload(*arms):
@@ -51,7 +51,7 @@ def workload(*arms):
 
 
 def test_equivalent_names_all_and_crowns_none():
-    found = headline(
+    said = headline(
         workload(
             arm("a", "equivalent", 2e4),
             arm("b", "equivalent", 2.1e4, "a"),
@@ -59,36 +59,36 @@ def test_equivalent_names_all_and_crowns_none():
         )
     )
     assert (
-        found.answer
+        said.answer
         == "Take a or b: they are equally fast, within the margin; c takes 4.50× as long."
     )
-    assert found.tone == "shared"
+    assert said.tone == "shared"
 
 
 def test_an_undecided_arm_forbids_a_winner():
-    found = headline(workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05)))
-    assert found.answer == "Nothing is decided yet between a and b."
-    assert found.tone == "open"
+    said = headline(workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05)))
+    assert said.answer == "Nothing is decided yet between a and b."
+    assert said.tone == "open"
 
 
 def test_what_is_decided_is_said_before_what_is_open():
     three = arm("c", "worse", 6e4, "a", 3.0), arm("d", "worse", 6.1e4, "a", 3.05)
-    found = headline(
+    said = headline(
         workload(arm("a", "equivalent", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three)
     )
-    assert found.answer == (
+    assert said.answer == (
         "Take a: it is not slower than any other by more than the margin; c takes 3.00× as long, d "
         "3.05×; b is open."
     )
-    assert found.tone == "shared"
-    found = headline(
+    assert said.tone == "shared"
+    said = headline(
         workload(arm("a", "undecided", 2e4), arm("b", "undecided", 2.1e4, "a", 1.05), *three)
     )
-    assert found.answer == (
+    assert said.answer == (
         "Take a or b: which of the two is the fastest is not decided; c takes 3.00× as long as a, d 3.05×."
     )
-    assert found.lead == "Take a or b: which of the two is the fastest is not decided."
-    assert found.rest == "c takes 3.00× as long as a, d 3.05×."
+    assert said.lead == "Take a or b: which of the two is the fastest is not decided."
+    assert said.rest == "c takes 3.00× as long as a, d 3.05×."
 
 
 def test_the_only_arm_that_works_was_not_measured_alone():
@@ -96,18 +96,18 @@ def test_the_only_arm_that_works_was_not_measured_alone():
     dead = arm("b", "worse", None, "a", by="failure") | {
         "trials": {"failed": 5, "failures": failures}
     }
-    found = headline(workload(arm("a", "alone", 2e4), dead))
-    assert found.answer == (
+    said = headline(workload(arm("a", "alone", 2e4), dead))
+    assert said.answer == (
         "Take a: it is the only arm that works here; b does not work here: it failed in each of 5 "
         "trials."
     )
-    assert found.tone == "decided"
-    found = headline(workload(arm("a", "alone", 2e4), arm("b", "undecided", None, "a")))
-    assert found.answer == (
+    assert said.tone == "decided"
+    said = headline(workload(arm("a", "alone", 2e4), arm("b", "undecided", None, "a")))
+    assert said.answer == (
         "Only a has data, and b has failed in every trial so far: there is nothing to compare it "
         "with."
     )
-    assert found.tone == "none"
+    assert said.tone == "none"
 
 
 def test_arms_that_fail_or_lose_alike_are_told_together():
@@ -115,10 +115,10 @@ def test_arms_that_fail_or_lose_alike_are_told_together():
     failures = [{"block": n, "status": "failed", "failed_by": who} for n, who in enumerate(by)]
     trials = {"trials": {"failed": 6, "failures": failures}}
     dead = [arm(name, "worse", None, "a", by="failure") | trials for name in "bcd"]
-    found = headline(workload(arm("a", "best", 2e4), losing("x", 3e4), losing("y", 3e4), *dead))
+    said = headline(workload(arm("a", "best", 2e4), losing("x", 3e4), losing("y", 3e4), *dead))
     assert (
         "x loses 12 % of its messages, y 12 %; b, c and d do not work here: they failed in each of "
-        "5" in found.answer
+        "5" in said.answer
     )
 
 
@@ -130,33 +130,33 @@ def test_limits_stand_beside_the_verdicts():
             {"arm": "c", "outcome": "open"},
         ]
     }
-    found = headline(workload(arm("a", "best", 2e4), arm("b", "worse", 4e4, "a", 2.0)), condition)
-    assert found.limits == "a meets your limits; b (in front) misses them; c may or may not."
+    said = headline(workload(arm("a", "best", 2e4), arm("b", "worse", 4e4, "a", 2.0)), condition)
+    assert said.limits == "a meets your limits; b (in front) misses them; c may or may not."
 
 
 def test_the_leader_is_what_the_verdicts_point_to_not_the_smallest_number():
     # loss is judged first: b is faster but loses messages, and is worse than a
-    found = workload(
+    judged = workload(
         arm("a", "equivalent", 3e4), arm("c", "equivalent", 3.1e4, "a"), losing("b", 2e4)
     )
-    assert leader(found) == "a"
-    assert "take b" not in headline(found).answer.lower()
+    assert leader(judged) == "a"
+    assert "take b" not in headline(judged).answer.lower()
 
 
 def test_who_loses_much_is_not_praised_without_that():
     """Of whose messages the best loses some, and one that is faster for what it loses."""
-    found = headline(workload(with_loss(arm("a", "best", 2e4), 0.09), losing("b", 3e4)))
-    assert found.lead == "Take a: it is the fastest, although it loses 9 % of its messages."
-    assert found.rest == "b loses 12 % of its messages."
+    said = headline(workload(with_loss(arm("a", "best", 2e4), 0.09), losing("b", 3e4)))
+    assert said.lead == "Take a: it is the fastest, although it loses 9 % of its messages."
+    assert said.rest == "b loses 12 % of its messages."
     alike = with_loss(arm("a", "equivalent", 3e4), 0.079)
-    found = headline(workload(alike, losing("b", 2e4), arm("c", "undecided", 4e4, "a", 1.2)))
-    assert found.lead == (
+    said = headline(workload(alike, losing("b", 2e4), arm("c", "undecided", 4e4, "a", 1.2)))
+    assert said.lead == (
         "Take a: it is not slower than any other that delivers as much by more than the margin, "
         "although it loses 7.9 % of its messages."
     )
     two = with_loss(arm("b", "equivalent", 2.1e4, "a"), 0.02), arm("c", "worse", 9e4, "a", 4.5)
-    found = headline(workload(with_loss(arm("a", "equivalent", 2e4), 0.012), *two))
-    assert found.lead == (
+    said = headline(workload(with_loss(arm("a", "equivalent", 2e4), 0.012), *two))
+    assert said.lead == (
         "Take a or b: they are equally fast, within the margin, although a loses 1.2 % of its "
         "messages and b loses 2 % of its messages."
     )
@@ -167,11 +167,11 @@ def test_who_loses_much_is_not_praised_without_that():
 def test_who_loses_more_than_can_be_carried_is_not_taken():
     """Beyond the capacity of a link all lose much: who is the best is a detail. Where another one
     delivers, the best of those that lose is named without advice."""
-    found = headline(workload(with_loss(arm("a", "best", 2e4), 0.3), losing("b", 3e4)))
-    assert isinstance(found.facts[0], facts.NoneCarries)
-    assert found.tone == "none"
-    assert found.answer == ("No arm carries this: b loses 12 % of its messages, a 30 %.")
-    assert found.detail == "a is the fastest."
+    said = headline(workload(with_loss(arm("a", "best", 2e4), 0.3), losing("b", 3e4)))
+    assert isinstance(said.facts[0], facts.NoneCarries)
+    assert said.tone == "none"
+    assert said.answer == ("No arm carries this: b loses 12 % of its messages, a 30 %.")
+    assert said.detail == "a is the fastest."
     alone = headline(workload(with_loss(arm("a", "alone", 2e4), 0.9)))
     assert alone.is_alone and [type(fact) for fact in alone.facts] == [
         facts.NoneCarries,
@@ -180,9 +180,9 @@ def test_who_loses_more_than_can_be_carried_is_not_taken():
     two = with_loss(arm("a", "undecided", 2e4), 0.3), arm("b", "undecided", 3e4, "a", 1.2)
     assert headline(workload(*two)).answer.startswith("Nothing is decided yet between a and b")
     worse = arm("b", "worse", 9e4, "a", 3.0)
-    found = headline(workload(with_loss(arm("a", "best", 2e4), 0.3), worse))
-    assert not any(isinstance(fact, facts.NoneCarries) for fact in found.facts)
-    assert "Take a" not in found.answer
+    said = headline(workload(with_loss(arm("a", "best", 2e4), 0.3), worse))
+    assert not any(isinstance(fact, facts.NoneCarries) for fact in said.facts)
+    assert "Take a" not in said.answer
 
 
 def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
@@ -210,5 +210,5 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
 
 def test_nothing_is_the_fastest_where_allocations_were_counted():
     untimed = arm("a", "no data", 2e4) | {"untimed": True}
-    found = headline(workload(untimed))
-    assert found.answer == "Not timed: allocations were counted here." and found.tone == "none"
+    said = headline(workload(untimed))
+    assert said.answer == "Not timed: allocations were counted here." and said.tone == "none"

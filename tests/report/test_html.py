@@ -44,11 +44,11 @@ def test_the_policy_allows_the_two_scripts_and_no_request(page):
     )
     assert "default-src 'none'" in policy and "connect-src" not in policy
     hashes = re.findall(r"'sha256-([^']+)'", policy)
-    found = [
+    made = [
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         for script in _scripts(page)
     ]
-    assert hashes == found and len(found) == 2
+    assert hashes == made and len(made) == 2
     assert (
         "script-src" in policy
         and "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]

@@ -49,8 +49,8 @@ def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr:
 
 
 def workload(arms):
-    found = typed(WorkloadAnswer, {"primary_metric": "response_latency_p50", "arms": arms})
-    return replace(found, matrix=interop.matrix(found.arms))
+    pairs_of_arms = typed(WorkloadAnswer, {"primary_metric": "response_latency_p50", "arms": arms})
+    return replace(pairs_of_arms, matrix=interop.matrix(pairs_of_arms.arms))
 
 
 def matrix(*arms):
@@ -115,8 +115,8 @@ def test_what_the_host_broke_is_no_failure_of_a_pair():
     of_host = failed(None, "no space left for records", by="host")
     kept = arm("a", "b", done=4, failures=[of_host])
     never = arm("b", "a", median=None, done=0, failures=[of_host, failed("no match")])
-    found = matrix(kept, never).cells
-    assert [cell.outcome for cell in found] == ["delivers", "no match"]
+    pair_cells = matrix(kept, never).cells
+    assert [cell.outcome for cell in pair_cells] == ["delivers", "no match"]
 
 
 def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
@@ -124,11 +124,11 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
         arm(*sides, median=None, done=0, failures=[failed("no match")])
         for sides in (("a", "b"), ("b", "a"))
     ]
-    found = workload([arm("a", "a"), *silent, arm("b", "b", loss=0.5)])
-    assert headline(found).answer == (
+    some = workload([arm("a", "a"), *silent, arm("b", "b", loss=0.5)])
+    assert headline(some).answer == (
         "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."
     )
-    assert headline(found).detail == ""
+    assert headline(some).detail == ""
     idle = workload([arm("a", "a"), nothing_due("a", "b"), nothing_due("b", "a")])
     assert headline(idle).answer == (
         "1 of 3 pairs deliver every message; a → b and b → a have no data."

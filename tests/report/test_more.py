@@ -7,12 +7,12 @@ from tests.support.typed import typed
 
 
 def more(*workloads, minutes_per_block=None):
-    found = answer.more([typed(WorkloadAnswer, one) for one in workloads], minutes_per_block)
-    return [document(one) for one in found]
+    options = answer.more([typed(WorkloadAnswer, one) for one in workloads], minutes_per_block)
+    return [document(one) for one in options]
 
 
-def lines(found):
-    return answer.lines(typed(SuiteAnswer, {"more": found}))
+def lines(options):
+    return answer.lines(typed(SuiteAnswer, {"more": options}))
 
 
 def arm(name, verdict, minutes=None):
@@ -28,17 +28,19 @@ def workload(name, *arms, topics=()):
 
 
 def test_open_comparisons_in_the_order_of_what_they_take():
-    found = more(
+    open_comparisons = more(
         workload("imu", arm("a", "equivalent"), arm("b", "undecided", 20.0), arm("c", "undecided")),
         workload("camera", arm("a", "best"), arm("b", "worse"), arm("c", "undecided", 4.0)),
         minutes_per_block=2.0,
     )
-    assert [(one["workload"], one["arm"], one["blocks"], one["minutes"]) for one in found] == [
+    assert [
+        (one["workload"], one["arm"], one["blocks"], one["minutes"]) for one in open_comparisons
+    ] == [
         ("camera", "c", 2, 4.0),
         ("imu", "b", 10, 20.0),
         ("imu", "c", None, None),
     ]
-    assert lines(found) == [
+    assert lines(open_comparisons) == [
         "2 blocks, about 4 min: c (camera) (1 of 3 that are open)",
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
         "no number of blocks that is known to suffice: c (imu)",

@@ -15,7 +15,8 @@ from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload import outcomes
 from tests.support import synthetic_bundle
-from tests.support.typed import typed
+from tests.support.edited import campaign_json
+from tests.support.typed import exact, typed
 from tests.support.views import heads, page, tables
 
 DECLARED = {
@@ -40,9 +41,8 @@ def shown(tmp_path_factory):
         workloads=("camera",),
         levels=2,
     )
-    campaign = json.loads((path / "campaign.json").read_text())
-    campaign["plan"]["outcomes"] = DECLARED
-    (path / "campaign.json").write_text(json.dumps(campaign))
+    with campaign_json(path) as document:
+        document["plan"]["outcomes"] = DECLARED
     return summarise(Bundle(path))
 
 
@@ -62,15 +62,9 @@ def changed(shown, condition, arm, metrics=None, **changes):
 
 
 def undelivered(low, high, value=None):
-    return {
-        "undelivered": {
-            "unit": "fraction",
-            "value": low if value is None else value,
-            "low": low,
-            "high": high,
-        }
-        | {"count": 900, "trials": 5, "interval": "95 %"}
-    }
+    value = low if value is None else value
+    known = {"unit": "fraction", "value": value, "low": low, "high": high}
+    return {"undelivered": {**known, "count": 900, "trials": 5, "interval": "95 %"}}
 
 
 def test_the_document_has_every_condition_and_every_contender(shown):
@@ -102,9 +96,7 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
 
 def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):
     losses = typed(Losses, {"wanted": 1000, "under_way": 400})
-    metrics = undelivered(0.0, 0.004) | {
-        "service_latency_p50": {"value": 1e6, "low": 1e6, "high": 1e6, "unit": "ns"}
-    }
+    metrics = undelivered(0.0, 0.004) | {"service_latency_p50": exact(1e6, "ns")}
     metrics["undelivered"]["count"] = 1000
     made = changed(shown, 1, "zenoh tuned", losses=losses, metrics=metrics)
     one = next(arm for arm in made.outcomes.conditions[1].arms if arm.arm == "zenoh tuned")

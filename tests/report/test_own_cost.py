@@ -54,10 +54,7 @@ def test_it_is_told_at_the_size_of_the_workload(size, response):
 
 
 def test_its_share_of_the_least_of_any_arm_is_said_and_what_a_large_one_does():
-    small, large = (
-        own_share(OWN, 64, workload())["text"],
-        own_share(OWN, 6_000_000, workload())["text"],
-    )
+    small, large = (own_share(OWN, size, workload())["text"] for size in (64, 6_000_000))
     assert "takes 1.00 µs here" in small and "draws ratios" not in small
     assert (
         "a message of 6.00 MB takes 1.20 ms here" in large
@@ -80,8 +77,8 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
             SuiteAnswer,
             {"workloads": named, "campaign": {"finished": True, "blocks_complete": 10}},
         )
-        found = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
-        return [(line.workload, line.text) for line in found if "no middleware at all" in line.text]
+        lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
+        return [(line.workload, line.text) for line in lines if "no middleware at all" in line.text]
 
     ((of, small),) = cautions(64, 500_032)
     assert (
@@ -107,10 +104,10 @@ def test_of_unlike_topics_the_share_is_that_of_each_message_at_its_own_size():
             ),
         )
     ]
-    found = arm_own_cost.own_share(typed(OwnCosts, OWN), 6_000_000, arms, topics)
-    assert found.largest_share == pytest.approx((990 * 1e-6 + 10 * 24e-4) / 1000 / 1e-3)
-    assert "is 2.5 % of an arm's at most." in found.text
-    assert "2.40 ms of processor time: that is" in found.text
+    share = arm_own_cost.own_share(typed(OwnCosts, OWN), 6_000_000, arms, topics)
+    assert share.largest_share == pytest.approx((990 * 1e-6 + 10 * 24e-4) / 1000 / 1e-3)
+    assert "is 2.5 % of an arm's at most." in share.text
+    assert "2.40 ms of processor time: that is" in share.text
     varies = [*topics, replace(topics[0], topic="bag", payload_bytes=None)]
     unknown = arm_own_cost.own_share(typed(OwnCosts, OWN), 6_000_000, arms, varies)
     assert unknown.largest_share is None

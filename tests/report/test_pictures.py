@@ -210,10 +210,10 @@ def test_what_is_counted_per_second_has_no_axis_of_time(shown):
 def parts(workload, key):
     """Arm → the parts of its bar, and what is printed beside it."""
     (spec,) = [figure.spec for figure in figures(workload) if figure.key == key]
-    found = {row["arm"]: ({}, row["value"]) for row in spec["datasets"]["rows"]}
+    bars = {row["arm"]: ({}, row["value"]) for row in spec["datasets"]["rows"]}
     for part in spec["datasets"]["parts"]:
-        found[part["arm"]][0][part["part"]] = part["value"]
-    return found
+        bars[part["arm"]][0][part["part"]] = part["value"]
+    return bars
 
 
 def costing(shown, **metrics):
@@ -237,13 +237,13 @@ def test_the_parts_of_a_bar_add_up_to_the_number_beside_it_daemons_among_them(sh
         ("memory", {"publisher": 22e6, "subscription": 18e6, "daemons and helpers": 100e6}),
         ("cpu", {"publisher": 5e3, "subscription": 10e3, "daemons and helpers": 5e3}),
     ):
-        for found, whole in parts(workload, key).values():
-            assert found == apart and sum(found.values()) == pytest.approx(whole)
+        for drawn, whole in parts(workload, key).values():
+            assert drawn == apart and sum(drawn.values()) == pytest.approx(whole)
 
 
 def caption(workload, key):
-    (found,) = [figure.reading for figure in figures(workload) if figure.key == key]
-    return found
+    (reading,) = [figure.reading for figure in figures(workload) if figure.key == key]
+    return reading
 
 
 def test_a_series_says_where_not_every_message_is_drawn(shown):

@@ -13,7 +13,7 @@ from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as written
 from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.suite.workload.workload import Workload as Asked
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 
 RATE, MEDIAN, CALL = "achieved_rate", "response_latency_p50", "publish_call_p50"
 UNITS = {RATE: "hz", MEDIAN: "ns", CALL: "ns"}
@@ -45,19 +45,8 @@ def part(metric, **arms):
         value, missing = arms[arm.name]
         lost = sum(missing) / 1000 / BLOCKS
         shares = dict.fromkeys(("undelivered", "loss"), lost)
-        entries = {
-            metric: {
-                "unit": UNITS[metric],
-                "value": value,
-                "low": value,
-                "high": value,
-                "trials": 6,
-            }
-        }
-        entries |= {
-            name: {"unit": "fraction", "value": share, "low": share, "high": share}
-            for name, share in shares.items()
-        }
+        entries = {metric: exact(value, UNITS[metric], trials=6)}
+        entries |= {name: exact(share) for name, share in shares.items()}
         per_trial = [{"trial": b, "block": b, "value": n / 1000} for b, n in enumerate(missing)]
         shown.append(
             {
@@ -80,28 +69,28 @@ SOME = (0, 0, 3, 0, 0, 0)
 
 
 def test_the_larger_rate_is_the_better_one_and_the_headline_names_it():
-    found = part(RATE, slow=(1e6, WHOLE), fast=(2e6, WHOLE))
-    assert said.verdict_of(found.arms[1]) == "best"
-    worse = found.arms[0].verdict
+    workload = part(RATE, slow=(1e6, WHOLE), fast=(2e6, WHOLE))
+    assert said.verdict_of(workload.arms[1]) == "best"
+    worse = workload.arms[0].verdict
     assert worse.verdict == "worse" and worse.ratio.value == pytest.approx(0.5, rel=0.02)
     assert worse.ratio.low < worse.ratio.value < worse.ratio.high < 1
     assert worse.reason.startswith("0.5× fast")
-    assert headline(found).answer == (
+    assert headline(workload).answer == (
         "Take fast: it has the highest achieved rate; slow reaches 0.500× as much."
     )
 
 
 def test_who_loses_in_each_block_is_not_offered_beside_who_delivers_all():
-    found = part(MEDIAN, one=(1e6, WHOLE), other=(1.001e6, EACH), third=(1e6, WHOLE))
-    (fact, *_) = said.of_workload(found)
+    workload = part(MEDIAN, one=(1e6, WHOLE), other=(1.001e6, EACH), third=(1e6, WHOLE))
+    (fact, *_) = said.of_workload(workload)
     assert isinstance(fact, said.DeliverAll), fact
     assert set(fact.arms) == {"one", "third"} and dict(fact.others).keys() == {"other"}
-    assert headline(found).answer.startswith("Take one or third")
+    assert headline(workload).answer.startswith("Take one or third")
 
 
 def test_a_loss_in_one_block_is_told_and_takes_nobody_out():
-    found = part(MEDIAN, one=(1e6, WHOLE), other=(1e6, SOME))
-    text = headline(found).answer
+    workload = part(MEDIAN, one=(1e6, WHOLE), other=(1e6, SOME))
+    text = headline(workload).answer
     assert "one or other" in text and "other loses 0.05 % of its messages" in text
 
 

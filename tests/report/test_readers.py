@@ -114,8 +114,8 @@ def test_a_symmetrical_fan_out_is_pooled_with_the_spread_beside(tmp_path):
     assert not any("unlike" in flag for flag in one.flags)
     assert "turned out unlike" not in printed(view(shown), 100)
     assert "2 readers: medians from" in page(shown)
-    found = answer_document(shown)["workloads"][0]["arms"][0]["spread"]
-    assert (found["readers"], found["apart"]) == (2, [])
+    spread = answer_document(shown)["workloads"][0]["arms"][0]["spread"]
+    assert (spread["readers"], spread["apart"]) == (2, [])
 
 
 @pytest.mark.parametrize(

@@ -48,10 +48,10 @@ WHOLE, DROPS = fates(), fates(cache=30)
     ],
 )
 def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reason):
-    found = judged(trials)
-    assert found.answer == answer
-    assert found.places == places
-    assert reason in found.reason if reason else not found.reason
+    verdict = judged(trials)
+    assert verdict.answer == answer
+    assert verdict.places == places
+    assert reason in verdict.reason if reason else not verdict.reason
 
 
 def test_without_a_trial_it_is_said_why_there_is_none():
@@ -148,7 +148,7 @@ def test_a_document_has_every_place_and_what_the_recorder_cost():
 
 def test_its_view_has_a_table_and_the_reasons():
     doc = table(trials=4)
-    (found,) = ros.sections(doc)
-    (made,) = tables([found])
+    (section,) = ros.sections(doc)
+    (made,) = tables([section])
     assert any("48 (12 %)" in row for row in cells(made))
-    assert any("fewer than 5 decide nothing" in text for text in texts([found]))
+    assert any("fewer than 5 decide nothing" in text for text in texts([section]))

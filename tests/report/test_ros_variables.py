@@ -140,13 +140,13 @@ def table(arms, unsupported=None, trials=5):
     return answered(bundle, measured, small)
 
 
-def answers(found):
-    return {(row.case, arm.arm): arm.answer for row in found.rows for arm in row.arms}
+def answers(table_of_cases):
+    return {(row.case, arm.arm): arm.answer for row in table_of_cases.rows for arm in row.arms}
 
 
 def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
-    found = table({"a": OBEDIENT, "b": DEAF_TO_ALL, "c": BROKEN})
-    assert answers(found) == {
+    told = table({"a": OBEDIENT, "b": DEAF_TO_ALL, "c": BROKEN})
+    assert answers(told) == {
         (CONTROL, "a"): "control",
         (CONTROL, "b"): "control",
         (CONTROL, "c"): "no data",
@@ -157,15 +157,15 @@ def test_who_ignores_a_variable_is_not_said_to_obey_where_it_is_to_be_heard():
         ("localhost", "b"): "no data",
         ("localhost", "c"): "no data",
     }
-    assert found.summary == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
-    assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(found))
+    assert told.summary == "a: 2 obeyed. b: 1 not obeyed, 1 no data. c: 2 no data."
+    assert any("no setting of ROS_AUTOMATIC_DISCOVERY_RANGE" in note for note in notes(told))
 
 
 def test_fewer_than_five_trials_decide_nothing():
-    found = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
-    assert set(answers(found).values()) == {"control", "no data"}
+    told = table({"a": OBEDIENT, "b": DEAF_TO_ALL}, trials=4)
+    assert set(answers(told).values()) == {"control", "no data"}
     assert any(
-        "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(found)
+        "not obeyed in 4 trials, and fewer than 5 decide nothing" in note for note in notes(told)
     )
 
 
@@ -181,7 +181,9 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 
     judged_by_silence, plain = cell(1, {"ros_variables": {"case": "off"}}), cell(2, {})
     assert [
-        found["cell"] for one in comparisons((), [judged_by_silence, plain]) for found in one.cells
+        compared["cell"]
+        for one in comparisons((), [judged_by_silence, plain])
+        for compared in one.cells
     ] == [2]
     planned = PlannedComparison(comparison="w", workload="w", cells=(1,))
     assert comparisons([planned], [judged_by_silence]) == []

@@ -18,6 +18,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
+from tests.support.edited import campaign_json, journal
 from tests.support.shown import show_document
 
 
@@ -37,6 +38,13 @@ def workload(document, name):
 
 def arm(document, workload_name, name):
     return next(a for a in workload(document, workload_name)["arms"] if a["arm"] == name)
+
+
+def written(tmp_path, **options):
+    """The document of such a bundle."""
+    document = show_document(Bundle(synthetic_bundle.write(tmp_path / "c", **options)))
+    json.dumps(document, allow_nan=False)
+    return document
 
 
 def texts(document):
@@ -163,13 +171,7 @@ def test_conclusions_say_what_not_to_conclude(document):
 
 
 def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
-    document = show_document(
-        Bundle(
-            synthetic_bundle.write(
-                tmp_path / "c", blocks=3, workloads=("pointcloud",), finished=False
-            )
-        )
-    )
+    document = written(tmp_path, blocks=3, workloads=("pointcloud",), finished=False)
     verdicts = {a["verdict"]["verdict"] for a in document["workloads"][0]["arms"]}
     assert verdicts == {"reference", "undecided"}
     assert "3 blocks are complete: with fewer than 5 nothing is decided" in texts(document)
@@ -177,9 +179,7 @@ def test_too_few_blocks_decide_nothing_and_say_so(tmp_path):
 
 
 def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
-    document = show_document(
-        Bundle(synthetic_bundle.write(tmp_path / "c", workloads=("imu",), sd=0.6))
-    )
+    document = written(tmp_path, workloads=("imu",), sd=0.6)
     undecided = [
         a["verdict"]
         for a in document["workloads"][0]["arms"]
@@ -191,38 +191,23 @@ def test_noisy_machines_leave_it_undecided_with_a_time(tmp_path):
 
 
 def test_a_campaign_stopped_before_its_first_trial_is_still_a_document(tmp_path):
-    document = show_document(Bundle(synthetic_bundle.write(tmp_path / "c", blocks=0)))
-    assert {a["verdict"]["verdict"] for w in document["workloads"] for a in w["arms"]} == {
-        "no data",
-        "reference",
-    }
-    assert all(
-        "no_data" in m
-        for w in document["workloads"]
-        for a in w["arms"]
-        for m in a["metrics"].values()
-    )
-    json.dumps(document, allow_nan=False)
+    document = written(tmp_path, blocks=0)
+    arms = [arm for workload in document["workloads"] for arm in workload["arms"]]
+    assert {one["verdict"]["verdict"] for one in arms} == {"no data", "reference"}
+    assert all("no_data" in metric for one in arms for metric in one["metrics"].values())
 
 
 def test_one_block_has_no_intervals_and_says_so(tmp_path):
-    document = show_document(
-        Bundle(synthetic_bundle.write(tmp_path / "c", blocks=1, workloads=("pointcloud",)))
-    )
+    document = written(tmp_path, blocks=1, workloads=("pointcloud",))
     m = arm(document, "pointcloud", "zenoh tuned")["metrics"]
     assert m["response_latency_p50"]["trials"] == 1
     assert m["cpu_per_message"]["high"] == "inf"
-    json.dumps(document, allow_nan=False)
 
 
 def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
-    arms = (
-        *synthetic_bundle.ARMS[:2],
-        dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0),
-    )
-    document = show_document(
-        Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
-    )
+    silent = dataclasses.replace(synthetic_bundle.ARMS[4], arm="dead", loss=1.0)
+    arms = (*synthetic_bundle.ARMS[:2], silent)
+    document = written(tmp_path, arms=arms, workloads=("camera",))
     dead = arm(document, "camera", "dead")
     assert dead["metrics"]["response_latency_p50"]["value"] == "inf"
     assert dead["metrics"]["loss"]["value"] == 1
@@ -234,19 +219,14 @@ def test_an_arm_that_never_delivers_is_worse_and_never_zero(tmp_path):
     assert "no_data" in dead["verdict"]["ratio"]
     assert "do not use dead for this traffic" in texts(document)
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
-    json.dumps(document, allow_nan=False)
 
 
 def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path):
-    arms = (
-        *synthetic_bundle.ARMS[:3],
-        dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))),
-    )
-    document = show_document(
-        Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
-    )
-    found = arm(document, "camera", "fastdds untouched")["verdict"]
-    assert (found["verdict"], found["by"]) == ("worse", "failure")
+    failing = dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6)))
+    arms = (*synthetic_bundle.ARMS[:3], failing)
+    document = written(tmp_path, arms=arms, workloads=("camera",))
+    verdict = arm(document, "camera", "fastdds untouched")["verdict"]
+    assert (verdict["verdict"], verdict["by"]) == ("worse", "failure")
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
     assert "fastdds 2.9 untouched does not work here: it failed in each of 6 trials." in texts(
         document
@@ -324,9 +304,8 @@ def test_records_that_contradict_themselves_are_one_clear_error(tmp_path):
 
 def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", blocks=0)
-    campaign = json.loads((directory / "campaign.json").read_text())
-    campaign["plan"]["comparisons"][0]["primary_metric"] = "response_latency_p5"
-    (directory / "campaign.json").write_text(json.dumps(campaign))
+    with campaign_json(directory) as campaign:
+        campaign["plan"]["comparisons"][0]["primary_metric"] = "response_latency_p5"
     with pytest.raises(UserError, match="was it response_latency_p50"):
         show_document(Bundle(directory))
 
@@ -370,35 +349,22 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
         "looks": [],
     }
     directory = synthetic_bundle.write(tmp_path / "c", blocks=8, workloads=("camera",))
-    campaign = json.loads((directory / "campaign.json").read_text())
-    campaign["plan"]["blocks"] = {
-        "count": 12,
-        "planned": None,
-        "minimum": 5,
-        "maximum": 12,
-        "looks": [5, 8, 12],
-    }
-    (directory / "campaign.json").write_text(json.dumps(campaign))
-    look = {
-        "blocks": 8,
-        "looks": [5, 8, 12],
-        "alpha": 0.0112,
-        "ended": False,
-        "decided": 7,
-        "of": 7,
-        "stop": "decided",
-    }
+    looks = [5, 8, 12]
+    with campaign_json(directory) as campaign:
+        blocks = {"count": 12, "planned": None, "minimum": 5, "maximum": 12, "looks": looks}
+        campaign["plan"]["blocks"] = blocks
+    taken = {"looks": looks, "alpha": 0.0112, "ended": False, "decided": 7, "of": 7}
     with BundleWriter.reopen(directory) as writer:
-        writer.append(LookTaken(**look))
+        writer.append(LookTaken(blocks=8, **taken, stop="decided"))
         writer.append(CampaignFinished())
-    found = workload(show_document(Bundle(directory)), "camera")
-    judged = found["judged"]
-    assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, [5, 8, 12])
-    alpha = alpha_at([5, 8, 12], 8)
+    camera = workload(show_document(Bundle(directory)), "camera")
+    judged = camera["judged"]
+    assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, looks)
+    alpha = alpha_at(looks, 8)
     assert judged["alpha"] == pytest.approx(alpha, rel=1e-5) and 0 < alpha < 0.05
     assert (
         f"Judged at look 2 of 3, after 8 blocks, with {alpha * 100:.2g} % of error"
-        in found["resolution"]["text"]
+        in camera["resolution"]["text"]
     )
 
 
@@ -424,15 +390,13 @@ def test_a_block_that_was_run_after_the_campaign_was_judged_is_in_its_numbers_an
 ):
     whole = synthetic_bundle.write(tmp_path / "whole", blocks=8, workloads=("camera",))
     later = synthetic_bundle.write(tmp_path / "later", blocks=8, workloads=("camera",))
-    journal = later / "journal.jsonl"
-    lines = journal.read_text().splitlines()
-    moved = [x for x in lines if json.loads(x).get("block") == 2]
-    kept = [x for x in lines if x not in moved]
-    assert json.loads(kept[-1])["type"] == "finished"
-    resumed = [json.dumps({"type": "resumed"}), *moved, json.dumps({"type": "finished"})]
-    journal.write_text("\n".join([*kept, *resumed]) + "\n")
+    with journal(later) as lines:
+        moved = [line for line in lines if line.get("block") == 2]
+        lines[:] = [line for line in lines if line not in moved]
+        assert lines[-1]["type"] == "finished"
+        lines += [{"type": "resumed"}, *moved, {"type": "finished"}]
     before, after = (show_document(Bundle(directory)) for directory in (whole, later))
     worse = next(a["arm"] for a in workload(before, "camera")["arms"] if a["verdict"]["by"])
-    found = [arm(document, "camera", worse) for document in (before, after)]
-    assert [one["verdict"]["ratio"]["blocks"] for one in found] == [8, 7]
-    assert found[0]["metrics"] == found[1]["metrics"]
+    arms = [arm(document, "camera", worse) for document in (before, after)]
+    assert [one["verdict"]["ratio"]["blocks"] for one in arms] == [8, 7]
+    assert arms[0]["metrics"] == arms[1]["metrics"]

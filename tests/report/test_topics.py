@@ -23,6 +23,7 @@ from rmwbench.results.selection import select
 from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload import outcomes
 from tests.support import topics_bundle
+from tests.support.edited import journal
 from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
 from tests.support.views import page, printed
 
@@ -82,13 +83,12 @@ def test_each_topic_has_its_own_latencies_as_injected(document):
             if flow == "front" and name == "cyclonedds":
                 continue  # what is lost is in the quantile
             metrics = arm(topic(document, flow), name)["metrics"]
-            assert metrics["response_latency_p50"]["value"] == pytest.approx(median, rel=0.1)
-            assert (
-                metrics["consumed_latency_p50"]["value"] > metrics["response_latency_p50"]["value"]
+            service, response, consumed = (
+                metrics[f"{kind}_latency_p50"]["value"]
+                for kind in ("service", "response", "consumed")
             )
-            assert (
-                metrics["service_latency_p50"]["value"] < metrics["response_latency_p50"]["value"]
-            )
+            assert response == pytest.approx(median, rel=0.1)
+            assert service < response < consumed
 
 
 def test_no_pooled_number_is_the_workloads(document):
@@ -161,13 +161,13 @@ def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
 
 def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
     pages = [render_markdown(view(shown)), page(shown)]
-    found = explanations(bundle)
-    explained = printed(explained_view(found), 200)
+    every = explanations(bundle)
+    explained = printed(explained_view(every), 200)
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
     assert "front: worse by delivery; response 1" in explained
-    assert [one.topic for one in found[0].topics] == list(FLOWS)
-    written = json.loads(json.dumps(answer_document(found), allow_nan=False))
+    assert [one.topic for one in every[0].topics] == list(FLOWS)
+    written = json.loads(json.dumps(answer_document(every), allow_nan=False))
     read = TypeAdapter(tuple[Explanation, ...]).validate_python(written)
     assert answer_document(read) == written
     for place, one in enumerate(written):
@@ -179,12 +179,12 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
 
 
 def test_the_headline_names_the_worst_topic_of_each(shown):
-    found = headline(shown.workloads[0])
-    assert found.answer == (
+    said = headline(shown.workloads[0])
+    assert said.answer == (
         "No arm is the best in every topic: cyclonedds is the fastest in imu and commands, iceoryx2 "
         "in front."
     )
-    assert "cyclonedds loses 1" in found.detail and "of front" in found.detail
+    assert "cyclonedds loses 1" in said.detail and "of front" in said.detail
 
 
 def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
@@ -195,18 +195,20 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
         topics_bundle.write(tmp_path / name, carriers=carriers, seed=seed)
         for name, carriers, seed in (("a", {"zenoh": CARRIERS["zenoh"]}, 3), ("b", slower, 4))
     ]
-    found = compare(*(select(str(path)) for path in sides))
-    rows = {(row.topic, row.metric): row for row in found.rows}
+    comparison = compare(*(select(str(path)) for path in sides))
+    rows = {(row.topic, row.metric): row for row in comparison.rows}
     assert rows["front", "response_latency_p50"].verdict == "worse"
     assert rows["front", "response_latency_p50"].title.startswith("front: ")
     assert rows["imu", "response_latency_p50"].verdict != "worse"
-    assert (None, "response_latency_p50") not in rows and found.verdict == "worse"
-    assert answer(found).startswith("B is worse than A in 1 of ")
+    assert (None, "response_latency_p50") not in rows and comparison.verdict == "worse"
+    assert answer(comparison).startswith("B is worse than A in 1 of ")
 
 
 def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(bundle):
-    found = compare(*(select(f"{bundle.directory}:{arm}") for arm in ("iceoryx2", "cyclonedds")))
-    rows = {(row.topic, row.metric): row for row in found.rows}
+    comparison = compare(
+        *(select(f"{bundle.directory}:{arm}") for arm in ("iceoryx2", "cyclonedds"))
+    )
+    rows = {(row.topic, row.metric): row for row in comparison.rows}
     assert rows["front", "undelivered"].verdict == "worse"
     for topic in ("imu", "commands"):
         row = rows[topic, "response_latency_p50"]
@@ -217,10 +219,8 @@ def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(b
 def test_of_failed_trials_a_topic_counts_the_arms_own_apart(tmp_path):
     zenoh = CARRIERS | {"zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=(6, 7))}
     path = topics_bundle.write(tmp_path / "c", carriers=zenoh)
-    journal = path / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    (of_host,) = (x for x in lines if x.get("status") == "failed" and x["block"] == 7)
-    of_host["failed_by"] = "host"
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with journal(path) as lines:
+        (of_host,) = (x for x in lines if x.get("status") == "failed" and x["block"] == 7)
+        of_host["failed_by"] = "host"
     trials = arm(topic(answer_document(summarise(Bundle(path))), "front"), "zenoh")["trials"]
     assert (trials["done"], trials["failed"], trials["lost"]) == (6, 2, 1)

@@ -11,7 +11,6 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.suite_document import summarise
-from tests.report import test_browser
 from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
 
@@ -32,8 +31,8 @@ def document(shown):
 
 
 def arm(document, workload, name):
-    found = next(w for w in document["workloads"] if w["workload"] == workload)
-    return next(a for a in found["arms"] if a["arm"] == name)
+    part = next(w for w in document["workloads"] if w["workload"] == workload)
+    return next(a for a in part["arms"] if a["arm"] == name)
 
 
 def value(document, workload, name, metric):
@@ -186,6 +185,3 @@ def test_with_a_focus_other_topics_are_load(bundle):
     assert "recovery_time" in whole.values and "recovery_time" not in other.values
     for metric in ("link_bytes_per_payload_byte", "link_utilisation"):
         assert other.values[metric] == whole.values[metric]
-
-
-browser = test_browser.browser
