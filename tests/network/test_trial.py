@@ -229,7 +229,7 @@ def test_one_host_is_made_as_it_always_was():
         assert hosts.network is None and len(hosts.all) == 1
         hosts.wait_ready()
         assert hosts.first.tap_fd is None and hosts.first.device is None
-    assert list(Hosts.alone("x", Host("y"))) == ["x"]
+    assert list(Hosts.of({"x": Host("y")})) == ["x"]
 
 
 def test_two_networks_side_by_side_do_not_meet():

@@ -190,7 +190,7 @@ def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
         host.close()  # one of several hosts is made in another way
         host = None
     if isinstance(host, Host):
-        return Hosts.alone(order.cell.hosts[0], host)
+        return Hosts.of({order.cell.hosts[0]: host})
     if host is None and order.cell.real is not None:
         raise ValueError(
             f"cell {order.cell.number} is over real machines: its hosts are made by "

@@ -175,16 +175,11 @@ class Hosts:
             raise
 
     @classmethod
-    def alone(cls, name: str, host: Host) -> "Hosts":
-        """One that was made beforehand."""
-        return cls.of({name: host})
-
-    @classmethod
     def of(cls, hosts: Mapping[str, Host | RemoteHost]) -> "Hosts":
-        """Some that were made beforehand, with no network of ours between them."""
-        made = cls.__new__(cls)
-        made._by_name, made.network, made._common = dict(hosts), None, None
-        return made
+        """Hosts that were made beforehand, with no network of ours between them."""
+        self = cls.__new__(cls)
+        self._by_name, self.network, self._common = dict(hosts), None, None
+        return self
 
     @property
     def remote(self) -> dict[str, RemoteHost]:

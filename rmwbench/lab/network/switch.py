@@ -48,7 +48,7 @@ RECORD = np.dtype(
 )
 assert RECORD.itemsize == 48
 
-DELIVERED, LOST_UP, LOST_DOWN = 0, 1, 2
+DELIVERED, LOST_UP = 0, 1
 VERDICTS = (
     "delivered",
     "lost_up",

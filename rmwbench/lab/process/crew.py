@@ -85,7 +85,7 @@ class Crew:
     descriptors, not the hosts. What names no host is on the first one."""
 
     def __init__(self, hosts: Host | Hosts):
-        self.hosts = Hosts.alone(hosts.name, hosts) if isinstance(hosts, Host) else hosts
+        self.hosts = Hosts.of({hosts.name: hosts}) if isinstance(hosts, Host) else hosts
         self.workers: dict[str, WorkerProcess] = {}
         self.daemons: dict[str, WorkerProcess] = {}
         self.tools: dict[str, WorkerProcess] = {}
@@ -314,32 +314,26 @@ class Crew:
 
         Raises WorkerFailed; an `error` answer is of kind `refused`.
         """
-        return self._ask(self.workers, requests, timeout_s)
+        posted = [self.post(process, cmd, fields) for process, (cmd, fields) in requests.items()]
+        return self.gather(posted, timeout_s)
 
     def ask_daemon(
         self, name: str, cmd: str, fields: Mapping[str, Any], timeout_s: float
     ) -> dict[str, Any]:
-        """One command to one daemon: its `ok`. Raises as `ask` does."""
-        return self._ask(self.daemons, {name: (cmd, fields)}, timeout_s)[name]
+        """Asks one command of a daemon: its `ok`. Raises as `ask` does."""
+        return self._ask_one(self.daemons[name], cmd, fields, timeout_s)
 
     def ask_network(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
-        """One command to the network's process: its `ok`. Raises as `ask` does."""
+        """Asks one command of the network's process: its `ok`. Raises as `ask` does."""
         assert self.network is not None
-        answers = self.gather([self._post(self.network, cmd, fields)], timeout_s)
-        answer: dict[str, Any] = answers[self.network.process]
-        return answer
+        return self._ask_one(self.network, cmd, fields, timeout_s)
 
-    def _ask(
-        self,
-        processes: Mapping[str, WorkerProcess],
-        requests: Mapping[str, tuple[str, Mapping[str, Any]]],
-        timeout_s: float,
-    ) -> dict[str, dict[str, Any]]:
-        posted = [
-            self._post(processes[process], cmd, fields)
-            for process, (cmd, fields) in requests.items()
-        ]
-        return self.gather(posted, timeout_s)
+    def _ask_one(
+        self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any], timeout_s: float
+    ) -> dict[str, Any]:
+        posted = _post(worker, cmd, fields)
+        self.await_answers([posted], timeout_s)
+        return posted.take()
 
     def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
         """Kills every daemon at once, as a crash does, or those on one host, or the first of them
@@ -380,14 +374,11 @@ class Crew:
 
     def post(self, process: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         """Sends a command to a worker and does not wait."""
-        return self._post(self.workers[process], cmd, fields)
+        return _post(self.workers[process], cmd, fields)
 
     def post_daemon(self, name: str, cmd: str, fields: Mapping[str, Any]) -> "Posted":
         """Posts a command to a daemon."""
-        return self._post(self.daemons[name], cmd, fields)
-
-    def _post(self, worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> "Posted":
-        return Posted(worker, cmd, worker.request(cmd, fields))
+        return _post(self.daemons[name], cmd, fields)
 
     def gather(
         self,
@@ -612,6 +603,10 @@ class Posted:
         verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
         text = f"{verb}: {error.get('object')}: {error.get('message')}"
         raise self.worker.failure("refused", text, {"cmd": self.cmd, **error})
+
+
+def _post(worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> Posted:
+    return Posted(worker, cmd, worker.request(cmd, fields))
 
 
 def _content(fd: int) -> bytes:
