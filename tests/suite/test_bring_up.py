@@ -52,8 +52,10 @@ def test_each_process_is_told_of_its_own_nodes_and_the_manager_of_all():
     slow = "{name: slow, joins_s: 0, process: p, lifecycle: {configure_s: 30, activate_s: 0.5}}"
     (cell,) = written("{name: quick, joins_s: 0, process: p, lifecycle: {}}", slow, MANAGER)
     assert options(cell, "p") == {"lifecycle_nodes": "quick:0:0 slow:30000:500"}
-    told = {"manager": "boss", "manages": "quick slow", "service_timeout_ms": 5000}
-    assert options(cell, "boss") == told, "Nav2's own time-out, where the suite says none"
+    expected_options = {"manager": "boss", "manages": "quick slow", "service_timeout_ms": 5000}
+    assert options(cell, "boss") == expected_options, (
+        "Nav2's own time-out, where the suite says none"
+    )
 
 
 def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():

@@ -60,10 +60,10 @@ def listed(suite: str) -> list[dict[str, Any]]:
 
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
     known = known_candidates()
-    for one in known.by_name.values():
-        middleware = one.arm["middleware"]
+    for candidate in known.by_name.values():
+        middleware = candidate.arm["middleware"]
         shipped = {middleware, bare(middleware)} & set(shipped_middlewares())
-        assert shipped or middleware.startswith(INSTALLED), one.name
+        assert shipped or middleware.startswith(INSTALLED), candidate.name
     suite = parse(with_arms(*(f"'{name}'" for name in known.by_name)), where="mine.yaml")
     assert [arm.name for arm in suite.arms] == list(known.by_name)
     assert all(known.of_set(name) for name in known.sets)
@@ -76,17 +76,17 @@ def test_a_suite_names_candidates_and_sets():
         "fastdds",
         "iceoryx2",
     ]
-    made = parse(
+    loaded = parse(
         with_arms("{set: network, wait: poll}", "{candidate: zenoh, name: z, profile: tuned}"),
         where="m.yaml",
     )
-    assert [(arm.name, arm.wait, arm.profile.name) for arm in made.arms] == [
+    assert [(arm.name, arm.wait, arm.profile.name) for arm in loaded.arms] == [
         ("cyclonedds", "poll", "untouched"),
         ("fastdds", "poll", "untouched"),
         ("zenoh", "poll", "untouched"),
         ("z", "block", "tuned"),
     ]
-    assert made.arms[1].publish_mode == "sync"  # the candidate's own key stays
+    assert loaded.arms[1].publish_mode == "sync"  # the candidate's own key stays
 
 
 @pytest.mark.parametrize(
@@ -171,13 +171,13 @@ def test_a_file_of_ones_own_is_a_set_and_names_shipped_ones(tmp_path):
         "candidates:\n  - zenoh\n  - {set: network, without: [zenoh, fastdds], wait: poll}\n"
         "  - {name: mine, middleware: fastdds, profile: ./fast.xml}\n",
     )
-    made = parse(SUITE, where="elsewhere/mine.yaml", choice=Choice(candidates=(file,)))
-    assert [(arm.name, arm.wait, arm.profile.name) for arm in made.arms[1:]] == [
+    loaded = parse(SUITE, where="elsewhere/mine.yaml", choice=Choice(candidates=(file,)))
+    assert [(arm.name, arm.wait, arm.profile.name) for arm in loaded.arms[1:]] == [
         ("zenoh", "block", "untouched"),
         ("cyclonedds", "poll", "untouched"),
         ("mine", "block", "fast"),  # the path counts from the candidates' file
     ]
-    assert made.arms[3].profile.text == "<dds/>"
+    assert loaded.arms[3].profile.text == "<dds/>"
     assert arms(SUITE, candidates=(file,), without=(file,), added=("iceoryx2",)) == [
         "floor",
         "iceoryx2",
@@ -253,8 +253,8 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
 
 
 def test_pairs_are_made_of_a_set():
-    found = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
-    assert len(found) == 9 and found[1] == "hiroz → rclcpp/rmw_zenoh_cpp"
+    pairs = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
+    assert len(pairs) == 9 and pairs[1] == "hiroz → rclcpp/rmw_zenoh_cpp"
 
 
 def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch):

@@ -51,17 +51,17 @@ def test_in_a_set_with_a_loan_all_that_lend_have_one():
     for name in known.sets:
         assert lending(without_loan(name)) == [], name
     assert "zenoh" not in without_loan("quick")  # and it is no accident that nothing is left
-    lent = {one.arm["middleware"] for one in known.of_set("loan")}
+    lent = {member.arm["middleware"] for member in known.of_set("loan")}
     assert lent == {"iceoryx2", "zenoh", "cyclonedds", "fastdds"}
 
 
 def test_the_floor_of_a_set_with_loans_has_one_by_loan_and_one_by_copy():
     known = known_candidates()
     for name in known.sets:
-        floors = [one.arm for one in known.of_set(name) if one.layer == "floor"]
+        floors = [member.arm for member in known.of_set(name) if member.layer == "floor"]
         if floors:
-            by_loan = any(one.arm.get("loan") for one in known.of_set(name))
-            assert {bool(one.get("loan")) for one in floors} == (
+            by_loan = any(member.arm.get("loan") for member in known.of_set(name))
+            assert {bool(member.get("loan")) for member in floors} == (
                 {False, True} if by_loan else {False}
             )
 

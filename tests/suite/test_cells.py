@@ -54,7 +54,10 @@ def test_each_flow_has_a_phase_of_its_own_that_changes_from_trial_to_trial():
     def phases(seed):
         wires = [asked(cell, p.name, seed) for p in cell.processes]
         return [
-            e["arrival"]["phase_ns"] for found in wires for e in found.values() if "arrival" in e
+            e["arrival"]["phase_ns"]
+            for endpoints in wires
+            for e in endpoints.values()
+            if "arrival" in e
         ]
 
     assert (
@@ -116,20 +119,20 @@ def test_arm_settings_reach_their_endpoints():
 
 
 def test_factors_are_crossed_in_full_and_numbered():
-    found = cells(
+    suite_cells = cells(
         suite(
             more="factors:\n  touch: [none, all]\n  message: [Bytes(64), Array1k]\n  wait: [block, "
             "poll]\n"
         )
     )
-    assert [cell.number for cell in found] == list(range(1, 2 * 8 + 1))
-    assert {(c.endpoints[0].touch, c.endpoints[0].type.name, c.arm.wait) for c in found} == {
+    assert [cell.number for cell in suite_cells] == list(range(1, 2 * 8 + 1))
+    assert {(c.endpoints[0].touch, c.endpoints[0].type.name, c.arm.wait) for c in suite_cells} == {
         (touch, message, wait)
         for touch in ("none", "all")
         for message in ("Bytes(64)", "Array1k")
         for wait in ("block", "poll")
     }
-    grouped = comparisons(found)
+    grouped = comparisons(suite_cells)
     assert len(grouped) == 8
     assert all([cell.arm.name for cell in group] == ["a", "b"] for group in grouped.values())
     assert "w [touch=none, message=Bytes(64), wait=block]" in grouped
@@ -159,9 +162,9 @@ def test_exclusions_remove_exactly_what_they_name():
     ],
 )
 def test_bad_factors_are_reported_at_their_line(more, line, words):
-    found = error(more=more)
-    assert words in found.what
-    assert found.where == f"f.yaml:{line}"
+    mistake = error(more=more)
+    assert words in mistake.what
+    assert mistake.where == f"f.yaml:{line}"
 
 
 def test_a_factor_that_changes_nothing_is_refused():
@@ -169,8 +172,8 @@ def test_a_factor_that_changes_nothing_is_refused():
         "{name: x, publishers: [{topic: t, rate_hz: 100}]}",
         "{name: y, subscriptions: [{topic: t}]}",
     )
-    found = error(spelled_out, more="factors: {rate_hz: [10, 100]}\n")
-    assert "changes nothing" in found.what
+    mistake = error(spelled_out, more="factors: {rate_hz: [10, 100]}\n")
+    assert "changes nothing" in mistake.what
 
 
 @pytest.mark.parametrize("name", shipped_suites())
@@ -189,14 +192,16 @@ def test_every_key_of_a_workload_is_a_factor_unless_it_is_said_not_to_be():
 
 
 def test_a_rate_factor_keeps_the_kind_of_arrival():
-    found = cells(
+    suite_cells = cells(
         suite(
             ("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"),
             more="factors: {rate_hz: [100, 200]}\n",
         )
     )
-    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [
+    assert [
+        asked(c, "talker")[1]["arrival"]["rate_hz"] for c in suite_cells if c.arm.name == "a"
+    ] == [
         100,
         200,
     ]
-    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in found} == {"poisson"}
+    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in suite_cells} == {"poisson"}

@@ -10,7 +10,7 @@ from rmwbench.suite.file.load import load
 from .suite_text import cells_of
 
 
-def made(workload):
+def suite_cells(workload):
     return cells_of(workload, "middleware: synthetic")
 
 
@@ -20,25 +20,25 @@ def test_an_end_to_end_metric_needs_something_that_is_relayed():
         "{steady_s: 2}"
     )
     with pytest.raises(UserError, match=r"f\.yaml:7: .*no node relays any here"):
-        made(chain)
-    assert made(f"{chain}, relays: 1")
+        suite_cells(chain)
+    assert suite_cells(f"{chain}, relays: 1")
     with pytest.raises(UserError, match="too few messages for end_to_end_latency_p95"):
-        made(f"{chain}, relays: 1".replace("steady_s: 2", "steady_s: 1"))
+        suite_cells(f"{chain}, relays: 1".replace("steady_s: 2", "steady_s: 1"))
     calls = (
         "clients: 1, request: Bytes(64), reply: Bytes(64), rate_hz: 100, primary_metric: "
         "end_to_end_latency_p50"
     )
-    assert made(f"{calls}, timeline: {{steady_s: 1}}")
+    assert suite_cells(f"{calls}, timeline: {{steady_s: 1}}")
 
 
 def test_an_empty_node_stands_alone_or_beside_others_and_is_created():
-    (alone,) = made("nodes: [{name: node}], primary_metric: rss")
+    (alone,) = suite_cells("nodes: [{name: node}], primary_metric: rss")
     assert not alone.endpoints and alone.create_command("node") == [
         {"name": "node", "endpoints": []}
     ]
     assert alone.sections("node") == [] and alone.steady_messages == 0
     nodes = "{name: x, publishers: [{topic: t}]}, {name: y, subscriptions: [{topic: t}]}, {name: z}"
-    (beside,) = made(f"message: Bytes(64), rate_hz: 100, nodes: [{nodes}]")
+    (beside,) = suite_cells(f"message: Bytes(64), rate_hz: 100, nodes: [{nodes}]")
     assert [process.name for process in beside.processes] == ["x", "y", "z"]
 
 

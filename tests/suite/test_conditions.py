@@ -21,8 +21,10 @@ workloads:
 
 
 def conditions(arm="", workload="", more=""):
-    found = cells(parse(SUITE.format(arm=arm, workload=workload, more=more), where="mini.yaml"))
-    return [(cell.arm.name, *cell.conditions.values()) for cell in found]
+    suite_cells = cells(
+        parse(SUITE.format(arm=arm, workload=workload, more=more), where="mini.yaml")
+    )
+    return [(cell.arm.name, *cell.conditions.values()) for cell in suite_cells]
 
 
 def refused(**parts) -> UserError:
@@ -36,14 +38,14 @@ def test_nothing_said_is_idle_and_as_found():
 
 
 def test_an_arms_own_word_stands_before_its_workloads():
-    found = conditions(arm=", background: cpu100", workload=", background: cpu50, host_idle: awake")
-    assert found == [("a", "cpu50", "awake"), ("b", "cpu100", "awake")]
+    rows = conditions(arm=", background: cpu100", workload=", background: cpu50, host_idle: awake")
+    assert rows == [("a", "cpu50", "awake"), ("b", "cpu100", "awake")]
 
 
 def test_as_factors_they_cross():
     more = "factors: {background: [idle, traffic], host_idle: [as_found, awake]}"
-    found = conditions(arm=", wait: poll", more=more)
-    assert [place[1:] for place in found if place[0] == "a"] == [
+    rows = conditions(arm=", wait: poll", more=more)
+    assert [place[1:] for place in rows if place[0] == "a"] == [
         ("idle", "as_found"), ("idle", "awake"), ("traffic", "as_found"), ("traffic", "awake"),
     ]  # fmt: skip
 

@@ -15,22 +15,22 @@ GOLDEN = Path(__file__).parents[2] / "docs/formats/golden/protocol.jsonl"
 
 def fields_of_corpus() -> dict[str, set[str]]:
     """Field names by object: endpoints and arrivals by kind, `type` and `qos`."""
-    found: dict[str, set[str]] = {}
+    keys_of_kind: dict[str, set[str]] = {}
     for line in GOLDEN.read_text(encoding="utf-8").splitlines():
         command = json.loads(line).get("line")
         if isinstance(command, dict) and command.get("cmd") == "create":
             for node in command["nodes"]:
                 for endpoint in node["endpoints"]:
-                    collect(found, endpoint)
-    return found
+                    collect(keys_of_kind, endpoint)
+    return keys_of_kind
 
 
-def collect(found: dict[str, set[str]], endpoint: dict) -> None:
-    found.setdefault(endpoint["kind"], set()).update(endpoint)
+def collect(keys_of_kind: dict[str, set[str]], endpoint: dict) -> None:
+    keys_of_kind.setdefault(endpoint["kind"], set()).update(endpoint)
     for part in ("type", "qos"):
-        found.setdefault(part, set()).update(endpoint[part])
+        keys_of_kind.setdefault(part, set()).update(endpoint[part])
     if "arrival" in endpoint:
-        found.setdefault(endpoint["arrival"]["kind"], set()).update(endpoint["arrival"])
+        keys_of_kind.setdefault(endpoint["arrival"]["kind"], set()).update(endpoint["arrival"])
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_fields_are_those_of_the_corpus(arrival):
     corpus = fields_of_corpus()
     raw = ("middleware: floor}", "middleware: floor, take: raw}")  # what is not asked is not sent
     cell = cells(suite(("rate_hz: 1000", f"arrival: {arrival}\n    relays: 1"), raw))[0]
-    made: dict[str, set[str]] = {}
+    keys_of_kind: dict[str, set[str]] = {}
     for process in cell.processes:
         for node in cell.create_command(process.name):
             assert set(node) == {"name", "endpoints"}
             for endpoint in node["endpoints"]:
-                collect(made, endpoint)
-    assert {"publisher", "subscription", "relay", "type", "qos"} < set(made)
-    for name, fields in made.items():
+                collect(keys_of_kind, endpoint)
+    assert {"publisher", "subscription", "relay", "type", "qos"} < set(keys_of_kind)
+    for name, fields in keys_of_kind.items():
         assert fields == corpus[name], name
 
 

@@ -14,18 +14,20 @@ from tests.network.laboratory import cell, links
 DOWNLOADS = "[{from: server, to: laptop, kind: tcp, flows: 2}]"
 
 
-def made(traffic=DOWNLOADS, link="{rate_mbps: 54}"):
+def cell_with(traffic=DOWNLOADS, link="{rate_mbps: 54}"):
     return cell(f"{{links: {{all: {{both: {link}}}}}, cross_traffic: {traffic}}}")
 
 
 def refused(traffic=DOWNLOADS, link="{rate_mbps: 54}") -> UserError:
     with pytest.raises(UserError) as caught:
-        made(traffic, link)
+        cell_with(traffic, link)
     return caught.value
 
 
 def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
-    beside = made("[{from: server, to: laptop}, {from: server, to: tv, piece_mb: 2.5, every_s: 4}]")
+    beside = cell_with(
+        "[{from: server, to: laptop}, {from: server, to: tv, piece_mb: 2.5, every_s: 4}]"
+    )
     assert beside.hosts == ("robot", "base") and beside.all_hosts == (
         "robot",
         "base",
@@ -34,18 +36,18 @@ def test_its_hosts_come_behind_those_of_the_workload_and_are_none_of_them():
         "tv",
     )
     assert beside.links.others == ("server", "laptop", "tv")
-    found = beside.definition()["network"]
-    assert found["hosts"] == ["robot", "base"]
-    assert found["links"]["tv"]["down"] == {"rate_bps": 54_000_000}
+    definition = beside.definition()["network"]
+    assert definition["hosts"] == ["robot", "base"]
+    assert definition["links"]["tv"]["down"] == {"rate_bps": 54_000_000}
     piece = {"bytes": 2_500_000, "every_ns": 4_000_000_000}
-    assert found["cross_traffic"] == [
+    assert definition["cross_traffic"] == [
         {"from": "server", "to": "laptop", "kind": "tcp", "flows": 1},
         {"from": "server", "to": "tv", "kind": "tcp", "flows": 1, "piece": piece},
     ]
 
 
 def test_a_network_without_it_says_nothing_of_it():
-    alone = made("[]")
+    alone = cell_with("[]")
     assert alone.all_hosts == alone.hosts and "cross_traffic" not in alone.definition()["network"]
 
 
@@ -69,20 +71,20 @@ def test_a_network_without_it_says_nothing_of_it():
     ],
 )
 def test_what_cannot_be_is_refused_at_its_line(traffic, what):
-    found = refused(traffic)
-    assert what in str(found) and found.where == "mini.yaml:13", found
+    mistake = refused(traffic)
+    assert what in str(mistake) and mistake.where == "mini.yaml:13", mistake
 
 
 def test_tcp_without_a_limit_is_refused_since_it_would_take_the_machine():
-    found = refused(link="{delay_ms: 2}")
-    assert "nothing limits the cross traffic from server to laptop" in found.what
+    mistake = refused(link="{delay_ms: 2}")
+    assert "nothing limits the cross traffic from server to laptop" in mistake.what
     one_end = "{all: {both: {}}, laptop: {down: {rate_mbps: 20}}}"
     assert links(f"{{links: {one_end}, cross_traffic: {DOWNLOADS}}}").others == ("server", "laptop")
 
 
 def test_machines_have_no_hosts_for_it():
     with pytest.raises(UserError, match="needs hosts of its own"):
-        placed([made()], "--place")
+        placed([cell_with()], "--place")
 
 
 # --- policers ---
@@ -93,9 +95,9 @@ def policed(text: str, more: str = ""):
 
 
 def police(text: str) -> dict:
-    found = policed(text)
-    assert found.spec("robot", "down").nothing and not found.spec("robot", "up").nothing
-    return found.definition()["links"]["robot"]["up"]["police"]
+    cell_links = policed(text)
+    assert cell_links.spec("robot", "down").nothing and not cell_links.spec("robot", "up").nothing
+    return cell_links.definition()["links"]["robot"]["up"]["police"]
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,12 @@ NAMES = [path.stem for path in sorted((ROOT / "suites/degraded").glob("*.yaml"))
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_cell_has_a_network_between_hosts(name):
-    found = cells(load(f"degraded/{name}"))
+    suite_cells = cells(load(f"degraded/{name}"))
     # a process dies on a robot by itself, too: shared memory is half of the question
     if name == "kill":
-        found = [cell for cell in found if len(cell.hosts) > 1]
-    assert found
-    for cell in found:
+        suite_cells = [cell for cell in suite_cells if len(cell.hosts) > 1]
+    assert suite_cells
+    for cell in suite_cells:
         assert len(cell.hosts) > 1
         assert cell.definition()["network"]["hosts"] == list(cell.hosts)
         crossing = {

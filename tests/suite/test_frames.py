@@ -33,13 +33,13 @@ def test_the_format_is_that_of_type_and_rate():
         message="Image(1280x720)", rate="rate_hz: 59.94005994005994", more=", frames: gstreamer"
     )
     end = publisher(cell)
-    found = frame_format(end.frames, end.type, end.arrival)
-    assert found == PixelFormat(1280, 720, Fraction(60000, 1001))
-    assert found.frame_bytes == end.type.payload_bytes == 2764800
+    pixels = frame_format(end.frames, end.type, end.arrival)
+    assert pixels == PixelFormat(1280, 720, Fraction(60000, 1001))
+    assert pixels.frame_bytes == end.type.payload_bytes == 2764800
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "problem"),
     [
         ({"more": ", frames: camera"}, "unknown source of frames `camera`"),
         ({"more": ", frames: gstreamer videotestsrc ! tee"}, "one element"),
@@ -56,7 +56,7 @@ def test_the_format_is_that_of_type_and_rate():
         ),
     ],
 )
-def test_what_no_camera_does_is_told_at_its_line(asked, told):
+def test_what_no_camera_does_is_told_at_its_line(asked, problem):
     with pytest.raises(UserError) as raised:
         cells_of(**asked)
-    assert told in str(raised.value) and "f.yaml:" in str(raised.value)
+    assert problem in str(raised.value) and "f.yaml:" in str(raised.value)

@@ -33,8 +33,8 @@ def written(tmp_path: Path, text: str) -> Path:
 
 
 def test_every_limit_is_read_in_its_metrics_own_unit(tmp_path):
-    found = read_limits(written(tmp_path, TEXT))
-    assert {limit["metric"]: limit["at_most"] for limit in found.document()["acceptable"]} == {
+    limits = read_limits(written(tmp_path, TEXT))
+    assert {limit["metric"]: limit["at_most"] for limit in limits.document()["acceptable"]} == {
         "undelivered": 0.001,
         "response_latency_p99": 20e6,
         "cpu_cores": 1.5,
@@ -92,8 +92,8 @@ def test_the_outcomes_of_a_suite_may_be_a_limits_file(tmp_path):
     written(tmp_path, TEXT)
     suite = tmp_path / "f.yaml"
     suite.write_text(edited(more="outcomes: limits.yaml\n"))
-    found = load(suite).outcomes
-    assert found.document() == {
+    limits = load(suite).outcomes
+    assert limits.document() == {
         key: value for key, value in read_limits(tmp_path / "limits.yaml").document().items()
     }
 

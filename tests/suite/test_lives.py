@@ -91,9 +91,9 @@ def test_who_is_killed_comes_back_in_another_process_with_another_records_file()
         e["endpoint"] for n in cell.create_command("c again", 0, (4,)) for e in n["endpoints"]
     ] == [4]
     assert cell.sides["c again"] == cell.sides["c"]
-    found = cell.definition()
-    assert [e.get("killed") for e in found["endpoints"]] == [None, True, None, None]
-    assert found["processes"][-1] == {
+    definition = cell.definition()
+    assert [e.get("killed") for e in definition["endpoints"]] == [None, True, None, None]
+    assert definition["processes"][-1] == {
         "name": "c again",
         "host": "local",
         "nodes": ["c"],
@@ -117,11 +117,11 @@ def test_a_process_that_holds_several_nodes_dies_as_a_whole():
     other = "{name: d, process: p, subscriptions: [{topic: x}], killed_s: 0.3}"
     cell = only_cell(nodes(TALKER, LISTENER, both, other, "{name: e, subscriptions: [{topic: y}]}"))
     assert [(p.name, p.nodes) for p in cell.processes][-1] == ("p again", ("c",))
-    found = error(
+    mistake = error(
         ("rate_hz: 1000", "rate_hz: 100"),
         nodes(TALKER, LISTENER, both, other.replace(", killed_s: 0.3", "")),
     )
-    assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
+    assert "process `p` is killed as a whole" in mistake.what and mistake.where == "f.yaml:17"
 
 
 def test_a_graph_deals_topics_and_processes_out_in_turn():
@@ -197,5 +197,5 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_line(change, what, line):
-    found = error(("rate_hz: 1000", "rate_hz: 100"), change)
-    assert what in found.what and found.where == f"f.yaml:{line}", str(found)
+    mistake = error(("rate_hz: 1000", "rate_hz: 100"), change)
+    assert what in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)

@@ -35,11 +35,11 @@ NAMES = {
 @pytest.mark.parametrize("what", NAMES)
 def test_an_unknown_name_suggests_the_nearest(what):
     change, line, suggestion = NAMES[what]
-    found = error(change)
-    assert found.where == f"f.yaml:{line}"
-    assert f"`{suggestion}`" in found.fix
-    assert suggestion in found.expected
-    assert found.actual is not None
+    mistake = error(change)
+    assert mistake.where == f"f.yaml:{line}"
+    assert f"`{suggestion}`" in mistake.fix
+    assert suggestion in mistake.expected
+    assert mistake.actual is not None
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_an_unknown_name_suggests_the_nearest(what):
     ],
 )
 def test_a_key_that_belongs_elsewhere_is_answered_with_its_place(change, place):
-    found = error(change)
-    assert found.fix.startswith("it belongs elsewhere: ") and place in found.fix
+    mistake = error(change)
+    assert mistake.fix.startswith("it belongs elsewhere: ") and place in mistake.fix
 
 
 CONTRADICTIONS = {
@@ -176,15 +176,17 @@ CONTRADICTIONS = {
 @pytest.mark.parametrize("what", CONTRADICTIONS)
 def test_a_contradiction_is_reported_at_its_line(what):
     change, line, words = CONTRADICTIONS[what]
-    found = error(change)
-    assert words in found.what
-    assert found.where == f"f.yaml:{line}"
+    mistake = error(change)
+    assert words in mistake.what
+    assert mistake.where == f"f.yaml:{line}"
 
 
 def test_several_mistakes_are_one_error_that_names_the_other_lines():
-    found = error(("zenoh", "zenho"), ("Bytes(320)", "Bytes(1)"), ("rate_hz: 1000", "rate_hz: -1"))
-    assert found.where == "f.yaml:6"
-    assert "lines 9, 10" in found.fix
+    mistake = error(
+        ("zenoh", "zenho"), ("Bytes(320)", "Bytes(1)"), ("rate_hz: 1000", "rate_hz: -1")
+    )
+    assert mistake.where == "f.yaml:6"
+    assert "lines 9, 10" in mistake.fix
 
 
 @pytest.mark.parametrize(
@@ -259,19 +261,19 @@ def test_a_circle_is_shown_whole():
         " publishers: [{topic: %s, arrival: {kind: relay, from: %s}}]}"
     )
     hops = [("x", "t", "u"), ("y", "u", "v"), ("z", "v", "t")]
-    found = error(
+    mistake = error(
         nodes(
             "{name: talker, publishers: [{topic: t}]}",
             *(relay % (name, source, topic, source) for name, source, topic in hops),
         )
     )
-    assert found.actual.count("→") == 3 and {"`t`", "`u`", "`v`"} <= set(found.actual.split())
+    assert mistake.actual.count("→") == 3 and {"`t`", "`u`", "`v`"} <= set(mistake.actual.split())
 
 
 def test_a_topic_that_nobody_publishes_suggests_the_nearest():
-    found = error(
+    mistake = error(
         nodes(
             "{name: x, publishers: [{topic: camera}]}", "{name: y, subscriptions: [{topic: camra}]}"
         )
     )
-    assert found.expected == "one of camera" and "`camera`" in found.fix
+    assert mistake.expected == "one of camera" and "`camera`" in mistake.fix

@@ -112,7 +112,7 @@ def test_what_no_arm_does_is_one_error_at_its_line(changes, key, words):
     inside[key[-1]] = "HERE" if isinstance(inside, list) else inside[key[-1]]
     lines = json.dumps(document, indent=1).splitlines()
     mark = '"HERE"' if isinstance(inside, list) else f'"{key[-1]}":'
-    (line,) = [number for number, found in enumerate(lines, 1) if mark in found]
+    (line,) = [number for number, line_text in enumerate(lines, 1) if mark in line_text]
     assert caught.value.where == f"m.json:{line}"
 
 

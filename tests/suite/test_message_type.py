@@ -42,9 +42,9 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_sizes_are_the_published_ones(name):
-    found = message_type(name)
-    assert (found.payload_bytes, found.cdr_bytes) == PUBLISHED[name]
-    assert found.cdr_prefix[:4] == bytes([0, 1, 0, 0])
+    message = message_type(name)
+    assert (message.payload_bytes, message.cdr_bytes) == PUBLISHED[name]
+    assert message.cdr_prefix[:4] == bytes([0, 1, 0, 0])
 
 
 def test_image_prefix_reads_back_as_an_image():
@@ -59,8 +59,8 @@ def test_image_prefix_reads_back_as_an_image():
 
 
 def test_point_cloud_prefix_reads_back_as_a_point_cloud():
-    found = message_type("PointCloud512k")
-    body = found.cdr_prefix[4:]
+    message = message_type("PointCloud512k")
+    body = message.cdr_prefix[4:]
     assert struct.unpack_from("<II", body, 16) == (1, 16384)  # height, width
     for channel in range(8):
         at = 24 + 20 * channel
@@ -70,7 +70,7 @@ def test_point_cloud_prefix_reads_back_as_a_point_cloud():
     assert body[184] == 0
     assert struct.unpack_from("<II", body, 188) == (32, 524288)  # point step, row step
     # dense flag, padding to the next multiple of 8, time and id
-    assert len(found.cdr_suffix) == 1 + 3 + 16
+    assert len(message.cdr_suffix) == 1 + 3 + 16
 
 
 def test_alignment_counts_from_behind_the_encapsulation():

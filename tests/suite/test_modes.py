@@ -25,11 +25,11 @@ def test_modes_are_the_arms_own_and_stand_in_the_definition():
 
 
 def test_a_mode_is_a_factor_and_replaces_the_arms_level():
-    found = cells(
+    suite_cells = cells(
         suite(with_modes("{transport: udp}"), more="factors: {modes.transport: [tcp, shm]}\n")
     )
-    assert [cell.arm.modes["transport"] for cell in found] == ["tcp", "tcp", "shm", "shm"]
-    assert {cell.comparison for cell in found} == {
+    assert [cell.arm.modes["transport"] for cell in suite_cells] == ["tcp", "tcp", "shm", "shm"]
+    assert {cell.comparison for cell in suite_cells} == {
         "w [modes.transport=tcp]",
         "w [modes.transport=shm]",
     }
@@ -40,8 +40,8 @@ def test_a_level_reaches_every_side_of_an_arm():
         "{name: b, middleware: zenoh, processes: {listener: {middleware: cyclonedds, modes: "
         "{threads: 2}}}}"
     )
-    found = cells(suite((ARM, mixed), more="factors: {modes.transport: [tcp, shm]}\n"))
-    sides = [cell.sides["listener"].modes for cell in found if cell.arm.name == "b"]
+    suite_cells = cells(suite((ARM, mixed), more="factors: {modes.transport: [tcp, shm]}\n"))
+    sides = [cell.sides["listener"].modes for cell in suite_cells if cell.arm.name == "b"]
     assert sides == [{"threads": 2, "transport": "tcp"}, {"threads": 2, "transport": "shm"}]
 
 
@@ -59,17 +59,21 @@ def test_a_level_reaches_every_side_of_an_arm():
     ],
 )
 def test_what_is_not_a_mode_is_told_with_its_line(modes, what, advice):
-    found = error(with_modes(modes))
+    mistake = error(with_modes(modes))
     assert (
-        what in found.what and found.where == "f.yaml:6" and (advice is None or found.fix == advice)
-    ), str(found)
+        what in mistake.what
+        and mistake.where == "f.yaml:6"
+        and (advice is None or mistake.fix == advice)
+    ), str(mistake)
 
 
 def test_a_level_that_does_not_exist_is_told_at_the_factor():
-    found = error(more="factors: {modes.transport: [udp, tpc]}\n")
-    assert "unknown level of mode `transport` `tpc`" in found.what and found.where == "f.yaml:13"
-    found = error(more="factors: {modes.transprt: [udp, tcp]}\n")
-    assert found.fix == "did you mean `modes.transport`?"
+    mistake = error(more="factors: {modes.transport: [udp, tpc]}\n")
+    assert (
+        "unknown level of mode `transport` `tpc`" in mistake.what and mistake.where == "f.yaml:13"
+    )
+    mistake = error(more="factors: {modes.transprt: [udp, tcp]}\n")
+    assert mistake.fix == "did you mean `modes.transport`?"
 
 
 def test_the_page_lists_the_vocabulary():

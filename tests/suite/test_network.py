@@ -30,40 +30,40 @@ workloads:
 TWO = "hosts: [robot, base]"
 
 
-def made(workload=TWO, more=""):
+def cells_of(workload=TWO, more=""):
     return cells(parse(SUITE.format(workload=workload, more=more), where="net.yaml"))
 
 
 def refused(workload=TWO, more="") -> UserError:
     with pytest.raises(UserError) as caught:
-        made(workload, more)
+        cells_of(workload, more)
     return caught.value
 
 
 def network(text: str, workload=f"{TWO}\n    network: thin") -> dict:
-    (cell,) = made(workload, f"networks:\n  thin: {text}")
+    (cell,) = cells_of(workload, f"networks:\n  thin: {text}")
     return cell.definition()["network"]
 
 
 def test_several_hosts_without_a_word_have_links_that_do_nothing():
-    (cell,) = made()
-    found = cell.definition()["network"]
-    assert found["hosts"] == ["robot", "base"] and found["name"] is None
-    assert found["links"] == {host: {"up": {}, "down": {}} for host in found["hosts"]}
+    (cell,) = cells_of()
+    definition = cell.definition()["network"]
+    assert definition["hosts"] == ["robot", "base"] and definition["name"] is None
+    assert definition["links"] == {host: {"up": {}, "down": {}} for host in definition["hosts"]}
     assert (
-        found["multicast"] == "flood"
-        and found["neighbours"] == "permanent"
-        and found["quantum_ns"] == 0
+        definition["multicast"] == "flood"
+        and definition["neighbours"] == "permanent"
+        and definition["quantum_ns"] == 0
     )
 
 
 def test_a_spec_is_in_the_units_of_the_link():
-    found = network(
+    definition = network(
         "{links: {all: {both: {rate_mbps: 54, queue_ms: 50, delay_ms: 2, jitter_ms: 1, loss: 0.1, "
         "reorder: 0.01, reorder_by_ms: 3, duplicate: 0.02, corrupt: 0.03, mtu_bytes: 1420, "
         "exempt_arp: false}}}}"
     )
-    assert found["links"]["robot"]["up"] == found["links"]["base"]["down"] == {
+    assert definition["links"]["robot"]["up"] == definition["links"]["base"]["down"] == {
         "rate_bps": 54_000_000, "queue_ns": 50_000_000, "delay_ns": 2_000_000,
         "jitter": {"kind": "correlated", "sd_ns": 1_000_000, "correlation_ns": 100_000_000},
         "loss": {"kind": "bernoulli", "p": 0.1}, "reorder": {"p": 0.01, "by_ns": 3_000_000},
@@ -72,15 +72,19 @@ def test_a_spec_is_in_the_units_of_the_link():
 
 
 def test_a_hosts_own_link_stands_before_that_of_all_and_what_it_leaves_out_does_nothing():
-    found = network("{links: {all: {both: {delay_ms: 2}}, robot: {up: {delay_ms: 5}}}}")
-    assert found["links"]["robot"] == {"up": {"delay_ns": 5_000_000}, "down": {}}
-    assert found["links"]["base"]["down"] == {"delay_ns": 2_000_000}
+    definition = network("{links: {all: {both: {delay_ms: 2}}, robot: {up: {delay_ms: 5}}}}")
+    assert definition["links"]["robot"] == {"up": {"delay_ns": 5_000_000}, "down": {}}
+    assert definition["links"]["base"]["down"] == {"delay_ns": 2_000_000}
 
 
 def test_a_rate_at_the_nic_is_the_hosts_and_not_the_links():
-    found = network("{links: {robot: {both: {rate_mbps: 20, queue_frames: 50, bottleneck: nic}}}}")
-    assert found["links"]["robot"]["up"] == {"nic": {"rate_bps": 20_000_000, "queue_frames": 50}}
-    assert found["links"]["robot"]["down"] == {"rate_bps": 20_000_000, "queue_frames": 50}
+    definition = network(
+        "{links: {robot: {both: {rate_mbps: 20, queue_frames: 50, bottleneck: nic}}}}"
+    )
+    assert definition["links"]["robot"]["up"] == {
+        "nic": {"rate_bps": 20_000_000, "queue_frames": 50}
+    }
+    assert definition["links"]["robot"]["down"] == {"rate_bps": 20_000_000, "queue_frames": 50}
 
 
 @pytest.mark.parametrize(("rate", "quantum"), [(200, 0), (201, 100_000)])
@@ -119,8 +123,8 @@ def test_what_cannot_be_is_refused_at_its_line(what):
     workload, more, line, text = REFUSED[what]
     if what in ("unknown network",):
         workload = f"{TWO}\n    {workload}"
-    found = refused(workload, more)
-    assert text in found.what and found.where == f"net.yaml:{line}", found
+    mistake = refused(workload, more)
+    assert text in mistake.what and mistake.where == f"net.yaml:{line}", mistake
 
 
 def in_network(line: str) -> UserError:
@@ -159,9 +163,9 @@ def in_network(line: str) -> UserError:
     ],
 )
 def test_a_mistake_in_a_network_has_its_line_and_the_nearest_name(line, what, fix):
-    found = in_network(line)
-    assert what in found.what and found.where == "net.yaml:14", found
-    assert found.fix is None if fix is None else fix in found.fix
+    mistake = in_network(line)
+    assert what in mistake.what and mistake.where == "net.yaml:14", mistake
+    assert mistake.fix is None if fix is None else fix in mistake.fix
 
 
 DOCKER, TUNNEL = (
@@ -171,13 +175,13 @@ DOCKER, TUNNEL = (
 
 
 def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own():
-    found = network(f"{{interfaces: {{all: [{DOCKER}], robot: [{DOCKER}, {TUNNEL}]}}}}")[
+    interfaces = network(f"{{interfaces: {{all: [{DOCKER}], robot: [{DOCKER}, {TUNNEL}]}}}}")[
         "interfaces"
     ]
-    assert [one["name"] for one in found["robot"]] == ["docker0", "tun0"] and len(
-        found["base"]
+    assert [interface["name"] for interface in interfaces["robot"]] == ["docker0", "tun0"] and len(
+        interfaces["base"]
     ) == 1
-    assert found["robot"][1] == {
+    assert interfaces["robot"][1] == {
         "name": "tun0",
         "address": "10.8.0.2/24",
         "multicast": False,
@@ -187,10 +191,13 @@ def test_further_interfaces_are_of_a_host_or_of_all_that_have_none_of_their_own(
 
 
 def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
-    found = network("{beside: {wlan0: {links: {all: {both: {loss: 0.2}}, base: {}}}}}")
-    assert found["name"] == "thin" and list(found["beside"]) == ["robot wlan0", "base wlan0"]
-    assert found["beside"]["robot wlan0"]["up"]["loss"] == {"kind": "bernoulli", "p": 0.2}
-    assert found["beside"]["base wlan0"] == {"up": {}, "down": {}}
+    definition = network("{beside: {wlan0: {links: {all: {both: {loss: 0.2}}, base: {}}}}}")
+    assert definition["name"] == "thin" and list(definition["beside"]) == [
+        "robot wlan0",
+        "base wlan0",
+    ]
+    assert definition["beside"]["robot wlan0"]["up"]["loss"] == {"kind": "bernoulli", "p": 0.2}
+    assert definition["beside"]["base wlan0"] == {"up": {}, "down": {}}
     assert "beside" not in network("{}")
 
 
@@ -226,8 +233,8 @@ def test_a_network_beside_that_cannot_be_is_refused(beside, what):
     ],
 )
 def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, what, line):
-    found = in_network(f"interfaces: {interfaces}")
-    assert what in found.what and found.where == f"net.yaml:{line}", found
+    mistake = in_network(f"interfaces: {interfaces}")
+    assert what in mistake.what and mistake.where == f"net.yaml:{line}", mistake
 
 
 AIR = (
@@ -242,16 +249,16 @@ def roams(changes: str) -> str:
 def test_a_host_roams_from_medium_to_medium():
     there = "{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 50}"
     back = "{at_s: 2, host: robot, change: roam, medium: ap1, new_address: true}"
-    (cell,) = made(f"{TWO}\n    network: thin", roams(f"[{there}, {back}]"))
-    found = cell.definition()["network"]["changes"]
-    assert found[0] == {
+    (cell,) = cells_of(f"{TWO}\n    network: thin", roams(f"[{there}, {back}]"))
+    changes = cell.definition()["network"]["changes"]
+    assert changes[0] == {
         "at_s": 1.0,
         "host": "robot",
         "change": "roam",
         "medium": "ap2",
         "gap_ms": 50.0,
     }
-    assert found[1]["new_address"] is True and found[1]["gap_ms"] == 0
+    assert changes[1]["new_address"] is True and changes[1]["gap_ms"] == 0
     assert cell.links.network.changes[0].joined_s == 1.05
 
 
@@ -270,14 +277,14 @@ def test_a_host_roams_from_medium_to_medium():
     ],
 )
 def test_roaming_that_cannot_be_is_refused(change, what):
-    found = refused(f"{TWO}\n    network: thin", roams(f"[{change}]"))
-    assert what in found.what and found.where == "net.yaml:15", found
+    mistake = refused(f"{TWO}\n    network: thin", roams(f"[{change}]"))
+    assert what in mistake.what and mistake.where == "net.yaml:15", mistake
 
 
 def test_a_background_load_is_on_hosts_that_there_are():
-    (cell,) = made(f"{TWO}\n    background: traffic\n    background_hosts: [base]")
+    (cell,) = cells_of(f"{TWO}\n    background: traffic\n    background_hosts: [base]")
     assert cell.background_hosts == ("base",) and cell.definition()["background_hosts"] == ["base"]
-    (cell,) = made(f"{TWO}\n    background: traffic")
+    (cell,) = cells_of(f"{TWO}\n    background: traffic")
     assert (
         cell.background_hosts == ("robot", "base") and "background_hosts" not in cell.definition()
     )
@@ -301,8 +308,8 @@ def test_a_background_load_is_on_hosts_that_there_are():
 )
 def test_a_mistake_in_a_spec_has_its_line(spec, what):
     text = f"networks:\n  thin:\n    links:\n      robot:\n        up: {spec}"
-    found = refused(f"{TWO}\n    network: thin", text)
-    assert what in found.what and found.where == "net.yaml:15", found
+    mistake = refused(f"{TWO}\n    network: thin", text)
+    assert what in mistake.what and mistake.where == "net.yaml:15", mistake
 
 
 # --- factors ---
@@ -311,7 +318,7 @@ def test_a_mistake_in_a_spec_has_its_line(spec, what):
 def losses(more: str, workload=f"{TWO}\n    network: thin"):
     return [
         (cell.factors, {w: cell.links.spec("robot", w).loss for w in ("up", "down")})
-        for cell in made(workload, more)
+        for cell in cells_of(workload, more)
     ]
 
 
@@ -320,9 +327,9 @@ def test_a_factor_sets_both_directions_of_every_link():
         "networks: {thin: {links: {base: {up: {delay_ms: 1}}}}}\nfactors: {network.loss: [0.0, "
         "0.2]}"
     )
-    for factors, found in losses(more):
-        assert all(one.mean == factors["network.loss"] for one in found.values())
-    cell = made(f"{TWO}\n    network: thin", more)[1]
+    for factors, loss_of_way in losses(more):
+        assert all(loss.mean == factors["network.loss"] for loss in loss_of_way.values())
+    cell = cells_of(f"{TWO}\n    network: thin", more)[1]
     assert (
         cell.links.spec("base", "up").delay_ms == 1
         and cell.links.spec("base", "up").loss.mean == 0.2
@@ -335,7 +342,7 @@ def test_a_factor_goes_on_behind_a_change_that_does_not_set_the_field_itself():
         "blackhole}, {at_s: 0.4, host: robot, both: {delay_ms: 7}}]"
     )
     more = f"networks: {{thin: {{changes: {changes}}}}}\nfactors: {{network.delay_ms: [2, 20]}}"
-    first, second = made(f"{TWO}\n    network: thin", more)
+    first, second = cells_of(f"{TWO}\n    network: thin", more)
     for cell, level in ((first, 2), (second, 20)):
         slower, away, own = cell.links.network.changes
         assert slower.spec("up") is None and away.change == "blackhole"
@@ -348,7 +355,7 @@ def test_networks_are_levels():
         "networks: {thin: {links: {all: {both: {loss: 0.5}}}}, thick: {}}\nfactors: {network: "
         "[thin, thick]}"
     )
-    assert [cell.links.name for cell in made(TWO, more)] == ["thin", "thick"]
+    assert [cell.links.name for cell in cells_of(TWO, more)] == ["thin", "thick"]
     error = refused(TWO, more.replace("[thin, thick]", "[thin, thik]"))
     assert "unknown network `thik`" in error.what and error.where == "net.yaml:11"
 
@@ -412,9 +419,9 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
         workload=f"{TWO}\n    network: thin", more="networks: {thin: {trace: walk.csv}}"
     )
     (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
-    found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
+    trace = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
     (sha256,) = cell.links.traces
-    assert found == {"file": "walk.csv", "sha256": sha256, "lines": 2}
+    assert trace == {"file": "walk.csv", "sha256": sha256, "lines": 2}
 
 
 def test_the_page_lists_the_vocabulary():

@@ -79,8 +79,8 @@ def test_every_field_is_here():
 def test_every_field_of_a_link_is_told(field):
     without, beside = NEXT_TO.get(field, ({}, {}))
     with_it = without | beside | {field: SPECS[field]}
-    found, plain = (words(links={"robot": {"up": one}}) for one in (with_it, without))
-    assert found != plain
+    with_text, without_text = (words(links={"robot": {"up": s}}) for s in (with_it, without))
+    assert with_text != without_text
     if field != "bottleneck":  # which cannot move
         assert words(changes=({"at_s": 1.0, "host": "robot", "up": with_it},)) != words()
 
@@ -114,7 +114,9 @@ def test_the_laws_of_loss_are_told_apart():
 def test_what_there_is_one_of_is_in_the_singular():
     docker = {"name": "docker0", "address": "172.17.0.1/16"}
     tunnel = {"name": "tun0", "address": "10.8.0.1/24"}
-    one, two = (words(interfaces={"robot": found}) for found in ((docker,), (docker, tunnel)))
+    one, two = (
+        words(interfaces={"robot": interfaces}) for interfaces in ((docker,), (docker, tunnel))
+    )
     assert "robot also has docker0 172.17.0.1/16, that leads nowhere" in one
     assert "robot also has docker0 172.17.0.1/16, tun0 10.8.0.1/24, that lead nowhere" in two
     queue = words(links={"all": {"both": {"rate_mbps": 5.0, "queue_frames": 1}}})

@@ -40,9 +40,9 @@ def hosts(suite: Suite, workload: int = 0) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", shipped_networks())
 def test_a_shipped_network_plays_any_workload(name):
-    made = cells(over(ROBOT, name))
-    assert {cell.links.name for cell in made} == {name}
-    assert isinstance(made[0].links.network, Network)
+    suite_cells = cells(over(ROBOT, name))
+    assert {cell.links.name for cell in suite_cells} == {name}
+    assert isinstance(suite_cells[0].links.network, Network)
     assert name in (suites_directory().parent / "docs/network.md").read_text()
 
 

@@ -34,8 +34,11 @@ def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
     loaded = suite(with_arm(f"{{pairs: [cyclonedds, fastdds, {tuned}], wait: poll}}"))
     names = ["cyclonedds", "fastdds", "zenoh tuned"]
     assert [arm.name for arm in loaded.arms] == ["a", *(f"{x} → {y}" for x in names for y in names)]
-    found = {cell.arm.name: cell for cell in cells(loaded)}
-    there, back = found["cyclonedds → zenoh tuned"].sides, found["zenoh tuned → cyclonedds"].sides
+    cell_of_arm = {cell.arm.name: cell for cell in cells(loaded)}
+    there, back = (
+        cell_of_arm["cyclonedds → zenoh tuned"].sides,
+        cell_of_arm["zenoh tuned → cyclonedds"].sides,
+    )
     assert (there["talker"].middleware, there["listener"].middleware) == ("cyclonedds", "zenoh")
     assert there["listener"].profile.name == "tuned" and there["listener"].options == {"a": 1}
     assert there["talker"].modes == {} and there["listener"].modes == {"threads": 2}
@@ -44,7 +47,7 @@ def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
         and back["listener"].modes == back["listener"].options == {}
     )
     assert {arm.wait for arm in loaded.arms[1:]} == {"poll"}
-    assert found["fastdds → fastdds"].middlewares == ("fastdds",)
+    assert cell_of_arm["fastdds → fastdds"].middlewares == ("fastdds",)
 
 
 def test_modes_of_all_pairs_stand_behind_a_sides_own():
@@ -113,5 +116,5 @@ def test_the_second_of_a_pair_serves():
     ],
 )
 def test_what_makes_no_sense_is_told_with_its_line(arm, what):
-    found = error(with_arm(arm))
-    assert what in found.what and found.where == "f.yaml:6", str(found)
+    mistake = error(with_arm(arm))
+    assert what in mistake.what and mistake.where == "f.yaml:6", str(mistake)

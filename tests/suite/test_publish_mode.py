@@ -11,7 +11,7 @@ WORKLOAD = "primary_metric: rss, nodes: [{name: a}], timeline: {steady_s: 3.0}"
 
 
 @pytest.mark.parametrize(
-    ("arm", "told"),
+    ("arm", "option"),
     [
         ("rclcpp/rmw_fastrtps_cpp, publish_mode: async", {"publish_mode": "async"}),
         ("rclcpp/rmw_fastrtps_cpp, publish_mode: sync", {"publish_mode": "sync"}),
@@ -19,7 +19,7 @@ WORKLOAD = "primary_metric: rss, nodes: [{name: a}], timeline: {steady_s: 3.0}"
         ("fastdds, publish_mode: async", {}),
     ],
 )
-def test_a_process_without_publishers_has_the_mode_too_where_an_rmw_takes_it(arm, told):
+def test_a_process_without_publishers_has_the_mode_too_where_an_rmw_takes_it(arm, option):
     """rmw_fastrtps has it per participant: a node that publishes /rosout alone is asynchronous."""
     (cell,) = cells_of(WORKLOAD, f"middleware: {arm}")
-    assert publish_mode_option(cell, cell.sides["a"]) == told
+    assert publish_mode_option(cell, cell.sides["a"]) == option

@@ -56,8 +56,8 @@ def test_a_bag_is_as_large_as_what_is_sent_in_warm_up_and_steady_state():
 
 
 def test_a_cell_says_what_its_recorder_is_told_and_others_say_nothing():
-    found = cell_of("{place: disk, cache_mib: 5}").definition()["recorder"]
-    assert found == {
+    definition = cell_of("{place: disk, cache_mib: 5}").definition()["recorder"]
+    assert definition == {
         "topics": ["image_1", "image_2"],
         "host": "local",
         "storage": "mcap",
@@ -78,8 +78,8 @@ def test_the_recorder_is_told_in_parameters_of_rosbag2():
 
 def test_place_and_cache_are_factors():
     more = "factors: {recorder.place: [tmpfs, disk], recorder.cache_mib: [100, 0]}\n"
-    found = cells(suite(more=more))
-    assert [(recorder_of(c).place, recorder_of(c).cache_mib) for c in found] == [
+    suite_cells = cells(suite(more=more))
+    assert [(recorder_of(c).place, recorder_of(c).cache_mib) for c in suite_cells] == [
         ("tmpfs", 100),
         ("tmpfs", 0),
         ("disk", 100),
@@ -142,20 +142,20 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
 
 
 def planned(asked):
-    made = suite(asked)
-    return make_plan(made, cells(made), seed=1)
+    loaded = suite(asked)
+    return make_plan(loaded, cells(loaded), seed=1)
 
 
 def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
-    made = planned("{place: disk}")
-    needed = plan.disk_bytes(made)
+    campaign_plan = planned("{place: disk}")
+    needed = plan.disk_bytes(campaign_plan)
 
     disk = SimpleNamespace(f_blocks=1, f_frsize=1, f_bavail=needed)
     monkeypatch.setattr(preflight.os, "statvfs", lambda _: disk)
     with pytest.raises(UserError, match="not enough disk"):
-        preflight.check_disk(made, tmp_path)
+        preflight.check_disk(campaign_plan, tmp_path)
     disk.f_bavail = needed + (1 << 30)
-    preflight.check_disk(made, tmp_path)
+    preflight.check_disk(campaign_plan, tmp_path)
 
 
 def order_of(asked, campaign):
@@ -191,13 +191,13 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
 
 
 def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
-    made = planned("{place: tmpfs}")
-    room = 4 * bag_bytes(made.cells[0])
+    campaign_plan = planned("{place: tmpfs}")
+    room = 4 * bag_bytes(campaign_plan.cells[0])
     monkeypatch.setattr(plan, "available_memory_bytes", lambda: room - 8)
     with pytest.raises(UserError, match="does not fit into memory"):
-        preflight.check_memory(made)
+        preflight.check_memory(campaign_plan)
     monkeypatch.setattr(plan, "available_memory_bytes", lambda: room)
-    plan.check_memory(made)
+    plan.check_memory(campaign_plan)
 
 
 def test_a_process_of_the_workload_has_another_name_than_rosbag2s():

@@ -46,11 +46,11 @@ def test_a_split_bag_is_read_file_by_file_in_its_order(tmp_path, chunked):
         {"/image_1": [probe, message(1, 4), foreign], "/image_2": [message(2, 0)]},
         chunked,
     )
-    kept = bag.read(tmp_path, NONCE)
-    assert kept.messages == {1: [4, 5], 2: [0]}
-    assert (kept.probes[1], kept.foreign, kept.damaged) == (1, 1, None)
-    assert kept.in_bag == {"/image_1": 4, "/image_2": 1}
-    assert kept.file_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+    contents = bag.read(tmp_path, NONCE)
+    assert contents.messages == {1: [4, 5], 2: [0]}
+    assert (contents.probes[1], contents.foreign, contents.damaged) == (1, 1, None)
+    assert contents.in_bag == {"/image_1": 4, "/image_2": 1}
+    assert contents.file_bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("chunked", [True, False])
@@ -60,10 +60,10 @@ def test_of_a_file_that_was_not_finished_everything_before_its_end_counts(tmp_pa
     )
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    kept = bag.read(tmp_path, NONCE)
-    assert kept.messages[1] == list(range(len(kept.messages[1])))
-    assert 5 < len(kept.messages[1]) < 12
-    assert kept.damaged and kept.damaged.startswith("bag_0.mcap: ")
+    contents = bag.read(tmp_path, NONCE)
+    assert contents.messages[1] == list(range(len(contents.messages[1])))
+    assert 5 < len(contents.messages[1]) < 12
+    assert contents.damaged and contents.damaged.startswith("bag_0.mcap: ")
 
 
 def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path):
@@ -106,7 +106,7 @@ def test_an_account_that_adds_up_has_no_problem():
 
 
 @pytest.mark.parametrize(
-    ("found", "problem"),
+    ("result", "problem"),
     [
         (
             recording(CACHE + STOPPED, Metadata({"/image_1": 79}, 101)),
@@ -121,8 +121,8 @@ def test_an_account_that_adds_up_has_no_problem():
         ),
     ],
 )
-def test_what_is_wrong_with_a_bag_is_said(found, problem):
-    (text,) = found.problems()
+def test_what_is_wrong_with_a_bag_is_said(result, problem):
+    (text,) = result.problems()
     assert re.search(problem, text)
 
 

@@ -53,24 +53,24 @@ def test_the_control_sets_nothing_and_is_heard_everywhere():
 
 def test_each_process_gets_the_variables_of_its_side():
     cell = cell_of("other_domain")
-    told = {process.name: said_variables(cell, process.name) for process in cell.processes}
-    assert told == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
+    variables = {process.name: said_variables(cell, process.name) for process in cell.processes}
+    assert variables == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
     assert said_variables(cell_of(CONTROL), "talker") == ""
 
 
 def test_a_peer_is_the_address_of_the_other_host():
     cell = cell_of("static_peers", ON_TWO)
-    told = {process.host: said_variables(cell, process.name) for process in cell.processes}
-    assert told == {
+    variables = {process.host: said_variables(cell, process.name) for process in cell.processes}
+    assert variables == {
         "robot": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.2",
         "base": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.1",
     }
 
 
 def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
-    kept = cell_of("localhost", ON_TWO).definition()["ros_variables"]
-    assert (kept["case"], kept["expected"]) == ("localhost", NOT_HEARD)
-    assert kept["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+    stored = cell_of("localhost", ON_TWO).definition()["ros_variables"]
+    assert (stored["case"], stored["expected"]) == ("localhost", NOT_HEARD)
+    assert stored["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     plain = cell_of(None)
     assert "ros_variables" not in plain.definition()
     assert said_variables(plain, "talker") is None

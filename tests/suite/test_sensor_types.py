@@ -14,22 +14,22 @@ HEADER = struct.pack("<III", 0, 0, 1) + b"\0"
 
 def body(name):
     """The bytes before the payload without the encapsulation, and those after it."""
-    found = message_type(name)
-    assert found.cdr_prefix[:4] == bytes([0, 1, 0, 0])
-    assert found.cdr_prefix[4:17] == HEADER
-    return found, found.cdr_prefix[4:], found.cdr_suffix
+    message = message_type(name)
+    assert message.cdr_prefix[:4] == bytes([0, 1, 0, 0])
+    assert message.cdr_prefix[4:17] == HEADER
+    return message, message.cdr_prefix[4:], message.cdr_suffix
 
 
 def test_an_imu_is_37_doubles_behind_its_header():
-    found, before, after = body("Imu")
+    message, before, after = body("Imu")
     # the header is padded to doubles
-    assert len(before) == 16 + 4 * 8 and found.payload_bytes == 9 * 8
+    assert len(before) == 16 + 4 * 8 and message.payload_bytes == 9 * 8
     assert len(after) == (3 + 9 + 3 + 9) * 8
-    assert found.cdr_bytes == 4 + 16 + 37 * 8 and found.ros_type == "sensor_msgs/msg/Imu"
+    assert message.cdr_bytes == 4 + 16 + 37 * 8 and message.ros_type == "sensor_msgs/msg/Imu"
 
 
 def test_a_point_cloud_names_its_channels():
-    found, before, after = body("PointCloud2(1000)")
+    message, before, after = body("PointCloud2(1000)")
     assert struct.unpack_from("<III", before, 16) == (1, 1000, 4)  # height, width, fields
     at = 28
     for place, name in enumerate(("x", "y", "z", "intensity")):
@@ -44,18 +44,18 @@ def test_a_point_cloud_names_its_channels():
     # point_step, row_step, length
     assert struct.unpack_from("<III", before, at + 4) == (16, 16_000, 16_000)
     assert len(before) == at + 16 and after == b"\0"
-    assert found.payload_bytes == 16_000
+    assert message.payload_bytes == 16_000
 
 
 def test_a_tree_of_frames_has_the_numbers_of_its_transforms_in_pieces():
-    found = message_type("TFMessage(3)")
-    assert (found.ros_type, found.payload_bytes) == ("tf2_msgs/msg/TFMessage", 3 * 56)
+    message = message_type("TFMessage(3)")
+    assert (message.ros_type, message.payload_bytes) == ("tf2_msgs/msg/TFMessage", 3 * 56)
     # as a serialiser writes it: the pieces, and what is between them from the rest
-    gap = len(found.cdr_suffix) // 2
-    assert found.piece_bytes == 56 and gap == 40
+    gap = len(message.cdr_suffix) // 2
+    assert message.piece_bytes == 56 and gap == 40
     numbers = [struct.pack("<7d", *range(at, at + 7)) for at in (10, 20, 30)]
-    rest = [found.cdr_suffix[:gap], found.cdr_suffix[gap:], b""]
-    body = found.cdr_prefix[4:] + b"".join(a + b for a, b in zip(numbers, rest, strict=True))
+    rest = [message.cdr_suffix[:gap], message.cdr_suffix[gap:], b""]
+    body = message.cdr_prefix[4:] + b"".join(a + b for a, b in zip(numbers, rest, strict=True))
     assert struct.unpack_from("<I", body) == (3,)
     at = 4
     for number in range(3):
@@ -71,7 +71,7 @@ def test_a_tree_of_frames_has_the_numbers_of_its_transforms_in_pieces():
         first = 10 * (number + 1)
         assert struct.unpack_from("<7d", body, at) == tuple(range(first, first + 7))
         at += 56
-    assert at == len(body) == found.cdr_bytes - 4
+    assert at == len(body) == message.cdr_bytes - 4
 
 
 @pytest.mark.parametrize(

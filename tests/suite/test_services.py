@@ -17,24 +17,28 @@ def only_cell(*changes):
 
 
 def by_kind(cell):
-    found: dict[str, list] = {}
+    endpoints: dict[str, list] = {}
     for endpoint in cell.endpoints:
-        found.setdefault(endpoint.kind, []).append(endpoint)
-    return found
+        endpoints.setdefault(endpoint.kind, []).append(endpoint)
+    return endpoints
 
 
 def test_clients_make_one_service_with_so_many_clients():
     cell = only_cell(CALLS)
     assert [p.name for p in cell.processes] == ["service", "client_1", "client_2", "client_3"]
-    found = by_kind(cell)
-    (service,) = found["service"]
+    endpoints = by_kind(cell)
+    (service,) = endpoints["service"]
     assert (
         service.topic == "w"
         and service.peers == (2, 3, 4)
-        and all(c.peers == (1,) for c in found["client"])
+        and all(c.peers == (1,) for c in endpoints["client"])
     )
     # 0.5 s of warm-up and 1 s, each client at the whole rate; the service answers each
-    assert [c.sent for c in found["client"]] == [c.received for c in found["client"]] == [150] * 3
+    assert (
+        [c.sent for c in endpoints["client"]]
+        == [c.received for c in endpoints["client"]]
+        == [150] * 3
+    )
     assert (
         service.received == service.sent == 450
         and service.steady_messages == 300
@@ -90,5 +94,5 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
     ],
 )  # fmt: skip
 def test_a_contradiction_is_told_with_its_line(change, what, line):
-    found = error(change)
-    assert what in found.what and found.where == f"f.yaml:{line}", str(found)
+    mistake = error(change)
+    assert what in mistake.what and mistake.where == f"f.yaml:{line}", str(mistake)

@@ -32,7 +32,7 @@ ONE_AND_A_RELAY = """    nodes:
       - {name: listener, subscriptions: [{topic: b}, {topic: c}, {topic: d}]}"""
 
 
-def made(keys: str = "rate_hz: 100", nodes: str = TWO, factors: str = "") -> tuple[Cell, ...]:
+def cells_of(keys: str = "rate_hz: 100", nodes: str = TWO, factors: str = "") -> tuple[Cell, ...]:
     text = SUITE.format(keys=keys, nodes=nodes) + factors
     return cells(parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"]))
 
@@ -40,18 +40,18 @@ def made(keys: str = "rate_hz: 100", nodes: str = TWO, factors: str = "") -> tup
 def test_a_thread_each_is_the_default_and_is_named_where_threads_could_be_shared():
     """Cells from before there was a choice say nothing, and were shared: those are told apart, and
     nothing else is."""
-    (own,), (shared,) = made(), made("rate_hz: 100\n    schedule: shared")
+    (own,), (shared,) = cells_of(), cells_of("rate_hz: 100\n    schedule: shared")
     assert own.schedule == "own" and own.definition()["schedule"] == "own"
     assert shared.schedule == "shared" and "schedule" not in shared.definition()
     assert [schedule_of(cell.definition()) for cell in (own, shared)] == ["own", "shared"]
     assert own.sharing == {1, 2}
-    (alone,) = made(nodes="")
+    (alone,) = cells_of(nodes="")
     assert alone.schedule is None and "schedule" not in alone.definition()
     assert schedule_of(alone.definition()) is None and schedule_of({}) is None
 
 
 def test_relays_floods_and_late_nodes_share_no_thread_with_a_publisher():
-    (cell,) = made(nodes=ONE_AND_A_RELAY)
+    (cell,) = cells_of(nodes=ONE_AND_A_RELAY)
     assert cell.sharing == frozenset() and schedule_of(cell.definition()) is None
 
 
@@ -60,5 +60,5 @@ def test_more_publishers_of_a_process_than_it_should_have_threads():
     nodes = f"""    nodes:
       - {{name: talker, publishers: [{topics}]}}"""
     with pytest.raises(UserError, match="too many publishers"):
-        made("rate_hz: 100\n    primary_metric: rss", nodes)
-    assert made("rate_hz: 100\n    primary_metric: rss\n    schedule: shared", nodes)
+        cells_of("rate_hz: 100\n    primary_metric: rss", nodes)
+    assert cells_of("rate_hz: 100\n    primary_metric: rss\n    schedule: shared", nodes)

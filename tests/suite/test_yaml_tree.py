@@ -26,12 +26,12 @@ def by_ruamel(text):
     return yaml.load(text)
 
 
-def told(node):
+def described(node):
     """A tree as plain values, with the lines and columns of its collections, keys and items. Where
     the value of a key begins is not among them: nobody asks, and of an empty one the two do not say
     the same."""
     if isinstance(node, CommentedMap):
-        keys = [(told(key), told(value)) for key, value in node.items()]
+        keys = [(described(key), described(value)) for key, value in node.items()]
         return (
             "map",
             node.lc.line,
@@ -45,9 +45,9 @@ def told(node):
             node.lc.line,
             node.lc.col,
             dict(node.lc.data or {}),
-            [told(item) for item in node],
+            [described(item) for item in node],
         )
-    kind = next((one for one in (bool, int, float, str) if isinstance(node, one)), None)
+    kind = next((scalar for scalar in (bool, int, float, str) if isinstance(node, scalar)), None)
     return (type(node), str(node)) if kind is None else (kind, kind(node))
 
 
@@ -55,7 +55,7 @@ def told(node):
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_is_the_same_tree(path):
     text = path.read_text(encoding="utf-8")
-    assert told(yaml_reader.read_yaml(text)) == told(by_ruamel(text))
+    assert described(yaml_reader.read_yaml(text)) == described(by_ruamel(text))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_every_shipped_file_is_the_same_tree(path):
     ],
 )
 def test_what_is_taken_is_the_same_tree(text):
-    assert told(yaml_reader.read_yaml(text)) == told(by_ruamel(text))
+    assert described(yaml_reader.read_yaml(text)) == described(by_ruamel(text))
 
 
 @pytest.mark.parametrize(
