@@ -104,26 +104,25 @@ class Cell:
     def processes(self) -> tuple[Process, ...]:
         """The workers of a trial, in the order of the nodes; those that follow killed ones come
         last."""
-        grouped: dict[str, list[Node]] = {}
+        nodes_by_process: dict[str, list[Node]] = {}
         for node in self.workload.written_out:
-            grouped.setdefault(node.process_name, []).append(node)
+            nodes_by_process.setdefault(node.process_name, []).append(node)
         processes = []
-        for name, nodes in grouped.items():
+        for name, nodes in nodes_by_process.items():
             joins = [node.joins_s for node in nodes if node.joins_s is not None]
             opens_s = min(joins) if len(joins) == len(nodes) else None
             processes.append(
                 Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s)
             )
-        for name, nodes in grouped.items():
-            back = {
+        for name, nodes in nodes_by_process.items():
+            restarts = {
                 node.name: node.restarts_s
                 for node in nodes
                 if node.killed_s is not None and node.restarts_s
             }
-            if back:
-                processes.append(
-                    Process(name + SUCCESSOR, nodes[0].host, tuple(back), min(back.values()), name)
-                )
+            if restarts:
+                opens_s, members = min(restarts.values()), tuple(restarts)
+                processes.append(Process(name + SUCCESSOR, nodes[0].host, members, opens_s, name))
         return tuple(processes)
 
     @property
@@ -297,18 +296,11 @@ class Cell:
         any. `schedule_seed` is the trial's, shared by the arms of a block."""
         self._check_process(process)
         nodes = next(p.nodes for p in self.processes if p.name == process)
-        chosen = [
-            e
-            for e in self.endpoints
-            if (e.life.begin_s is None if only is None else e.endpoint in only)
-        ]
-        wire_nodes = [
-            {
-                "name": node,
-                "endpoints": [e.wire(self.arm, schedule_seed) for e in chosen if e.node == node],
-            }
-            for node in nodes
-        ]
+        wires: dict[str, list[dict[str, Any]]] = {node: [] for node in nodes}
+        for e in self.endpoints:
+            is_created = e.life.begin_s is None if only is None else e.endpoint in only
+            if is_created and e.node in wires:
+                wires[e.node].append(e.wire(self.arm, schedule_seed))
         # A node whose endpoints all come later comes with them; one without any from the start, or
         # when it joins.
         empty_nodes = {
@@ -316,8 +308,12 @@ class Cell:
             for node in self.workload.written_out
             if node.is_empty and node.joins_s is None
         }
-        now = empty_nodes if only is None else {joining}
-        return [node for node in wire_nodes if node["endpoints"] or node["name"] in now]
+        created_empty = empty_nodes if only is None else {joining}
+        return [
+            {"name": node, "endpoints": endpoints}
+            for node, endpoints in wires.items()
+            if endpoints or node in created_empty
+        ]
 
     def definition(self) -> dict[str, Any]:
         """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
@@ -430,9 +426,9 @@ def _all_cells(suite: Suite) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def renumbered(chosen: Sequence[Cell]) -> tuple[Cell, ...]:
+def renumbered(selection: Sequence[Cell]) -> tuple[Cell, ...]:
     """A plan finds cells by their number's place, so a selection counts from 1 again."""
-    return tuple(replace(cell, number=number) for number, cell in enumerate(chosen, start=1))
+    return tuple(replace(cell, number=number) for number, cell in enumerate(selection, start=1))
 
 
 def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:

@@ -1,6 +1,6 @@
-"""A mistake found inside a model, carried to `load.py` together with the key at which it was made.
+"""A mistake in a model, carried to `file/tree.py` together with the key at which it was made.
 
-The models know what is wrong but not where in the file they stand; only `load.py` knows lines.
+The models know what is wrong but not where in the file they stand; only `file/tree.py` knows lines.
 Pydantic keeps a ValueError raised in a validator, so the parts of the later message (expected,
 actual, fix) travel in one.
 """

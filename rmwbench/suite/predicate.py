@@ -21,8 +21,8 @@ Levels = dict[str, Scalar | list[Scalar]]
 
 
 class Cells(Strict):
-    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test
-    says; all of them where neither is given. A cell that was not measured counts as undecided."""
+    """How many of the `of` cells that a statement speaks of are as the test says, at least and at
+    most; all of them where neither is given. A cell that was not measured counts as undecided."""
 
     of: Annotated[int, Field(ge=1)]
     at_least: Annotated[int, Field(ge=0)] | None = None
@@ -90,7 +90,7 @@ class Predicate(Strict):
     of_touch: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
-    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of
+    """The middle of `within`, as a ratio: `within: 6 times as much, give or take a factor of
     1.5`."""
     workload: str | None = None
     right_workload: str | None = None

@@ -118,7 +118,7 @@ def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
     sender = endpoint.sender
     if cell.schedule != "shared" or sender is None or endpoint.endpoint not in cell.sharing:
         return endpoint.endpoint
-    return sender.process, sender.late
+    return sender.process, sender.joins
 
 
 def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:

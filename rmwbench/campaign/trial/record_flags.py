@@ -59,7 +59,7 @@ def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
     for section in outcome.sections:
         if section.kind == SENT and section.endpoint in cell.sharing and len(section.rows):
             sender = senders[section.endpoint]
-            by_thread[sender.process, sender.late].append(section)
+            by_thread[sender.process, sender.joins].append(section)
     for (process, _), sections in by_thread.items():
         for endpoint, share, longest_ns in _held_up(sections):
             if share >= SHARE:

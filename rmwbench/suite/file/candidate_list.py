@@ -251,10 +251,10 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
             actual=str(without),
             at=(*at, WITHOUT),
         )
-    for position, left_out in enumerate(without):
-        if left_out not in names:
+    for position, member_name in enumerate(without):
+        if member_name not in names:
             raise unknown_name(
-                f"candidate of `{name}`", left_out, names, at=(*at, WITHOUT, position)
+                f"candidate of `{name}`", member_name, names, at=(*at, WITHOUT, position)
             )
     return [member for member in members if member.name not in without]
 
@@ -351,9 +351,9 @@ def chosen(
     to be left out, or there already: unlike, or all that a word of --with names."""
     if choice.written is not None:
         return _listed([placed(arm, place) for arm in choice.written], place)
-    wanted_arms = list(arms)
+    chosen_arms = list(arms)
     if choice.candidates:
-        wanted_arms = [
+        chosen_arms = [
             arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}
         ]
     options = (
@@ -363,34 +363,21 @@ def chosen(
     )
     for option, words in options:
         for word in words:
-            before = len(wanted_arms)
+            count = len(chosen_arms)
             for candidate in candidates_of_word(word, option):
-                _add(candidate, wanted_arms, option, place)
-            if len(wanted_arms) == before and option in ADDING:
+                _add(candidate, chosen_arms, option, place)
+            if len(chosen_arms) == count and option in ADDING:
                 raise Fault(
                     f"the suite has `{word}` already",
                     expected="an arm that it has not",
-                    actual=", ".join(_name(arm) for arm in wanted_arms),
+                    actual=", ".join(_name(arm) for arm in chosen_arms),
                     fix=f"leave {option} out",
                     at=(option,),
                 )
     for word in choice.without:
-        names = (
-            [candidate.name for candidate in candidates_of_word(word, "--without")]
-            if is_file(word)
-            else [*(candidate.name for candidate in known.of_set(word)), word]
-        )
-        arm_names = [_name(arm) for arm in wanted_arms]
-        names += [_name(arm) for arm in wanted_arms if word in _sets_of(arm)]
-        if not set(names) & set(arm_names):
-            sets = [
-                set_name
-                for set_name in known.sets
-                if any(candidate.name in arm_names for candidate in known.of_set(set_name))
-            ]
-            raise unknown_name("arm of this suite", word, [*arm_names, *sets], at=("--without",))
-        wanted_arms = [arm for arm in wanted_arms if _name(arm) not in names]
-    return _listed(wanted_arms, place)
+        in_file = candidates_of_word(word, "--without") if is_file(word) else known.of_set(word)
+        chosen_arms = _leave_out(chosen_arms, word, [member.name for member in in_file], known)
+    return _listed(chosen_arms, place)
 
 
 def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> None:
@@ -409,6 +396,21 @@ def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> No
         )
 
 
+def _leave_out(
+    arms: Sequence[Any], word: str, members: Sequence[str], known: Candidates
+) -> list[Any]:
+    """The arms but for the one that a word names, those that are in the set of that name, and the
+    `members` of the set or the file. Raises Fault where there is none of them."""
+    remaining = [
+        arm for arm in arms if _name(arm) not in (word, *members) and word not in _sets_of(arm)
+    ]
+    if len(remaining) == len(arms):
+        names = [_name(arm) for arm in arms]
+        sets = [name for name in known.sets if any(c.name in names for c in known.of_set(name))]
+        raise unknown_name("arm of this suite", word, [*names, *sets], at=("--without",))
+    return remaining
+
+
 def without_sets(arms: Any, known: Candidates) -> None:
     """Takes away what `chosen` has read: the sets that a suite's own arm is `in` are no key of an
     arm. Raises Fault, counted from the list, for a set that there is not."""
@@ -422,10 +424,10 @@ def without_sets(arms: Any, known: Candidates) -> None:
         del arm[IN]
 
 
-def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
-    """What the file says of arms that the command line took away goes with them: comparisons
-    against them, exclusions, their place in a short version; arms that were not there `before` have
-    one."""
+def tidy(tree: CommentedMap, own_names: Sequence[str]) -> None:
+    """Takes away what the file says of arms that the command line took away: comparisons against
+    them, exclusions, their place in a short version. Arms that are none of the file's `own_names`
+    get one."""
     names = [_name(arm) for arm in tree["arms"]]
     for arm in tree["arms"]:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
@@ -439,7 +441,7 @@ def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
     short_arms = filtered(short["arms"], lambda name: name in names)
-    new_arms = [name for name in names if name not in before]
+    new_arms = [name for name in names if name not in own_names]
     arms = _listed([*short_arms, *new_arms], place_of(short["arms"]))
     if arms:
         short["arms"] = arms

@@ -49,10 +49,8 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
         _check_names(file, known)
     candidates = {}
     for index, entry in enumerate(file.candidates):
-        written = values_of(tree["candidates"][index], where)
-        arm = {
-            key: value for key, value in written.items() if key not in candidate_list.OF_THE_FILE
-        }
+        keys = values_of(tree["candidates"][index], where)
+        arm = {key: keys[key] for key in keys if key not in candidate_list.OF_THE_FILE}
         line = f"{where}:{locate(tree, ('candidates', index))[0]}"
         candidates[entry.name] = Candidate(
             entry.name, _absolute(arm, path.parent), entry.in_, entry.needs, line

@@ -100,7 +100,7 @@ def _arm(
     override = {
         "profile": "untouched",
         "options": {},
-        **{k: v for k, v in second.items() if k not in OF_A_PAIR},
+        **{key: value for key, value in second.items() if key not in OF_A_PAIR},
     }
     arm = {
         **shared,

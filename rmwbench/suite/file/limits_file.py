@@ -1,4 +1,4 @@
-"""A limits file (`timeouts.py`, docs/limits.md) from its path, with file and line for mistakes."""
+"""A limits file (docs/limits.md) from its path, with file and line for mistakes."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path

@@ -113,9 +113,9 @@ def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ..
     if not choice.added and not choice.profiles:
         return ()
     without = replace(choice, added=(), profiles=())
-    before = {arm["name"] for arm in plain(text, where=where, choice=without).get("arms", ())}
+    own_names = {arm["name"] for arm in plain(text, where=where, choice=without).get("arms", ())}
     arms = plain(text, where=where, choice=choice)["arms"]
-    return tuple(arm["name"] for arm in arms if arm["name"] not in before)
+    return tuple(arm["name"] for arm in arms if arm["name"] not in own_names)
 
 
 def names_arms(text: str, *, where: str) -> bool:
@@ -173,9 +173,9 @@ def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
     if refers:
         candidate_list.expand_short(tree, known)
     if choice.changes and isinstance(arms, CommentedSeq):
-        before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
+        own_names = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
         tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
-        candidate_list.tidied(tree, before)
+        candidate_list.tidy(tree, own_names)
     with inside("arms"):
         candidate_list.without_sets(tree["arms"], known)
 

@@ -20,13 +20,13 @@ from rmwbench.input_file import read_text
 from rmwbench.words.shell import command_line
 
 CLAIMS_FILE = "claims.yaml"
-"""Beside the suites of a published evaluation: what it claims (model.py). No suite."""
+"""Beside the suites of a published evaluation: what it claims (claims_file.py). No suite."""
 FIGURES_FILE = "figures.yaml"
-"""Likewise: what it draws (model.py)."""
+"""Likewise: what it draws (figures_file.py)."""
 QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
-"""Likewise: what it asks, and answers that were not measured (model.py)."""
+"""Likewise: what it asks, and answers that were not measured (questions_file.py)."""
 CANDIDATES_FILE = "candidates.yaml"
-"""Beside all suites: what they compare, by name (candidates.py)."""
+"""Beside all suites: what they compare, by name (candidate_list.py)."""
 NETWORKS_FILE = "networks.yaml"
 """Beside it: networks by name (networks_file.py)."""
 REMEDIES_FILE = "remedies.yaml"
@@ -157,11 +157,12 @@ def _title(name: str) -> str:
     """The entry `title` of the file, from its key to the next one of the same level."""
     lines = read(suite_file(name)).split("\n")
     begin = next(n for n, line in enumerate(lines) if line.startswith("title:"))
-    rest = lines[begin + 1 :]
-    end = next((n for n, line in enumerate(rest) if line and not line[0].isspace()), len(rest))
+    end = next(
+        (n for n in range(begin + 1, len(lines)) if lines[n] and not lines[n][0].isspace()), None
+    )
     import yaml  # by those alone who list suites
 
-    title = yaml.load("\n".join([lines[begin], *rest[:end]]), yaml.CSafeLoader)
+    title = yaml.load("\n".join(lines[begin:end]), yaml.CSafeLoader)
     return str(title["title"])
 
 

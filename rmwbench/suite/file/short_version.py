@@ -68,14 +68,20 @@ def shortened(
             put(tree, key, value, short.lc.key(key))
         workloads = tree.get("workloads")
         for workload in workloads if isinstance(workloads, CommentedSeq) else ():
-            if METRIC in short and isinstance(workload, CommentedMap):
-                put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
-            own_timeline = workload.get("timeline") if isinstance(workload, CommentedMap) else None
-            if isinstance(own_timeline, CommentedMap):
-                for key in [key for key in own_timeline if key in short.get("timeline", ())]:
-                    del own_timeline[key]
+            if isinstance(workload, CommentedMap):
+                _shorten_workload(workload, short)
     del tree[KEY]
     return tree
+
+
+def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
+    """Replaces its primary metric, and takes away what its own timeline has that is replaced."""
+    if METRIC in short:
+        put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
+    timeline = workload.get("timeline")
+    if isinstance(timeline, CommentedMap):
+        for key in [key for key in timeline if key in short.get("timeline", ())]:
+            del timeline[key]
 
 
 def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:

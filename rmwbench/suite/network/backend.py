@@ -42,7 +42,7 @@ def lacking(links: Links) -> Iterator[str]:
         up, down = links.spec(host, "up"), links.spec(host, "down")
         if up.mtu_bytes != down.mtu_bytes:
             yield f"`mtu_bytes` of {host}: its devices have one MTU for both directions"
-        yield from (f"{why} ({host})" for spec in (up, down) for why in _of(spec))
+        yield from (f"{why} ({host})" for spec in (up, down) for why in _lacking_of(spec))
     for change in network.changes:
         for direction in ("up", "down"):
             spec = change.spec(direction)
@@ -50,10 +50,10 @@ def lacking(links: Links) -> Iterator[str]:
                 continue
             if spec.mtu_bytes not in (None, links.spec(change.host, direction).mtu_bytes):
                 yield f"another `mtu_bytes` of {change.host} within a trial"
-            yield from (f"{why} ({change.host}, at {change.at_s:g} s)" for why in _of(spec))
+            yield from (f"{why} ({change.host}, at {change.at_s:g} s)" for why in _lacking_of(spec))
 
 
-def _of(spec: Spec) -> Iterator[str]:
+def _lacking_of(spec: Spec) -> Iterator[str]:
     for name, why in _WHY.items():
         if getattr(spec, name):
             yield f"`{name}`: {why}"
@@ -72,9 +72,9 @@ def _of(spec: Spec) -> Iterator[str]:
 def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
     """(workload, the one it is held against or None, backend) of every cell of several hosts.
     Raises Fault where a comparison would have both."""
-    seen: dict[str, str] = {}
+    backends: dict[str, str] = {}
     for name, _, backend in workloads:
-        if seen.setdefault(name, backend) != backend:
+        if backends.setdefault(name, backend) != backend:
             raise Fault(
                 f"workload `{name}` would be compared over two backends of the network",
                 expected="`backend: switch` or `backend: kernel` in all networks of a workload",
@@ -82,9 +82,9 @@ def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
                 fix="a workload for each; what they say cannot be compared",
             )
     for name, against, backend in workloads:
-        if against is not None and seen.get(against, backend) != backend:
+        if against is not None and backends.get(against, backend) != backend:
             raise Fault(
                 f"workload `{name}` is held against `{against}`, whose network has another backend",
-                expected=f"`backend: {seen[against]}` in both",
-                actual=f"{backend} and {seen[against]}",
+                expected=f"`backend: {backends[against]}` in both",
+                actual=f"{backend} and {backends[against]}",
             )

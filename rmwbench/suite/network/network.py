@@ -56,7 +56,7 @@ class Access(Strict):
         return self
 
     def at(self, direction: str) -> Spec:
-        return _at(self, direction) or NOTHING
+        return _spec_of(self, direction) or NOTHING
 
     def with_level(self, field: str, level: Any) -> "Access":
         """Both directions with one field replaced, validated again."""
@@ -181,7 +181,7 @@ class NetworkChange(Strict):
 
     def spec(self, direction: str) -> Spec | None:
         """The new spec of a direction, or None where it stays."""
-        return _at(self, direction)
+        return _spec_of(self, direction)
 
     def with_level(self, field: str, level: Any) -> "NetworkChange":
         """Its new specs with one field set, but for those that give it themselves."""
@@ -393,16 +393,17 @@ class Network(Strict):
         return medium
 
     def up(self, host: str) -> Spec:
-        return self._spec(host, "up")
+        return self.spec(host, "up")
 
     def down(self, host: str) -> Spec:
-        return self._spec(host, "down")
+        return self.spec(host, "down")
 
     def further(self, host: str) -> tuple[Interface, ...]:
         """Interfaces of a host that lead nowhere."""
         return self.interfaces.get(host, self.interfaces.get(ALL, ()))
 
-    def _spec(self, host: str, direction: str) -> Spec:
+    def spec(self, host: str, direction: str) -> Spec:
+        """What the link of its `eth0` does in that direction."""
         access = self.links.get(host) or self.links.get(ALL)
         spec = access.at(direction) if access else NOTHING
         if self.trace is not None and spec.trace is None and spec.medium is None:
@@ -432,8 +433,7 @@ class Links:
     others: tuple[str, ...] = ()
 
     def spec(self, host: str, direction: str) -> Spec:
-        """What the link of its `eth0` does in that direction."""
-        return self.network.up(host) if direction == "up" else self.network.down(host)
+        return self.network.spec(host, direction)
 
     def mtu_bytes(self, host: str) -> int:
         """The MTU of the host's device, which is that of its link up."""
@@ -593,10 +593,10 @@ def _check_changes(
         if change.host not in hosts:
             raise unknown("host", change.host, list(hosts), at=("changes", index, "host"))
         if change.joined_s >= timeline.steady_s:
-            what = "at_s" if change.change != ROAM else "at_s and gap_ms together"
+            keys = "at_s" if change.change != ROAM else "at_s and gap_ms together"
             raise Fault(
                 "the network changes after the steady state is over",
-                expected=f"{what} below {timeline.steady_s:g} s",
+                expected=f"{keys} below {timeline.steady_s:g} s",
                 actual=f"{change.joined_s:g}",
                 fix="lengthen `steady_s`, or let it change earlier",
                 at=("changes", index, "at_s"),
@@ -614,13 +614,11 @@ def _check_directions(item: Access | NetworkChange) -> None:
         )
 
 
-def _at(item: Access | NetworkChange, direction: str) -> Spec | None:
+def _spec_of(item: Access | NetworkChange, direction: str) -> Spec | None:
     """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is
     the path's."""
     if item.both is None:
         return item.up if direction == "up" else item.down
-    return (
-        item.both.changed({"bottleneck": None})
-        if direction == "down" and item.both.at_nic
-        else item.both
-    )
+    if direction == "down" and item.both.at_nic:
+        return item.both.changed({"bottleneck": None})
+    return item.both

@@ -110,12 +110,12 @@ class Periodic(Strict):
     def jittered(self, wire: dict[str, Any], messages: int, seed: int) -> dict[str, Any]:
         """What `wire` became with jitter: the times of so many messages, and of two more, which it
         may move into the window."""
-        drawn, half = Random(seed), self.period_ns // 2 - 1
+        random, half = Random(seed), self.period_ns // 2 - 1
         sd_ns = 1e6 * (self.jitter_ms or 0.0)
         offsets_ns = [
             max(0, wire["phase_ns"] + number * self.period_ns + early_or_late)
             for number in range(messages + 2)
-            for early_or_late in [max(-half, min(half, round(drawn.gauss(0.0, sd_ns))))]
+            for early_or_late in [max(-half, min(half, round(random.gauss(0.0, sd_ns))))]
         ]
         return wire | {"kind": "trace", "offsets_ns": offsets_ns}
 
@@ -252,10 +252,10 @@ def fewest(arrival: Any, begin_ns: int, end_ns: int) -> int:
     period_ns = arrival.period_ns
     # With a growing phase the last message falls out of the span here, and one comes in later.
     out_ns, later_ns = end_ns % period_ns, (begin_ns - end_ns) % period_ns
-    drawn = out_ns < min(period_ns, MOST_PHASE_NS) and later_ns > SELDOM * period_ns
-    phases = (0, out_ns) if drawn else (0,)
-    least = min(_due(begin_ns, end_ns, period_ns, phase_ns) for phase_ns in phases)
-    return max(0, least - moved_out) * (arrival.messages if isinstance(arrival, Burst) else 1)
+    falls_out = out_ns < min(period_ns, MOST_PHASE_NS) and later_ns > SELDOM * period_ns
+    phases = (0, out_ns) if falls_out else (0,)
+    count = min(_due(begin_ns, end_ns, period_ns, phase_ns) for phase_ns in phases)
+    return max(0, count - moved_out) * (arrival.messages if isinstance(arrival, Burst) else 1)
 
 
 Arrival = Annotated[

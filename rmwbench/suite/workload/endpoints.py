@@ -169,8 +169,8 @@ class Endpoint:
         if self.kind not in SCHEDULED:
             return None
         arrival = "relay" if self.relay_from is not None else self.arrival.kind
-        late = None if self.life.begin_s is None else (self.node, self.life.begin_s)
-        return Sender(self.endpoint, self.process, late, arrival)
+        joins = None if self.life.begin_s is None else (self.node, self.life.begin_s)
+        return Sender(self.endpoint, self.process, joins, arrival)
 
     @property
     def read_bytes(self) -> int:
@@ -214,8 +214,8 @@ class Endpoint:
             arrival = self.arrival.wire(derive_seed(schedule_seed, "arrival", self.endpoint))
             if isinstance(self.arrival, Periodic) and self.arrival.jitter_ms is not None:
                 jitter_owner = self.endpoint if self.arrival.phase_ns is None else self.node
-                drawn = derive_seed(schedule_seed, "jitter", jitter_owner)
-                arrival = self.arrival.jittered(arrival, self.sent, drawn)
+                seed = derive_seed(schedule_seed, "jitter", jitter_owner)
+                arrival = self.arrival.jittered(arrival, self.sent, seed)
         if self.frames is not None:
             settings["frames"] = self.frames
         return settings | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
@@ -246,8 +246,8 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     numbered = []
     for draft in drafts:
         number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
-        called = draft["kind"] in ("service", "client")
-        request, reply = services[topic] if called else (types[topic], None)
+        of_service = draft["kind"] in ("service", "client")
+        request, reply = services[topic] if of_service else (types[topic], None)
         _check_frames(workload, draft, request)
         numbered.append(
             Endpoint(
@@ -405,10 +405,10 @@ def _topic_types(workload: Workload, nodes: Sequence[Node]) -> dict[str, Message
     relays: list[tuple[str, str, tuple[str | int, ...]]] = []
 
     def assign(topic: str, name: str, at: tuple[str | int, ...]) -> None:
-        before = type_of_topic.setdefault(topic, (name, at))
-        if before[0] != name:
+        first = type_of_topic.setdefault(topic, (name, at))[0]
+        if first != name:
             raise Fault(
-                f"topic `{topic}` has two message types", expected=before[0], actual=name, at=at
+                f"topic `{topic}` has two message types", expected=first, actual=name, at=at
             )
 
     for index, node in enumerate(nodes):
@@ -441,11 +441,11 @@ def _service_types(
             request, reply = service.request or workload.request, service.reply or workload.reply
             assert request and reply, "a workload whose services have no types is refused"
             types = request, reply
-            before = types_of_service.setdefault(service.service, types)
-            if before != types:
+            first = types_of_service.setdefault(service.service, types)
+            if first != types:
                 raise Fault(
                     f"service `{service.service}` has two types",
-                    expected=" and ".join(before),
+                    expected=" and ".join(first),
                     actual=" and ".join(types),
                     at=_at(workload, "request", index, "services", position),
                 )

@@ -24,9 +24,8 @@ middlewares."""
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
 _IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
-_SIZED = re.compile(
-    r"(LaserScan|PointCloud2|OccupancyGrid|TFMessage)\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)"
-)
+_SIZED_KINDS = "|".join(form.partition("(")[0] for form in sensor_types.SIZED)
+_SIZED = re.compile(rf"({_SIZED_KINDS})\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)")
 
 
 @dataclass(frozen=True)
@@ -42,8 +41,8 @@ class MessageType:
     pixels: tuple[int, int] | None = None
     """Width and height of an image."""
     piece_bytes: int | None = None
-    """Of a payload that stands in pieces of this size; its worker knows the type. Who serialises
-    nothing carries it in one piece, before all that is between."""
+    """The size of a piece, where the payload stands in several; its worker knows the type. Who
+    serialises nothing carries it in one piece, before all that is between."""
 
     @property
     def cdr_bytes(self) -> int:
@@ -72,11 +71,11 @@ def message_type(name: str) -> MessageType:
         return _sized(name, match[1], [int(number) for number in match.groups()[1:] if number])
     if name == "Image1080p":
         return _image(name, 1920, 1080)
-    if (together := _TOO_SMALL.get(name)) is not None:
+    if (largest_bytes := _TOO_SMALL.get(name)) is not None:
         raise Fault(
             f"`{name}` is too small to carry the message's identity",
             expected=f"{HEADER_BYTES} bytes that lie together",
-            actual=f"{together} bytes at most",
+            actual=f"{largest_bytes} bytes at most",
             fix=f"take Bytes({HEADER_BYTES}), the smallest message, or Imu; `rmwbench types` lists all",
         )
     if name not in _LAYOUTS:

@@ -26,12 +26,12 @@ kernel lets one user have of threads is some tens of thousands."""
 
 @dataclass(frozen=True)
 class Sender:
-    """A publisher or client. `late`: the node and the time of one that joins in the course of a
+    """A publisher or client. `joins`: its node and the time, where it joins in the course of a
     trial, by which it is begun apart from the others of its process; `arrival`: its kind."""
 
     endpoint: int
     process: str
-    late: tuple[str, float] | None
+    joins: tuple[str, float] | None
     arrival: str
 
 
@@ -39,9 +39,9 @@ def sharing(senders: Iterable[Sender]) -> frozenset[int]:
     """The endpoints for which one thread sends, along with others, where the schedule is
     `shared`."""
     scheduled = [sender for sender in senders if sender.arrival not in WITHOUT]
-    together = Counter((sender.process, sender.late) for sender in scheduled)
+    counts = Counter((sender.process, sender.joins) for sender in scheduled)
     return frozenset(
-        sender.endpoint for sender in scheduled if together[sender.process, sender.late] > 1
+        sender.endpoint for sender in scheduled if counts[sender.process, sender.joins] > 1
     )
 
 

@@ -202,14 +202,14 @@ class Graph(Strict):
                 )
             group = index if self.processes == "per_node" else index % self.processes
             process = None if self.processes == "per_node" else f"process_{group + 1}"
-            late = {
+            times = {
                 key: round(value + index * self.stagger_s, 9)
                 for key, value in (("joins_s", self.joins_s), ("leaves_s", self.leaves_s))
                 if value is not None
             }
             ends = {"publishers": publishers[index], "subscriptions": subscriptions[index]}
             nodes.append(
-                _node(f"node_{index + 1}", process, **ends, **late).on(hosts[group % len(hosts)])
+                _node(f"node_{index + 1}", process, **ends, **times).on(hosts[group % len(hosts)])
             )
         return tuple(nodes)
 
