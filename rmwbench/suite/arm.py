@@ -133,13 +133,13 @@ class Arm(Side):
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
-        more = self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always_stored}
-        )
-        processes = {
-            key: override.over(self).side_definition() for key, override in self.processes.items()
-        }
-        return always_stored | more | ({"processes": processes} if processes else {})
+        definition = always_stored | self.unusual(*RESOLVED, *always_stored)
+        if self.processes:
+            definition["processes"] = {
+                key: override.over(self).side_definition()
+                for key, override in self.processes.items()
+            }
+        return definition
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:

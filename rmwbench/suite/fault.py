@@ -115,6 +115,12 @@ class Strict(BaseModel):
             check_keys(cls, data)
         return data
 
+    def unusual(self, *besides: str) -> dict[str, Any]:
+        """What is not at its default, as JSON, but for the keys `besides`."""
+        return self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude=set(besides)
+        )
+
     def set_values(self) -> dict[str, Any]:
         """What was given, as the model takes it."""
         return {name: getattr(self, name) for name in self.model_fields_set}

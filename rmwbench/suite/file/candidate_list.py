@@ -25,7 +25,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file import interop_pairs
-from rmwbench.suite.file.lines import Place, filtered, items_of, listed, place_of, placed
+from rmwbench.suite.file.lines import Place, filtered, listed, place_of, placed, replaced
 from rmwbench.suite.name_rules import ArmName
 
 CANDIDATE, SET, WITHOUT, IN = "candidate", "set", "without", "in"
@@ -150,14 +150,7 @@ def expanded(arms: Any, known: Candidates) -> Any:
     as it is. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq):
         return arms
-    return listed(
-        (
-            (arm, place)
-            for index, entry, place in items_of(arms)
-            for arm in _arms(entry, known, index, place)
-        ),
-        place_of(arms),
-    )
+    return replaced(arms, lambda index, entry, place: _arms(entry, known, index, place))
 
 
 def expand_short(tree: CommentedMap, known: Candidates) -> None:
@@ -261,18 +254,12 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
 
 def _with_sides(entry: CommentedMap, known: Candidates, index: int, place: Place) -> CommentedMap:
     """An entry of `pairs` whose sets are written out."""
-    sides = entry[interop_pairs.KEY]
-    written_out = listed(
-        (
-            (written_side, side_place)
-            for position, side, side_place in items_of(sides)
-            for written_side in _sides(
-                side, known, (index, interop_pairs.KEY, position), side_place
-            )
-        ),
-        place_of(sides),
-    )
-    return placed({**entry, interop_pairs.KEY: written_out}, place)
+
+    def sides_of(position: int, side: Any, side_place: Place) -> list[Any]:
+        return _sides(side, known, (index, interop_pairs.KEY, position), side_place)
+
+    sides = replaced(entry[interop_pairs.KEY], sides_of)
+    return placed({**entry, interop_pairs.KEY: sides}, place)
 
 
 def _sides(side: Any, known: Candidates, at: tuple[str | int, ...], place: Place) -> list[Any]:

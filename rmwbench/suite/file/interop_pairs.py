@@ -14,7 +14,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file.lines import Place, items_of, listed, place_of, placed
+from rmwbench.suite.file.lines import Place, placed, replaced
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
@@ -29,10 +29,7 @@ def expanded(arms: Any) -> Any:
     Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq):
         return arms
-    return listed(
-        ((arm, place) for index, entry, place in items_of(arms) for arm in _arms(entry, index)),
-        place_of(arms),
-    )
+    return replaced(arms, lambda index, entry, place: _arms(entry, index))
 
 
 def _arms(entry: Any, index: int) -> list[Any]:

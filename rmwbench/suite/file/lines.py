@@ -1,7 +1,7 @@
 """Parts of a YAML tree with their places in the file. Every mistake is told with its line, so what is
 put into a tree has the line of what it comes from."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -15,12 +15,6 @@ def place_of(tree: CommentedMap | CommentedSeq) -> Place:
     return tree.lc.line, tree.lc.col
 
 
-def items_of(tree: CommentedSeq) -> Iterator[tuple[int, Any, Place]]:
-    """Each item of a list, with its index before it and its place behind it."""
-    for index, item in enumerate(tree):
-        yield index, item, tree.lc.item(index)
-
-
 def listed(items: Iterable[tuple[Any, Place]], place: Place) -> CommentedSeq:
     """A list at a place, of items with places of their own."""
     tree = CommentedSeq()
@@ -31,10 +25,20 @@ def listed(items: Iterable[tuple[Any, Place]], place: Place) -> CommentedSeq:
     return tree
 
 
+def replaced(
+    items: CommentedSeq, parts_of: Callable[[int, Any, Place], Iterable[Any]]
+) -> CommentedSeq:
+    """The list with the parts of each item, by its index and place, where it stands."""
+    parts: list[tuple[Any, Place]] = []
+    for index, item in enumerate(items):
+        place = items.lc.item(index)
+        parts += [(part, place) for part in parts_of(index, item, place)]
+    return listed(parts, place_of(items))
+
+
 def filtered(items: CommentedSeq, keep: Callable[[Any], bool]) -> CommentedSeq:
     """The items that `keep` accepts, each at its place."""
-    remaining = ((item, place) for _, item, place in items_of(items) if keep(item))
-    return listed(remaining, place_of(items))
+    return replaced(items, lambda index, item, place: [item] if keep(item) else [])
 
 
 def put(tree: CommentedMap, key: str, value: Any, place: Place) -> None:

@@ -10,7 +10,7 @@ schedule begins when it joins.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.suite.arm import Arm
@@ -23,85 +23,8 @@ from rmwbench.suite.workload.camera import SYNTHETIC, frame_format
 from rmwbench.suite.workload.message_type import MessageType, message_type, service_type
 from rmwbench.suite.workload.qos import Qos, incompatibility
 from rmwbench.suite.workload.schedule import Sender
-from rmwbench.suite.workload.topology import Node, NodeLife
+from rmwbench.suite.workload.topology import Node, NodeLife, Publisher
 from rmwbench.suite.workload.workload import Workload
-
-
-class Counts:
-    """`drafts` are endpoints as dictionaries with `endpoint`, `kind`, `topic`, `arrival` and
-    `life`."""
-
-    def __init__(
-        self,
-        drafts: Sequence[Mapping[str, Any]],
-        peers: Mapping[int, tuple[int, ...]],
-        timeline: Timeline,
-    ):
-        self._drafts = {draft["endpoint"]: draft for draft in drafts}
-        self._peers, self._timeline = peers, timeline
-        self._counts: dict[tuple[int, int, int, bool], int] = {}
-        self._of_topic: dict[str, list[int]] = {}
-        for draft in drafts:
-            if draft["kind"] == "publisher":
-                self._of_topic.setdefault(draft["topic"], []).append(draft["endpoint"])
-
-    def sent(self, number: int) -> int:
-        """A publisher or client sends all; a service a reply to each request; 0 of a
-        subscription."""
-        match self._drafts[number]["kind"]:
-            case "subscription":
-                return 0
-            case "service":
-                return self.received(number)
-        return self._due(number, 0, self._timeline.end_ns)
-
-    def received(self, number: int) -> int:
-        """How many messages an endpoint receives from all its writers; a client reads the reply of
-        each of its services to each of its requests."""
-        match self._drafts[number]["kind"]:
-            case "publisher":
-                return 0
-            case "client":
-                return self.sent(number) * len(self._peers[number])
-        return sum(self._due(writer, 0, self._timeline.end_ns) for writer in self._peers[number])
-
-    def steady(self, number: int) -> int:
-        """The fewest messages of an endpoint in the steady state while it is there, whatever phases
-        are drawn."""
-        begin_ns, end_ns = self._span(self._drafts[number]["life"])
-        begin_ns = max(begin_ns, self._timeline.warmup_ns)
-        sends = self._drafts[number]["kind"] in SCHEDULED
-        writers = (number,) if sends else self._peers[number]
-        return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
-
-    def _span(self, life: NodeLife) -> tuple[int, int]:
-        """When it is there."""
-        begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
-        if life.end_s is None:
-            return begin_ns, self._timeline.end_ns
-        return begin_ns, self._timeline.warmup_ns + to_ns(life.end_s)
-
-    def _due(self, number: int, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
-        """What a publisher or client sends in a span, at most or at least; a relay sends what all
-        who publish the topic it relays do."""
-        key = (number, begin_ns, end_ns, fewest)
-        if key not in self._counts:
-            draft = self._drafts[number]
-            origin_ns, last_ns = self._span(draft["life"])
-            begin_ns, end_ns = max(begin_ns, origin_ns), min(end_ns, last_ns)
-            if begin_ns >= end_ns:
-                self._counts[key] = 0
-            elif isinstance(draft["arrival"], Relay):
-                sources = self._of_topic.get(draft["arrival"].source, ())
-                self._counts[key] = sum(
-                    self._due(source, begin_ns, end_ns, fewest=fewest) for source in sources
-                )
-            else:
-                span = begin_ns - origin_ns, end_ns - origin_ns
-                arrival = draft["arrival"]
-                self._counts[key] = fewest_of(arrival, *span) if fewest else arrival.count(*span)
-        return self._counts[key]
-
 
 RECORD_MARGIN = 1.5
 RECORD_SLACK = 256
@@ -122,10 +45,11 @@ class Endpoint:
     """One publisher, subscription, service or client of a cell.
 
     `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies.
+    What follows from the other endpoints has a default until all are there. `peers` are the
+    endpoints it should match in its life, `present` those of them that are there when it is created.
     `sent` is due from the start of the warm-up to the end of the steady state, `received` adds up
     what its writers send, `steady_messages` is what it reads (a publisher: sends) in the steady
-    state, the fewest whatever phases are drawn. `peers` are the endpoints it should match in its
-    life, `present` those of them that are there when it is created.
+    state, the fewest whatever phases are drawn.
     """
 
     endpoint: int
@@ -141,15 +65,15 @@ class Endpoint:
     arrival: Any
     relay_from: int | None
     life: NodeLife
-    peers: tuple[int, ...]
-    present: tuple[int, ...]
-    sent: int
-    received: int
-    steady_messages: int
-    saturating: bool
-    hold_ns: int = 0
-    frames: str | None = None
+    hold_ns: int
+    frames: str | None
     """The source of the frames that a publisher sends, where it is not the synthetic one."""
+    peers: tuple[int, ...] = ()
+    present: tuple[int, ...] = ()
+    sent: int = 0
+    received: int = 0
+    steady_messages: int = 0
+    saturating: bool = False
 
     @property
     def matches(self) -> int:
@@ -225,6 +149,75 @@ def _capacity(messages: int) -> int:
     return math.ceil(messages * RECORD_MARGIN) + RECORD_SLACK
 
 
+class _Counts:
+    """How many messages endpoints send and receive, whose peers are known."""
+
+    def __init__(self, endpoints: Sequence[Endpoint], timeline: Timeline):
+        self._timeline = timeline
+        self._counts: dict[tuple[int, int, int, bool], int] = {}
+        self._by_number = {e.endpoint: e for e in endpoints}
+        self._publishers: dict[str, list[Endpoint]] = {}
+        for e in endpoints:
+            if e.kind == "publisher":
+                self._publishers.setdefault(e.topic, []).append(e)
+
+    def sent(self, e: Endpoint) -> int:
+        """A publisher or client sends all; a service a reply to each request; 0 of a
+        subscription."""
+        match e.kind:
+            case "subscription":
+                return 0
+            case "service":
+                return self.received(e)
+        return self._due(e, 0, self._timeline.end_ns)
+
+    def received(self, e: Endpoint) -> int:
+        """How many messages an endpoint receives from all its writers; a client reads the reply of
+        each of its services to each of its requests."""
+        match e.kind:
+            case "publisher":
+                return 0
+            case "client":
+                return self.sent(e) * len(e.peers)
+        return sum(self._due(self._by_number[n], 0, self._timeline.end_ns) for n in e.peers)
+
+    def steady(self, e: Endpoint) -> int:
+        """The fewest messages of an endpoint in the steady state while it is there, whatever phases
+        are drawn."""
+        begin_ns, end_ns = self._span(e.life)
+        begin_ns = max(begin_ns, self._timeline.warmup_ns)
+        writers = [e] if e.kind in SCHEDULED else [self._by_number[n] for n in e.peers]
+        return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
+
+    def _span(self, life: NodeLife) -> tuple[int, int]:
+        """When it is there."""
+        begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
+        if life.end_s is None:
+            return begin_ns, self._timeline.end_ns
+        return begin_ns, self._timeline.warmup_ns + to_ns(life.end_s)
+
+    def _due(self, e: Endpoint, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
+        """What a publisher or client sends in a span, at most or at least; a relay sends what all
+        who publish the topic it relays do."""
+        key = (e.endpoint, begin_ns, end_ns, fewest)
+        if key not in self._counts:
+            origin_ns, last_ns = self._span(e.life)
+            begin_ns, end_ns = max(begin_ns, origin_ns), min(end_ns, last_ns)
+            if begin_ns >= end_ns:
+                self._counts[key] = 0
+            elif isinstance(e.arrival, Relay):
+                sources = self._publishers.get(e.arrival.source, ())
+                self._counts[key] = sum(
+                    self._due(source, begin_ns, end_ns, fewest=fewest) for source in sources
+                )
+            else:
+                span = begin_ns - origin_ns, end_ns - origin_ns
+                self._counts[key] = (
+                    fewest_of(e.arrival, *span) if fewest else e.arrival.count(*span)
+                )
+        return self._counts[key]
+
+
 def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     """The workload's endpoints, numbered from 1 in the order of nodes, within a node publishers,
     subscriptions, services, clients; a node that restarts has new ones behind all others.
@@ -236,35 +229,20 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     nodes = workload.written_out
     _check_events(workload, nodes, timeline)
     _check_lives(workload, nodes, timeline)
-    drafts = _drafts(workload, nodes)
-    types = _topic_types(workload, nodes)
-    services = _service_types(workload, nodes)
-    peers = _peers(workload, drafts)
-    counts = Counts(drafts, peers, timeline)
-    saturating = _saturating_topics(drafts)
-    by_number = {draft["endpoint"]: draft for draft in drafts}
-    numbered = []
+    drafts = _matched(workload, _drafts(workload, nodes))
     for draft in drafts:
-        number, topic, life = draft["endpoint"], draft["topic"], draft["life"]
-        of_service = draft["kind"] in ("service", "client")
-        request, reply = services[topic] if of_service else (types[topic], None)
-        _check_frames(workload, draft, request)
-        numbered.append(
-            Endpoint(
-                **draft,
-                type=request,
-                reply_type=reply,
-                peers=peers[number],
-                present=tuple(
-                    p for p in peers[number] if by_number[p]["life"].present_at(life.begin_s)
-                ),
-                sent=counts.sent(number),
-                received=counts.received(number),
-                steady_messages=counts.steady(number),
-                saturating=topic in saturating,
-            )
+        _check_frames(workload, draft)
+    counts, saturating = _Counts(drafts, timeline), _saturating_topics(drafts)
+    return tuple(
+        replace(
+            draft,
+            sent=counts.sent(draft),
+            received=counts.received(draft),
+            steady_messages=counts.steady(draft),
+            saturating=draft.topic in saturating,
         )
-    return tuple(numbered)
+        for draft in drafts
+    )
 
 
 def _at(workload: Workload, key: str, *path: str | int) -> tuple[str | int, ...]:
@@ -273,19 +251,18 @@ def _at(workload: Workload, key: str, *path: str | int) -> tuple[str | int, ...]
     return (key,) if workload.nodes is None else ("nodes", *path)
 
 
-def _check_frames(workload: Workload, draft: dict[str, Any], type_: MessageType) -> None:
-    """A publisher's frames: those of the workload are for images alone, and those of its own for
-    what must be one."""
-    has_own = draft.pop("own_frames", False)
-    if draft.get("frames") in (None, SYNTHETIC) or (type_.pixels is None and not has_own):
-        draft["frames"] = None
+def _check_frames(workload: Workload, publisher: Endpoint) -> None:
+    if publisher.frames is None:
         return
     at = _at(workload, "frames")
     with inside(*at):
-        frame_format(draft["frames"], type_, draft["arrival"])
-    if draft["touch"] != "all":
+        frame_format(publisher.frames, publisher.type, publisher.arrival)
+    if publisher.touch != "all":
         raise Fault(
-            "frames are written and read whole", expected="touch: all", actual=draft["touch"], at=at
+            "frames are written and read whole",
+            expected="touch: all",
+            actual=publisher.touch,
+            at=at,
         )
 
 
@@ -345,52 +322,73 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
                 )
 
 
-def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
+def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[Endpoint]:
     """The endpoints, each with its own settings or the workload's; what depends on other endpoints
     is still missing. Second lives come last, so that a restart changes no number."""
-    drafts: list[dict[str, Any]] = []
+    types, services = _topic_types(workload, nodes), _service_types(workload, nodes)
+    drafts: list[Endpoint] = []
     for turn in range(2):
         for node in nodes:
             if turn < len(node.lives):
-                drafts += _of_node(workload, node, node.lives[turn], len(drafts) + 1)
+                drafts += _of_node(
+                    workload, node, node.lives[turn], len(drafts) + 1, types, services
+                )
     return drafts
 
 
-def _of_node(workload: Workload, node: Node, life: NodeLife, first: int) -> list[dict[str, Any]]:
-    shared = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
+def _of_node(
+    workload: Workload,
+    node: Node,
+    life: NodeLife,
+    first: int,
+    types: Mapping[str, MessageType],
+    services: Mapping[str, tuple[MessageType, MessageType]],
+) -> list[Endpoint]:
     readers = {
         subscription.topic: first + len(node.publishers) + index
         for index, subscription in enumerate(node.subscriptions)
     }
-    drafts: list[dict[str, Any]] = []
+    drafts: list[Endpoint] = []
 
-    def draft(kind: str, topic: str, end: Any, arrival: Any = None) -> None:
+    def add(kind: str, topic: str, end: Any, arrival: Any = None) -> None:
+        of_service = kind in ("service", "client")
+        request, reply = services[topic] if of_service else (types[topic], None)
         drafts.append(
-            shared
-            | {
-                "endpoint": first + len(drafts),
-                "kind": kind,
-                "topic": topic,
-                "qos": end.qos or workload.qos,
-                "touch": end.touch or workload.touch,
-                "arrival": arrival,
-                "relay_from": readers[arrival.source] if isinstance(arrival, Relay) else None,
-                "hold_ns": round(1e6 * getattr(end, "hold_ms", 0.0)),
-            }
+            Endpoint(
+                endpoint=first + len(drafts),
+                kind=kind,
+                node=node.name,
+                process=node.process_of(life),
+                host=node.host,
+                topic=topic,
+                type=request,
+                reply_type=reply,
+                qos=end.qos or workload.qos,
+                touch=end.touch or workload.touch,
+                arrival=arrival,
+                relay_from=readers[arrival.source] if isinstance(arrival, Relay) else None,
+                life=life,
+                hold_ns=round(1e6 * getattr(end, "hold_ms", 0.0)),
+                frames=_frames(workload, end, request) if kind == "publisher" else None,
+            )
         )
 
     for publisher in node.publishers:
-        draft("publisher", publisher.topic, publisher, _arrival(workload, publisher))
-        if not isinstance(publisher.arrival, Relay):
-            source = publisher.frames or workload.frames
-            drafts[-1] |= {"frames": source, "own_frames": publisher.frames is not None}
+        add("publisher", publisher.topic, publisher, _arrival(workload, publisher))
     for subscription in node.subscriptions:
-        draft("subscription", subscription.topic, subscription)
+        add("subscription", subscription.topic, subscription)
     for service in node.services:
-        draft("service", service.service, service)
+        add("service", service.service, service)
     for client in node.clients:
-        draft("client", client.service, client, _arrival(workload, client))
+        add("client", client.service, client, _arrival(workload, client))
     return drafts
+
+
+def _frames(workload: Workload, publisher: Publisher, type_: MessageType) -> str | None:
+    """The source of a publisher's frames: that of the workload is for images alone, and one of its
+    own for what must be one. None for the synthetic one, and for a relay."""
+    source = publisher.frames or (workload.frames if type_.pixels is not None else None)
+    return None if source == SYNTHETIC or isinstance(publisher.arrival, Relay) else source
 
 
 def _arrival(workload: Workload, sender: Any) -> Any:
@@ -455,38 +453,51 @@ def _service_types(
     }
 
 
-def _peers(workload: Workload, drafts: list[dict[str, Any]]) -> dict[int, tuple[int, ...]]:
-    peers: dict[int, list[int]] = {draft["endpoint"]: [] for draft in drafts}
-    readers: dict[tuple[str, str], list[dict[str, Any]]] = {}
+def _matched(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint]:
+    """The endpoints with their peers. Raises Fault where a reader asks for more than its writer
+    offers."""
+    peers: dict[int, list[Endpoint]] = {draft.endpoint: [] for draft in drafts}
+    readers: dict[tuple[str, str], list[Endpoint]] = {}
     for draft in drafts:
-        readers.setdefault((draft["kind"], draft["topic"]), []).append(draft)
+        readers.setdefault((draft.kind, draft.topic), []).append(draft)
     for writer in drafts:
-        for reader in readers.get((READ_BY.get(writer["kind"], ""), writer["topic"]), ()):
-            if not writer["life"].meets(reader["life"]):
+        for reader in readers.get((READ_BY.get(writer.kind, ""), writer.topic), ()):
+            if not writer.life.meets(reader.life):
                 continue
-            reason = incompatibility(writer["qos"], reader["qos"])
+            reason = incompatibility(writer.qos, reader.qos)
             if reason:
                 raise Fault(
-                    f"contradictory quality of service on topic `{writer['topic']}`: {reason}",
-                    expected=f"what node `{writer['node']}` offers: {_qos_words(writer['qos'])}",
-                    actual=f"node `{reader['node']}` asks for {_qos_words(reader['qos'])}",
+                    f"contradictory quality of service on topic `{writer.topic}`: {reason}",
+                    expected=f"what node `{writer.node}` offers: {_qos_words(writer.qos)}",
+                    actual=f"node `{reader.node}` asks for {_qos_words(reader.qos)}",
                     at=_at(workload, "qos"),
                 )
-            if writer["kind"] != "service":  # client and service read each other: one pair, not two
-                peers[writer["endpoint"]].append(reader["endpoint"])
-                peers[reader["endpoint"]].append(writer["endpoint"])
-    return {number: tuple(peer_numbers) for number, peer_numbers in peers.items()}
+            if writer.kind != "service":  # client and service read each other: one pair, not two
+                peers[writer.endpoint].append(reader)
+                peers[reader.endpoint].append(writer)
+    return [
+        replace(
+            draft,
+            peers=tuple(peer.endpoint for peer in peers[draft.endpoint]),
+            present=tuple(
+                peer.endpoint
+                for peer in peers[draft.endpoint]
+                if peer.life.present_at(draft.life.begin_s)
+            ),
+        )
+        for draft in drafts
+    ]
 
 
 def _qos_words(qos: Qos) -> str:
     return f"{qos.reliability}, {qos.durability}"
 
 
-def _saturating_topics(drafts: list[dict[str, Any]]) -> set[str]:
+def _saturating_topics(endpoints: Sequence[Endpoint]) -> set[str]:
     """Topics on which the number of messages is the middleware's answer: a saturating publisher, or
     a relay behind one."""
-    topics = {draft["topic"] for draft in drafts if isinstance(draft["arrival"], Saturation)}
-    relays = [draft for draft in drafts if isinstance(draft["arrival"], Relay)]
+    topics = {e.topic for e in endpoints if isinstance(e.arrival, Saturation)}
+    relays = [e for e in endpoints if isinstance(e.arrival, Relay)]
     for _ in relays:
-        topics |= {draft["topic"] for draft in relays if draft["arrival"].source in topics}
+        topics |= {e.topic for e in relays if e.arrival.source in topics}
     return topics

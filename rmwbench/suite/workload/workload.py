@@ -391,9 +391,7 @@ class Workload(Strict):
             "description": self.description,
             "primary_metric": self.primary_metric,
         }
-        return always_stored | self.model_dump(
-            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always_stored}
-        )
+        return always_stored | self.unusual(*RESOLVED, *always_stored)
 
 
 def _one_schedule(rate_hz: float | None, arrival: Any) -> None:
