@@ -433,10 +433,10 @@ def renumbered(selection: Sequence[Cell]) -> tuple[Cell, ...]:
 
 def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
     """The cells by comparison key, in order."""
-    grouped: dict[str, list[Cell]] = {}
+    cells_of_key: dict[str, list[Cell]] = {}
     for cell in all_cells:
-        grouped.setdefault(cell.comparison, []).append(cell)
-    return {key: tuple(group) for key, group in grouped.items()}
+        cells_of_key.setdefault(cell.comparison, []).append(cell)
+    return {key: tuple(cells) for key, cells in cells_of_key.items()}
 
 
 def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
@@ -489,9 +489,11 @@ class _Applied:
             )
             for arm in arms
         ]
-        _check_primary_metric(cells[-1], index)
-        _check_drain(cells[-1], index)
-        _check_threads(cells[-1], index)
+        with inside("workloads", index):
+            _check_primary_metric(cells[-1])
+            _check_drain(cells[-1])
+            if changed.schedule != "shared":
+                check_threads(cells[-1].senders)
         return cells
 
     def at(self, item: T, levels: Levels, owner: str, apply: Callable[[T, str, Level], T]) -> T:
@@ -550,7 +552,7 @@ def _links(
     return replace(links, network=network)
 
 
-def _check_primary_metric(cell: Cell, index: int) -> None:
+def _check_primary_metric(cell: Cell) -> None:
     primary = GLOSSARY[cell.workload.primary_metric]
     if cell.saturating or not primary.is_percentile_of_messages:
         return
@@ -559,21 +561,19 @@ def _check_primary_metric(cell: Cell, index: int) -> None:
         return
     longer = ""
     if cell.steady_messages:
-        longer = (
-            "lengthen the steady state to about "
-            f"{cell.timeline.steady_s * needed / cell.steady_messages:.3g} s, or "
-        )
+        needed_s = cell.timeline.steady_s * needed / cell.steady_messages
+        longer = f"lengthen the steady state to about {needed_s:.3g} s, or "
     raise Fault(
         f"a trial of workload `{cell.workload.name}` has too few messages for "
         f"{cell.workload.primary_metric}",
         expected=f"at least {needed} messages in the steady state (rule: n·(1−q) ≥ 10)",
         actual=f"{cell.steady_messages} in {cell.timeline.steady_s:g} s",
         fix=longer + "choose a lower percentile",
-        at=("workloads", index, "primary_metric"),
+        at=("primary_metric",),
     )
 
 
-def _check_drain(cell: Cell, index: int) -> None:
+def _check_drain(cell: Cell) -> None:
     """A reliable writer's history may hold this much when the schedule ends. A drain that cannot
     hold it would cut off what is only slow."""
     window_ns = cell.timeline.end_ns
@@ -593,14 +593,7 @@ def _check_drain(cell: Cell, index: int) -> None:
                 f"{1e9 / arrival.period_ns:.3g} Hz",
                 actual=f"{cell.timeline.drain_most_s:g} s",
                 fix=f"set `drain_s: {needed_s:.3g}` in its timeline, or a smaller depth",
-                at=("workloads", index),
             )
-
-
-def _check_threads(cell: Cell, index: int) -> None:
-    if cell.workload.schedule != "shared":
-        with inside("workloads", index):
-            check_threads(cell.senders)
 
 
 def _check_networks_vary(suite: Suite, cells: Sequence[Cell]) -> None:
