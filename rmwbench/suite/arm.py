@@ -143,8 +143,8 @@ class Arm(Side):
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:
-    """`ARMS: REASON`, each reason once, with all of its arms, as the plan, the run and the report
-    say it. `absent`: arm -> why it cannot run here, with the command that changes it."""
+    """Lines of `ARMS: REASON` for the plan, the run and the report: each reason stands once, with all
+    of its arms. `absent`: arm -> why it cannot run here, with the command that changes it."""
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)

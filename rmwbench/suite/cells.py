@@ -149,7 +149,7 @@ class Cell:
 
     @property
     def beside(self) -> dict[str, tuple[str, ...]]:
-        """Host → its devices besides `eth0` that lead to others."""
+        """Maps each host to its devices besides `eth0` that lead to others."""
         return (
             {}
             if self.links is None
@@ -162,7 +162,7 @@ class Cell:
 
     @cached_property
     def sides(self) -> dict[str, Side]:
-        """Process → what it runs."""
+        """Maps each process to what it runs."""
         return {
             process.name: self.arm.side(process.follows or process.name)
             for process in self.processes
@@ -176,14 +176,14 @@ class Cell:
 
     @cached_property
     def pairs(self) -> dict[int, tuple[int, ...]]:
-        """Reader → its writers, of those that are there from the start: the second half of the
+        """Maps each reader that is there from the start to its writers: the second half of the
         barrier waits for each pair's first message."""
         return {e.endpoint: e.present for e in self.endpoints if e.reads and e.life.begin_s is None}
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """Who joins and leaves within the steady state, in the order of time; of one instant, who
-        leaves first."""
+        """Who joins and leaves within the steady state, in the order of time; at one instant, who
+        leaves comes first."""
         endpoints_by_change: dict[tuple[float, int, str, str, bool], list[int]] = {}
         for e in self.endpoints:
             for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
@@ -260,9 +260,9 @@ class Cell:
         return any(beside.from_features("cell", "may_silence", self))
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
-        """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who
-        writes, 2 RECEIVED for who reads, clients and services have both; 3 SPAN besides where the
-        layers are traced."""
+        """The sections of the process's record file as (kind, endpoint, capacity in slots): kind 1
+        SENT for who writes, 2 RECEIVED for who reads, both for clients and services; 3 SPAN besides
+        where the layers are traced."""
         self._check_process(process)
         return [
             (kind, endpoint.endpoint, slots)
@@ -278,7 +278,7 @@ class Cell:
 
     @property
     def record_bytes(self) -> int:
-        """Memory that the record files of a trial take."""
+        """How much memory the record files of a trial take."""
         sections = (
             section for endpoint in self.endpoints for section in self._sections_of(endpoint)
         )
@@ -310,9 +310,9 @@ class Cell:
         }
         created_empty = empty_nodes if only is None else {joining}
         return [
-            {"name": node, "endpoints": endpoints}
-            for node, endpoints in wires.items()
-            if endpoints or node in created_empty
+            {"name": node, "endpoints": node_wires}
+            for node, node_wires in wires.items()
+            if node_wires or node in created_empty
         ]
 
     def definition(self) -> dict[str, Any]:
@@ -538,11 +538,11 @@ def _links(
     try:
         links = resolved(applied.suite.networks, changed.network, changed.host_names, timeline)
     except Fault as fault:
-        inside: tuple[str | int, ...] = ("workloads", index)
+        at: tuple[str | int, ...] = ("workloads", index)
         if isinstance(changed.network, str) and fault.at[:1] == ("network",):
-            inside, fault.at = ("networks", changed.network), fault.at[1:]
+            at, fault.at = ("networks", changed.network), fault.at[1:]
             fault.what += f" (workload `{workload.name}`)"
-        fault.at = (*inside, *fault.at)
+        fault.at = (*at, *fault.at)
         raise
     if links is None:
         return None

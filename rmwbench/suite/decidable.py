@@ -19,5 +19,5 @@ def messages_needed(quantile: float) -> int:
 
 
 def percentile_name(quantile: float) -> str:
-    """`p50`, `p99`, `p99.9`."""
+    """The name of a percentile: `p50`, `p99`, `p99.9`."""
     return f"p{quantile * 100:g}"

@@ -28,7 +28,7 @@ parts with keys of their own."""
 
 
 def _model_of(model: type[Strict], name: str) -> type[Strict] | None:
-    """Whose keys a key has; None where its value is a single one."""
+    """The model of a key's value; None where the value is a single one."""
     kinds = get_args(model.model_fields[name].annotation)
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, Strict)), None)
 

@@ -115,7 +115,7 @@ class Predicate(Strict):
 
     @property
     def inputs(self) -> tuple[tuple[str, str | None], ...]:
-        """(metric, topic) of all that it takes."""
+        """All that it takes, as (metric, topic)."""
         left_topic, right_topic = self.topics
         pairs = [(self.metric, left_topic), (self.times_metric, left_topic)]
         if self.right is not None:

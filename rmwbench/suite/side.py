@@ -84,7 +84,7 @@ machine's matter too, so it is known where the name without it is."""
 
 
 def bare(middleware: str) -> str:
-    """`fastdds` of `fastdds-2.9`, and of any other name itself."""
+    """A middleware's name without its series: `fastdds` of `fastdds-2.9`."""
     match = SERIES.fullmatch(middleware)
     return match[1] if match else middleware
 
@@ -162,8 +162,8 @@ class Side(Strict):
     daemon: DaemonFile | None = None
 
     def side_definition(self) -> dict[str, Any]:
-        """`modes` and `daemon` only where there are some: a cell's definition is compared with that
-        of older campaigns."""
+        """What a cell stores of it. `modes` and `daemon` stand there only where there are some: the
+        definition is compared with that of older campaigns."""
         definition: dict[str, Any] = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),

@@ -49,7 +49,7 @@ class Timeline(Strict):
 
     @property
     def end_ns(self) -> int:
-        """End of the schedule, counted from the start of the warm-up."""
+        """The end of the schedule, counted from the start of the warm-up."""
         return to_ns(self.warmup_s) + to_ns(self.steady_s)
 
     @property
@@ -58,7 +58,7 @@ class Timeline(Strict):
 
     @property
     def duration_s(self) -> float:
-        """Warm-up, steady state and drain: what a trial takes besides its fixed cost."""
+        """What a trial takes besides its fixed cost: warm-up, steady state and drain."""
         return self.warmup_s + self.steady_s + self.drain_s
 
     def lasting(self, steady_s: float) -> "Timeline":

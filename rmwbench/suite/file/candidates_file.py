@@ -116,7 +116,7 @@ def _check_names(file: CandidatesFile, known: Candidates) -> None:
 
 
 def _absolute(arm: Any, directory: Path) -> Any:
-    """Profiles that are files by their whole path: a suite elsewhere may name the candidate."""
+    """The arm with the whole paths of profiles that are files: a suite elsewhere may name it."""
     if isinstance(arm, dict):
         return {
             key: str((directory / value).resolve())

@@ -34,8 +34,8 @@ def read_limits(path: Path) -> LimitsFile:
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
-    """UserError for a topic, or a reader, with limits that no campaign has: nothing would be judged
-    by them. `known` is empty where no trial ended, and then nobody can say."""
+    """Raises UserError for limits of a topic, or a reader, that no campaign has: nothing would be
+    judged by them. `known` is empty where no trial ended, and then nobody can say."""
     short = sorted(name for name in known if " " not in name)  # `image → control` is `control`, too
     for topic in limits.topics:
         if known and topic not in known:

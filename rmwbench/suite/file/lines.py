@@ -1,5 +1,5 @@
-"""Parts of a YAML tree with their places in the file. Every mistake is told with its line, so what is
-put into a tree has the line of what it comes from."""
+"""Makes parts of a YAML tree with their places in the file. Every mistake is told with its line, so
+what is put into a tree has the line of what it comes from."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

@@ -78,7 +78,7 @@ def parse(
 
 
 def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
-    """`outcomes: FILE`: the limits of that file, without its name and cells."""
+    """The limits of the file that `outcomes: FILE` names, without its name and cells."""
     from rmwbench.suite.file.limits_file import read_limits  # which reads by this module
 
     return read_limits(directory / name).model_dump(

@@ -28,7 +28,7 @@ SENDS = ("publishers", "services", "clients")
 
 @cache
 def shipped_networks() -> CommentedMap:
-    """Name -> network, as their file has it. It is not to be changed."""
+    """Maps each name to its network, as the file has it. It is not to be changed."""
     path = suites_directory() / NETWORKS_FILE
     where = shown(path)
     tree = mapping_of(tree_of(read(path), where), where, "a file of networks", NETWORKS)

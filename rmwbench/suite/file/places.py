@@ -102,9 +102,9 @@ def suite_files() -> Mapping[str, Path]:
 
 @cache
 def _suite_files(directory: Path) -> Mapping[str, Path]:
-    """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
-    called like its folder: names that people type stay what they are wherever a file lies. Kept,
-    because a questionnaire asks for a thousand of them and what is shipped does not change."""
+    """Maps each name to its file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE`
+    where it is called like its folder: names that people type stay what they are wherever a file
+    lies. The directory is read once, since a questionnaire asks for a thousand names."""
     file_of_name: dict[str, Path] = {}
     for path in directory.rglob("*.yaml"):
         if path.name not in NO_SUITES:
@@ -290,7 +290,7 @@ def shipped_middlewares() -> tuple[str, ...]:
 
 @cache
 def python_programs() -> tuple[str, ...]:
-    """Programs of this package that are workers."""
+    """The programs of this package that are workers."""
     try:
         scripts = distribution("rmwbench").entry_points
     except PackageNotFoundError:

@@ -144,7 +144,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags
+    """The line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags
     of unions are not part of the file and are skipped.
     """
     line, name, node = tree.lc.line, "suite", tree

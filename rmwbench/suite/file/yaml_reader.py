@@ -36,7 +36,8 @@ class NotTaken(Exception):
 
 
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:
-    """First character → (what it may be, its pattern), in ruamel.yaml's order for YAML 1.2."""
+    """Maps a first character to (what it may begin, its pattern), in ruamel.yaml's order for YAML
+    1.2."""
     resolvers: dict[str, list[tuple[str, Any]]] = {}
     for versions, tag, pattern, firsts in implicit_resolvers:
         if (1, 2) in versions:
@@ -64,7 +65,7 @@ class _Open:
 
 
 def read_yaml(text: str) -> CommentedMap | CommentedSeq:
-    """NotTaken for what ruamel.yaml must read."""
+    """The tree of a text. Raises NotTaken for what ruamel.yaml must read."""
     if not yaml.__with_libyaml__ or _BREAKS.search(text):
         raise NotTaken
     try:

@@ -55,7 +55,7 @@ class CrossTraffic(Strict):
 
     @property
     def piece(self) -> dict[str, int] | None:
-        """As the load protocol takes it; None for what never ends."""
+        """The piece as the load protocol takes it; None for what never ends."""
         if self.piece_mb is None or self.every_s is None:
             return None
         return {
@@ -75,7 +75,7 @@ class CrossTraffic(Strict):
         return f"{flows} of TCP from {self.name}{shape}{control}"
 
     def definition(self) -> dict[str, Any]:
-        """As a cell stores it."""
+        """What a cell stores of it."""
         always_stored = {"from": self.from_, "to": self.to, "kind": self.kind, "flows": self.flows}
         more = {"piece": self.piece, "congestion_control": self.congestion_control}
         return always_stored | {key: value for key, value in more.items() if value is not None}

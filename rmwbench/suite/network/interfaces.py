@@ -153,10 +153,10 @@ class RealNetwork:
     gang: Gang | None = None
 
     def definition(self) -> dict[str, Any]:
-        """As a cell stores it, in place of the emulated one's."""
+        """What a cell stores of it, in place of the emulated one's."""
         return {"kind": REAL, "hosts": list(self.hosts), "not_emulated": list(self.left_out)}
 
     def lines(self) -> list[str]:
-        """In words, as a plan says it."""
+        """What a plan says of it."""
         text = f"network: {REAL}, between {', '.join(self.hosts)}; nothing is emulated"
         return [text, *(f"left out: {line}" for line in self.left_out)]

@@ -47,7 +47,7 @@ class LinkTrace(BaseModel):
 
     @property
     def largest_rate_bps(self) -> int:
-        """0 where it says nothing of a rate; of Mahimahi's its mean."""
+        """The largest rate, or the mean of Mahimahi's; 0 where it says nothing of a rate."""
         if self.opportunities_ns:
             bits = 8 * MAHIMAHI_BYTES * len(self.opportunities_ns)
             return bits * 1_000_000_000 // self.opportunities_ns[-1]

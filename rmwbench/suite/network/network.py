@@ -306,8 +306,8 @@ class Network(Strict):
             )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
-        """TCP takes what there is: without a limit that is all that the switch and a processor
-        have."""
+        """Checks that something limits cross traffic: TCP takes all that there is, which would be all
+        that the switch and a processor have."""
         if not any(spec.limited for spec in (self.up(traffic.from_), self.down(traffic.to))):
             raise Fault(
                 f"nothing limits the cross traffic from {traffic.name}",
@@ -357,7 +357,7 @@ class Network(Strict):
             )
 
     def _check_roam(self, change: NetworkChange, index: int) -> None:
-        """It needs a medium to leave and another one to go to."""
+        """Checks that there is a medium to leave and another one to go to."""
         at = ("changes", index, "medium")
         if change.medium not in self.media:
             raise unknown("medium", change.medium, list(self.media), at=at)
@@ -399,7 +399,7 @@ class Network(Strict):
         return self.spec(host, "down")
 
     def further(self, host: str) -> tuple[Interface, ...]:
-        """Interfaces of a host that lead nowhere."""
+        """The interfaces of a host that lead nowhere."""
         return self.interfaces.get(host, self.interfaces.get(ALL, ()))
 
     def spec(self, host: str, direction: str) -> Spec:
@@ -615,8 +615,8 @@ def _check_directions(item: Access | NetworkChange) -> None:
 
 
 def _spec_of(item: Access | NetworkChange, direction: str) -> Spec | None:
-    """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is
-    the path's."""
+    """The spec of one direction. `both` with its bottleneck at the NIC has it there on the way up; on
+    the way down the rate is the path's."""
     if item.both is None:
         return item.up if direction == "up" else item.down
     if direction == "down" and item.both.at_nic:

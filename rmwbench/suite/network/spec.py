@@ -227,7 +227,7 @@ class Police(Strict):
 
     @property
     def words(self) -> str:
-        """Such as `UDP above 500 packets/s and 50 packets at once dropped, flow by flow`."""
+        """What it drops, such as `UDP above 500 packets/s and 50 packets at once dropped, flow by flow`."""
         limit = (
             f"{self.rate_mbps:g} Mbit/s"
             if self.rate_mbps is not None

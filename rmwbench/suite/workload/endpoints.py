@@ -98,19 +98,19 @@ class Endpoint:
 
     @property
     def read_bytes(self) -> int:
-        """Payload of what it reads."""
+        """The payload of what it reads."""
         type_read = self.reply_type if self.kind == "client" else self.type
         return type_read.payload_bytes if type_read is not None and self.reads else 0
 
     @property
     def sections(self) -> tuple[tuple[int, int], ...]:
-        """(kind of record, slots) of its sections of the record file."""
+        """Its sections of the record file, as (kind of record, slots)."""
         sections = ((SENT, self.sent, self.writes), (RECEIVED, self.received, self.reads))
         return tuple((kind, _capacity(messages)) for kind, messages, has in sections if has)
 
     @property
     def capacity(self) -> int:
-        """Slots of all its sections."""
+        """The slots of all its sections."""
         return sum(slots for _, slots in self.sections)
 
     def wire(self, arm: Arm, schedule_seed: int) -> dict[str, Any]:
@@ -432,7 +432,7 @@ def _topic_types(workload: Workload, nodes: Sequence[Node]) -> dict[str, Message
 def _service_types(
     workload: Workload, nodes: Sequence[Node]
 ) -> dict[str, tuple[MessageType, MessageType]]:
-    """Request and reply of each service."""
+    """The types of each service: its request and its reply."""
     types_of_service: dict[str, tuple[str, str]] = {}
     for index, node in enumerate(nodes):
         for position, service in enumerate(node.services):
@@ -494,7 +494,7 @@ def _qos_words(qos: Qos) -> str:
 
 
 def _saturating_topics(endpoints: Sequence[Endpoint]) -> set[str]:
-    """Topics on which the number of messages is the middleware's answer: a saturating publisher, or
+    """The topics on which the number of messages is the middleware's answer: a saturating publisher, or
     a relay behind one."""
     topics = {e.topic for e in endpoints if isinstance(e.arrival, Saturation)}
     relays = [e for e in endpoints if isinstance(e.arrival, Relay)]

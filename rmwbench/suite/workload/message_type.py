@@ -203,7 +203,7 @@ def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
 
 
 def _image(name: str, width: int, height: int) -> MessageType:
-    """sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of
+    """A sensor_msgs/Image: header, height, width, encoding, is_bigendian, step, then the length of
     the sequence and the pixels."""
     pixel_bytes = 3
     size_bytes = _checked(height * width * pixel_bytes)

@@ -60,7 +60,7 @@ class CdrLayout:
         return self.align(8)._append(struct.pack(f"<{len(values)}d", *values))
 
     def string(self, text: str) -> "CdrLayout":
-        """Length with the terminating zero, the text, the zero."""
+        """Adds the length with the terminating zero, the text and the zero."""
         data = text.encode() + b"\0"
         return self.u32(len(data))._append(data)
 
@@ -100,7 +100,7 @@ Layout = tuple[str, CdrLayout]
 
 
 def header(layout: CdrLayout) -> CdrLayout:
-    """std_msgs/Header at time zero with an empty frame id."""
+    """Adds a std_msgs/Header at time zero with an empty frame id."""
     return layout.u32(0, 0).string("")
 
 

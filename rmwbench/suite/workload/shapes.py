@@ -72,7 +72,7 @@ def calls(
 
 @lru_cache(maxsize=256)
 def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
-    """node_1 … node_N and manager."""
+    """The lifecycle nodes node_1 … node_N, and their manager."""
     times = {"configure_s": bring_up.configure_s, "activate_s": bring_up.activate_s}
     timeout = {"service_timeout_s": bring_up.service_timeout_s}
     names = [f"node_{number}" for number in range(1, bring_up.nodes + 1)]
@@ -180,7 +180,7 @@ class Graph(Strict):
         return self
 
     def expanded(self, topic: str, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
-        """node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left
+        """The nodes node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left
         without any."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         subscriptions: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]

@@ -233,7 +233,7 @@ class Node(Strict):
         return self.process or self.name
 
     def process_of(self, life: NodeLife) -> str:
-        """The process that it lives in: after a kill another one."""
+        """The process that it lives in, which is another one after a kill."""
         again = (
             self.killed_s is not None
             and life.begin_s is not None
@@ -252,7 +252,7 @@ class Node(Strict):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """Topics and services of its endpoints, each as often as it has one."""
+        """The topics and services of its endpoints, each as often as it has one."""
         return (
             *(publisher.topic for publisher in self.publishers),
             *(subscription.topic for subscription in self.subscriptions),
@@ -266,6 +266,6 @@ class Node(Strict):
 
 
 def topics_and_readers(nodes: Sequence[Node]) -> list[str]:
-    """Topics and services by name, then readers by the names of their nodes, each once."""
+    """The topics and services by name, then readers by the names of their nodes, each once."""
     topics = [topic for node in nodes for topic in node.topics]
     return [*dict.fromkeys([*topics, *(node.name for node in nodes if node.subscriptions)])]
