@@ -32,8 +32,8 @@ MODES = (*WORDS, *SWITCHES, *NUMBERS)
 MAX_NUMBER = 1 << 40
 
 
-def check_mode(name: str, level: Any) -> Any:
-    """Returns the level. Raises Fault for an unknown mode, or for a level that it does not have."""
+def _check_mode(name: str, level: Any) -> None:
+    """Raises Fault for an unknown mode, or for a level that it does not have."""
     if name not in MODES:
         raise unknown("mode", name, list(MODES), at=(name,))
     if name in WORDS:
@@ -51,16 +51,15 @@ def check_mode(name: str, level: Any) -> Any:
             actual=level,
             at=(name,),
         )
-    return level
 
 
-def _check(modes: dict[str, Any]) -> dict[str, Any]:
+def _check_modes(modes: dict[str, Any]) -> dict[str, Any]:
     for name, level in modes.items():
-        check_mode(name, level)
+        _check_mode(name, level)
     return modes
 
 
-Modes = Annotated[dict[str, Scalar], AfterValidator(_check)]
+Modes = Annotated[dict[str, Scalar], AfterValidator(_check_modes)]
 
 
 FORMAT_OF_SUFFIX = {
