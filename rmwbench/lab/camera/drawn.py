@@ -1,8 +1,8 @@
 """Frames that are drawn here: a scene with and without a sensor's noise, the same on every machine.
 
-Of what a compressor makes of a frame, its content decides all: zeros and test pictures overstate it
-by far, random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky of
-which a part is overexposed, walls with light falling off, edges, grass, and the noise of photons
+How small a compressor makes a frame depends on its content alone: zeros and test pictures overstate
+it by far, random bytes understate it. `photo` is a scene as a camera's sensor sees it by day: a sky
+of which a part is overexposed, walls with light falling off, edges, grass, and the noise of photons
 and of reading out (Poisson's law and a constant, EMVA 1288). `rendered` is the same scene as a
 simulator's camera draws it, without noise. The camera turns a little from frame to frame.
 
@@ -20,19 +20,19 @@ import pyarrow as pa
 from rmwbench.suite.workload.camera import PHOTO, PixelFormat
 
 FRAMES = 6
-"""Different ones; after them the first comes again."""
+"""The number of different frames; after them the first one comes again."""
 TURN_PIXELS = 4
-"""From frame to frame."""
+"""The turn of the camera from frame to frame."""
 SEED = 20261123
 BLOCK_BYTES = 65_000
-"""Less than a batch of Zenoh's holds at most (65 535 bytes)."""
+"""Less than a batch of Zenoh's can hold (65 535 bytes)."""
 
 READ_NOISE, PHOTON_NOISE = 1.2, 0.02
 """Standard deviation in the dark, in grey levels of 255, and variance per grey level."""
 HORIZON, GROUND = 0.45, 0.8
-"""Where the walls begin and where the grass does, in parts of the height."""
+"""The upper edges of the walls and of the grass, in parts of the height."""
 THINGS = 24
-"""Doors, boxes, people: edges."""
+"""The number of doors, boxes and people, which have edges."""
 
 
 @lru_cache(maxsize=2)
@@ -45,8 +45,8 @@ def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
 
 
 def lz4_ratio(frame: bytes) -> float:
-    """Bytes before through bytes after LZ4, in blocks as Zenoh's; one that would not shrink stays
-    as it is."""
+    """A frame's bytes divided by its bytes after LZ4, in blocks as Zenoh's; a block that would not
+    shrink stays as it is."""
     blocks = [frame[at : at + BLOCK_BYTES] for at in range(0, len(frame), BLOCK_BYTES)]
     shrunk = sum(
         min(len(block), len(pa.compress(block, codec="lz4_raw", asbytes=True))) for block in blocks
@@ -55,7 +55,7 @@ def lz4_ratio(frame: bytes) -> float:
 
 
 def _scene(width: int, height: int, random: np.random.Generator) -> np.ndarray:
-    """height × width × 3 of light, 0 to 255 and above where it is too bright."""
+    """The brightness, height × width × 3: 0 to 255, and more where the picture is overexposed."""
     y, x = np.linspace(0, 1, height)[:, None, None], np.linspace(0, 1, width)[None, :, None]
     horizon, ground = int(HORIZON * height), int(GROUND * height)
     sun = 420 * np.exp(-((x - 0.7) ** 2) / 0.06) * np.exp(-((y - 0.1) ** 2) / 0.035)
@@ -79,7 +79,7 @@ def _random_span(
 
 
 def _with_noise(light: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """The light with a sensor's noise; what is too bright stays too bright."""
+    """The brightness with a sensor's noise; an overexposed part stays so."""
     deviation = np.sqrt(READ_NOISE**2 + PHOTON_NOISE * light.clip(0, 255))
     return light + deviation * random.standard_normal(light.shape, np.float32)
 

@@ -3,8 +3,8 @@ which a publisher takes one for each message (docs/formats/frames.md). GStreamer
 host and fills the ring; drawn frames are in it from the start, and a program in the host paces
 them.
 
-No worker links GStreamer and all get the same frames. What the source costs is its own (role
-`source`), and whether it kept its rate is told by its own clock: a slow source is not loss in a
+No worker links GStreamer and all get the same frames. The cost of a source is counted apart (role
+`source`), and its own clock says whether it kept its rate: a slow source is not loss in a
 middleware.
 
     sources = FrameSources(crew, cell)      # rings; nothing runs yet
@@ -43,17 +43,17 @@ LAUNCHER = "gst-launch-1.0"
 PACKAGES = "gstreamer1.0-tools and gstreamer1.0-plugins-base"
 MAGIC, VERSION = b"RMWBFRM1", 1
 SLOTS = 6
-"""Two of slack, one that is being written, one that is being read, and room for a publisher that is
-late."""
+"""Two of slack, one that is written, one that is read, and room for a publisher that is late."""
 TIMES = 1 << 16
-"""So many of the newest frames are kept: 18 minutes at 60 Hz."""
+"""The number of newest frames whose times are kept: 18 minutes at 60 Hz."""
 PAGE_BYTES = 4096
 TIMES_OFFSET = PAGE_BYTES
 FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
 FIRST_FD = 10
-"""In the worker; below are its control socket, records and the library that counts allocations."""
+"""The worker's first descriptor of a ring; below are its control socket, its records and the
+library that counts allocations."""
 ENOUGH = 4
-"""Frames before a trial goes on: the first one that is sent lies two behind the newest."""
+"""The frames that a trial waits for: the first one that is sent lies two behind the newest."""
 TIMEOUT_S = 15.0
 STDERR_BYTES = 2000
 
@@ -68,10 +68,10 @@ class SourceBroken(Exception):
 
 @dataclass(frozen=True)
 class Account:
-    """What a source did in the window: `due` frames by its rate, of which `made` came in it, `late`
-    of them more than a period after their time. That time is its own best: the line through its
-    earliest frame. `latest_ns` is how late the latest was, `ended` the wait status of one that
-    ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
+    """The account of a source in the window: `due` frames by its rate, of which `made` came in it,
+    `late` of them more than a period after their time. That time is on the line through its
+    earliest frame, its own best. `latest_ns` is the largest lateness, `ended` the wait status of a
+    source that ended. `lz4_ratio` is of a drawn frame (drawn.py)."""
 
     endpoint: int
     due: int
@@ -83,7 +83,7 @@ class Account:
 
     @property
     def made_share(self) -> float:
-        """Made, of those due."""
+        """The share of the due frames that were made."""
         return self.made / self.due if self.due else 1.0
 
 
@@ -93,7 +93,8 @@ def senders(cell: Cell) -> list[Endpoint]:
 
 
 def missing(cell: Cell) -> str | None:
-    """Why this cell's frames cannot be made here; None where they can, or where it has none."""
+    """The reason why this cell's frames cannot be made here; None where they can, or where it has
+    none."""
     if not senders(cell):
         return None
     if max(Counter(endpoint.process for endpoint in senders(cell)).values()) > TARGETS - FIRST_FD:
@@ -116,8 +117,8 @@ def launcher() -> str | None:
 
 
 def pipeline(source: str, format_: PixelFormat) -> list[str]:
-    """The arguments of GStreamer for a source in that format on its standard output, paced by the
-    clock."""
+    """The command line of GStreamer that writes a source in that format to its standard output,
+    paced by the clock."""
     words = element(source).split()
     if words[0] == "videotestsrc":
         words += ["is-live=true", "do-timestamp=true"]
@@ -145,7 +146,7 @@ class FrameSources:
         return bool(self._rings)
 
     def additions_for(self, process: str) -> Additions:
-        """What a worker is given of its rings."""
+        """The arguments and descriptors of a worker for its rings."""
         process_rings = [ring for ring in self._rings if ring.endpoint.process == process]
         words: list[str] = []
         for index, ring in enumerate(process_rings):
@@ -154,7 +155,7 @@ class FrameSources:
         return Additions(words=words, files=files)
 
     def start(self) -> None:
-        """One after the other the processes start; their first frames come some milliseconds
+        """Starts the processes one after the other; their first frames come some milliseconds
         later."""
         for ring in self._rings:
             name, files = f"frames {ring.endpoint.endpoint}", {2: ring.log, 4: ring.fd}
@@ -179,7 +180,7 @@ class FrameSources:
 
     @property
     def pids(self) -> list[tuple[str, int | None, str, str]]:
-        """(process, PID in its host, role, host) for the sampler, once `wait` was called."""
+        """The processes for the sampler, after `wait`: (process, PID in its host, role, host)."""
         sources = []
         for ring in self._rings:
             name, host = f"frames {ring.endpoint.endpoint}", ring.endpoint.host
@@ -189,11 +190,11 @@ class FrameSources:
         return sources
 
     def accounts(self, window: Callable[[str], tuple[int, int]]) -> list[Account]:
-        """The edges of the window: host → its begin and end, in ns of that host's clock."""
+        """The sources' accounts. `window`: host → begin and end, in ns of that host's clock."""
         return [ring.account(*window(ring.endpoint.host)) for ring in self._rings]
 
     def logs(self) -> dict[str, bytes]:
-        """File → what GStreamer said, where it said anything."""
+        """File → the end of GStreamer's error output, where there is any."""
         return {
             f"frames-{r.endpoint.endpoint}.stderr": text
             for r in self._rings
@@ -278,12 +279,12 @@ class _Ring:
         return text + (f"; it said: {last[0][:300]}" if last else "")
 
     def account(self, begin_ns: int, end_ns: int) -> Account:
-        finished, _, ended = self._header()
+        finished = self.finished
         numbers = np.arange(max(0, finished - TIMES), finished)
         ring = np.frombuffer(self._view, dtype="<i8", count=TIMES, offset=TIMES_OFFSET).copy()
         whole_ns = ring[numbers % TIMES]
         edges = (self.format.period_ns, begin_ns, end_ns)
-        of_window = account(self.endpoint.endpoint, numbers, whole_ns, *edges, ended or None)
+        of_window = account(self.endpoint.endpoint, numbers, whole_ns, *edges, self.ended)
         return replace(of_window, lz4_ratio=self.lz4_ratio)
 
     def close(self) -> None:
@@ -301,25 +302,23 @@ def account(
     end_ns: int,
     ended: int | None = None,
 ) -> Account:
-    """The account from the frames' numbers and the times when each was whole; `ended` as the ring
-    has it. The frames of the window's last two periods are left out: they may still be on their
-    way."""
-    status = None if ended is None else ended - 1
+    """The account from the frames' numbers and the times when each was whole; `ended` is the wait
+    status of a source that ended. The frames of the window's last two periods are left out: they
+    may still be on their way."""
     judged_ns = end_ns - 2 * period_ns
     in_window = (whole_ns >= begin_ns - 2 * period_ns) & (whole_ns < end_ns)
     if not in_window.any():
         return Account(
-            endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, status
+            endpoint, max(0, round((judged_ns - begin_ns) / period_ns)), 0, 0, math.inf, ended
         )
     line_ns = (whole_ns - numbers * period_ns)[in_window].min()
     first, last = (math.ceil((edge - line_ns) / period_ns) for edge in (begin_ns, judged_ns))
     due = max(0, last - first)
-    # By its number, not by when it came: one that came much later was due in the window all the
-    # same.
+    # By its number, not by when it came: a frame that came much later was due in the window too.
     is_due = (numbers >= first) & (numbers < last) & (whole_ns < end_ns)
     late_ns = (whole_ns - numbers * period_ns - line_ns)[is_due]
     made, late = len(late_ns), int((late_ns > period_ns).sum())
-    return Account(endpoint, due, made, late, float(late_ns.max()) if made else math.inf, status)
+    return Account(endpoint, due, made, late, float(late_ns.max()) if made else math.inf, ended)
 
 
 def probes(accounts: Sequence[Account]) -> list[dict[str, Any]]:

@@ -34,12 +34,12 @@ class Marker(NamedTuple):
         """None where it was made in another PID namespace: of that nothing can be said."""
         if self.pid_namespace != os.readlink("/proc/self/ns/pid"):
             return None
-        return _started_ticks(self.pid) == self.started_ticks
+        return started_ticks(self.pid) == self.started_ticks
 
 
 def of_this_process(name: str) -> Marker:
     return Marker(
-        name, os.getpid(), _started_ticks(os.getpid()) or 0, os.readlink("/proc/self/ns/pid")
+        name, os.getpid(), started_ticks(os.getpid()) or 0, os.readlink("/proc/self/ns/pid")
     )
 
 
@@ -130,7 +130,7 @@ def parsed(text: str) -> Marker | None:
         return None
 
 
-def _started_ticks(pid: int) -> int | None:
+def started_ticks(pid: int) -> int | None:
     """Field 22 of /proc/PID/stat; the name in field 2 may hold spaces and parentheses, hence the
     split at the last one."""
     try:

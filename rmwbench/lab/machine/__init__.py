@@ -17,8 +17,6 @@ from rmwbench.lab.machine.probe import (
 from rmwbench.lab.machine.void_rules import (
     RULES,
     STEAL_VOID_FRACTION,
-    Rule,
-    Violation,
     flags,
     violations,
     voids,
@@ -29,9 +27,7 @@ __all__ = [
     "STEAL_VOID_FRACTION",
     "Checkup",
     "EdgeReading",
-    "Rule",
     "Ticks",
-    "Violation",
     "attributed_probes",
     "awake_as_idle",
     "checkup",

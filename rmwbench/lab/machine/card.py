@@ -1,5 +1,5 @@
-"""What the machine is, as JSON: a reader of a report must be able to tell whether it resembles
-theirs. What cannot be told is None."""
+"""The machine card, as JSON: a reader of a report must be able to tell whether the machine
+resembles theirs. What is unknown is None."""
 
 import os
 import platform
@@ -106,7 +106,7 @@ def sysctls() -> dict[str, str | None]:
 
 
 def state() -> dict[str, Any]:
-    """What changes: taken at the start and at the end of a campaign."""
+    """The facts that change, which are taken at the start and at the end of a campaign."""
     ticks, meminfo = read_ticks(), _meminfo()
     load = os.getloadavg()
     return {
@@ -236,7 +236,7 @@ def _idle_states() -> list[dict[str, Any]]:
 
 
 def _virtualization() -> str | None:
-    """What is visible without helpers: the hypervisor bit of the processor, and signs of a
+    """The signs that need no helper program: the hypervisor bit of the processor, and files of a
     container."""
     signs = []
     if re.search(r"^flags\s*:.*\bhypervisor\b", file_text("/proc/cpuinfo") or "", re.MULTILINE):

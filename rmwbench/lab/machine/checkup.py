@@ -33,7 +33,7 @@ class Checkup:
         return self.findings[0].level if self.findings else "unknown"
 
     def document(self) -> dict[str, Any]:
-        """What `rmwbench doctor --json` prints (docs/doctor.md)."""
+        """The document that `rmwbench doctor --json` prints (docs/doctor.md)."""
         counts = {level: sum(f.level == level for f in self.findings) for level in LEVELS}
         return {
             "schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""One thing that the doctor has to say, and the words that every rule uses for it."""
+"""A finding of the doctor, and the rule that makes it of facts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -11,9 +11,9 @@ LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
 
 @dataclass(frozen=True)
 class FixChange:
-    """What `rmwbench doctor --fix` does about a finding, and can take back. `file`: the kernel's
-    files of that pattern get the value; `limit`: the shell that called gets it (`memlock`,
-    `nofile`), as `SOFT:HARD`."""
+    """A change that `rmwbench doctor --fix` makes for a finding, and can take back. `file`: the
+    kernel's files of that pattern get the value; `limit`: the shell that called gets it
+    (`memlock`, `nofile`), as `SOFT:HARD`."""
 
     kind: Literal["file", "limit"]
     target: str
@@ -45,8 +45,8 @@ class Finding:
         return asdict(self)
 
     def lines(self) -> list[tuple[str, str, bool]]:
-        """What a terminal has below its head: label, text, and whether that is a command, which
-        stays in one piece so that it can be copied."""
+        """The lines below the head in a terminal: label, text, and whether the text is a command,
+        which stays in one piece so that it can be copied."""
         rows = [
             ("expected", self.expected, False),
             ("why", self.why, False),
@@ -63,8 +63,7 @@ class Finding:
 
 
 class Absent(Exception):
-    """The facts hold nothing of what a rule looks at: nobody looked for it, so the rule says
-    nothing."""
+    """A fact that a rule needs was not looked for, so the rule says nothing."""
 
 
 Facts = Mapping[str, Any]
@@ -72,8 +71,8 @@ Facts = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a rule makes of the facts: the fields of a Finding that depend on them. `expected` and
-    `why` are those of the rule where None."""
+    """A rule's answer: the fields of a Finding that depend on the facts. `expected` and `why` are
+    those of the rule where None."""
 
     level: Level
     found: str
@@ -111,8 +110,8 @@ def rule(
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:
-    """The fact at that path. None means that it was looked for and could not be told. Raises Absent
-    where it was not looked for."""
+    """The fact at that path; None where it was looked for and is unknown. Raises Absent where it
+    was not looked for."""
     value: Any = facts
     for depth, key in enumerate(path):
         if value is None and depth:

@@ -10,12 +10,13 @@ import json
 import os
 import resource
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rmwbench import home
 from rmwbench.errors import UserError, not_one_of
+from rmwbench.lab.host.marker import started_ticks
 from rmwbench.lab.kernel_files import kernel_value
 from rmwbench.lab.machine import machine_facts
 from rmwbench.lab.machine.finding import Finding, FixChange
@@ -46,14 +47,14 @@ class FixStep:
 
 @dataclass(frozen=True)
 class FixOutcome:
-    """`problem`: why it is not so, empty where it is."""
+    """A step that was taken. `problem` says why it failed; it is empty where it did not."""
 
     step: FixStep
     problem: str = ""
 
 
 def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep]:
-    """What has to be changed for these findings, each place once, in their order."""
+    """The changes that these findings ask for, each place once, in their order."""
     steps = [
         step for finding in findings for change in finding.changes for step in kernel.steps(change)
     ]
@@ -77,16 +78,16 @@ def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Findi
 
 
 class KernelFiles:
-    """Its files below `root`, and the limits of the process `shell`."""
+    """The kernel's files below `root`, and the limits of the process `shell`."""
 
     def __init__(self, root: Path = Path("/"), shell: int | None = None):
         self.root = root
         self.shell = os.getppid() if shell is None else shell
 
     def steps(self, change: FixChange) -> list[FixStep]:
-        """One for each file that the change's pattern has."""
+        """A step for each file that the change's pattern names; one for a limit."""
         if change.kind == "limit":
-            process = (self.shell, _started(self.shell))
+            process = (self.shell, started_ticks(self.shell) or -1)
             before = _limit(self.shell, change.target)
             return [FixStep("limit", change.target, before, change.value, process)]
         paths = sorted(self.root.glob(change.target.lstrip("/")))
@@ -96,7 +97,7 @@ class KernelFiles:
         ]
 
     def may(self, step: FixStep) -> bool:
-        """Whether this user may do it."""
+        """Whether this user may take the step."""
         if step.kind == "file":
             return os.access(self._path(step), os.W_OK)
         hard = _pair(step.value)[1]
@@ -104,7 +105,7 @@ class KernelFiles:
         return not raises or machine_facts.has_capability(CAP_SYS_RESOURCE)
 
     def set(self, step: FixStep, value: str) -> str:
-        """Why it could not be set, empty where it was."""
+        """Sets the value. Returns why it could not be set, or an empty text."""
         try:
             if step.kind == "limit":
                 _set_limit(step, value)
@@ -119,7 +120,7 @@ class KernelFiles:
         """The present value; None where the place is not there any more."""
         if step.kind == "file":
             return kernel_value(self._path(step))
-        if step.process is None or _started(step.process[0]) != step.process[1]:
+        if step.process is None or (started_ticks(step.process[0]) or -1) != step.process[1]:
             return None
         return _limit(step.process[0], step.target)
 
@@ -134,7 +135,7 @@ class KernelFiles:
 
 
 def command_of(step: FixStep, value: str | None = None, sudo: bool = False) -> str:
-    """What does the same by hand, in one line."""
+    """The shell command that does the same as a step."""
     value = step.value if value is None else value
     root = "sudo " if sudo else ""
     if step.kind == "limit":
@@ -150,14 +151,14 @@ def sysctl_name(target: str) -> str:
 
 
 def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
-    """Does them in order. What was before is kept first; of a place that was changed before, its
-    oldest value."""
+    """Takes the steps in order. The values before them are written to the state file first; a place
+    that an earlier run changed keeps its oldest value there."""
     earlier_steps = kept_steps(kernel)
     step_of = {(step.kind, step.target, step.process): step for step in earlier_steps}
     for step in steps:
         key = (step.kind, step.target, step.process)
         before = step_of[key].before if key in step_of else step.before
-        step_of[key] = FixStep(step.kind, step.target, before, step.value, step.process)
+        step_of[key] = replace(step, before=before)
     _keep(list(step_of.values()), kernel)
     outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
     failed = {outcome.step.target for outcome in outcomes if outcome.problem}
@@ -167,9 +168,9 @@ def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
 
 
 def undo(kernel: KernelFiles) -> list[FixOutcome]:
-    """Takes back what the state file has, the last first. What is not there any more, such as a
-    shell that ended, is forgotten; what has another value by now is left as it is, and forgotten;
-    what could not be set stays in the file."""
+    """Takes the steps of the state file back, the last one first. A place that is gone, such as a
+    shell that ended, is forgotten; so is one that has another value by now, which is left alone; a
+    step that could not be taken back stays in the file."""
     outcomes, remaining = [], []
     for step in reversed(kept_steps(kernel)):
         now = kernel.now(step)
@@ -191,8 +192,8 @@ def state_file() -> Path:
 
 
 def kept_steps(kernel: KernelFiles) -> list[FixStep]:
-    """What can be taken back; nothing where the machine was started anew since. Raises UserError
-    where the file cannot be read."""
+    """The steps that can be taken back; none where the machine was started anew since. Raises
+    UserError where the state file cannot be read."""
     path = state_file()
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -259,13 +260,3 @@ def _number(text: str) -> int:
 
 def _order(limit: int) -> float:
     return float("inf") if limit == resource.RLIM_INFINITY else limit
-
-
-def _started(pid: int) -> int:
-    """When it started, in ticks since boot, by which a number that was given again is told; -1
-    where there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return -1
-    return int(text.rpartition(")")[2].split()[19])

@@ -1,9 +1,9 @@
 """The facts that the doctor's rules look at. Reading only what is cheap takes milliseconds, for
 reports; the doctor itself also looks for a second at who uses the processors, and tries things.
 
-What was not looked for is absent; what was looked for and could not be told is None. What the
-machine lets us do is found out by doing it, because a capability that is there by version may still
-be denied: each trial returns "" when it worked and the reason when not, and one that would change
+A fact that was not looked for is absent; one that was looked for and is unknown is None. Whether
+the machine lets us do a thing is tried, because a capability that a version has may still be
+denied: each attempt returns "" when it worked and the reason when not, and one that would change
 this process runs in a child of its own.
 """
 
@@ -69,7 +69,7 @@ def host() -> tuple[str, str | None]:
 
 
 def shared_host() -> str | None:
-    """Whether trials run on the shared host for that, in words; None where they do not."""
+    """A sentence that trials run on the shared host, and why; None where they do not."""
     return host_kind().told() if host_kind().shared else None
 
 
@@ -189,7 +189,7 @@ def _unshare(flags: int) -> None:
 
 
 def _in_child(attempt: Callable[[], object]) -> str:
-    """The error of what is tried in a forked child, which ends with it."""
+    """Runs the attempt in a forked child, which ends with it, and returns its error."""
     pid = os.fork()
     if not pid:
         try:
@@ -248,7 +248,7 @@ def everything(
 
 
 def limits() -> dict[str, Any]:
-    """What a process started from here may use; None is unlimited."""
+    """The limits of a process that is started from here; None is unlimited."""
 
     def soft(resource_number: int) -> int | None:
         value = resource.getrlimit(resource_number)[0]
@@ -303,8 +303,8 @@ def network(with_host: bool) -> dict[str, Any]:
 
 
 def sampled(seconds: float) -> dict[str, Any]:
-    """What a trial's probes would be over some time, the use of our processors, and the programs
-    that used most: (pid, name, share of one core)."""
+    """A trial's probes over some seconds, the share of our processors that was busy, and the
+    programs that used most: (pid, name, share of one core)."""
     before, times, begun = read_edge(), _process_ticks(), time.monotonic()
     time.sleep(seconds)
     elapsed, after, later = time.monotonic() - begun, read_edge(), _process_ticks()

@@ -1,5 +1,5 @@
 """How the machine behaves around a trial: a few milliseconds of probing before it, and the kernel's
-counters over its window. And how fast it copies memory, of which a plan is told.
+counters over its window. A plan also asks here how fast the machine copies memory.
 
 The counters cost one reading before and one after the window, so nothing of ours runs inside it.
 There is no detector of gaps in a spinning loop: within the few milliseconds that a trial can pay
@@ -48,8 +48,8 @@ def usable() -> Collection[int]:
 
 
 def read_ticks(text: str | None = None, processors: Collection[int] | None = None) -> Ticks:
-    """The lines of /proc/stat of those processors, of the usable ones where None. The first line
-    where it does not list them all: a container may have a file of its own, of its processors under
+    """The ticks of those processors by /proc/stat, of the usable ones where None; of all where the
+    file does not list those: a container may have a file of its own, with its processors under
     other numbers. Guest time is part of user time and not counted twice."""
     stat = _STAT.read_text() if text is None else text
     rows = (line.split() for line in stat.splitlines() if line.startswith("cpu"))
@@ -103,8 +103,8 @@ def read_edge() -> EdgeReading:
 
 def read_clocks() -> tuple[int, int]:
     """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing
-    touches. Of a few tries the one that took least, so that being preempted in between does not
-    look like a clock that runs wrong."""
+    touches. The fastest of a few tries counts, so that being preempted in between does not look
+    like a clock that runs wrong."""
     best: tuple[int, int, int] | None = None
     for _ in range(5):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
@@ -117,7 +117,8 @@ def read_clocks() -> tuple[int, int]:
 
 
 def read_throttled_ns() -> int | None:
-    """Summed over this process's control group and those above it; None where no quota is set."""
+    """The time that a CPU quota has stopped us, summed over this process's control group and those
+    above it; None where no quota is set."""
     throttled_ns = None
     for path, name, factor in _throttled_files():
         try:

@@ -1,7 +1,5 @@
-"""One walk over /proc: who belongs to a middleware, and which shared files have a living owner.
-
-Both questions need every process's memory map, which is the expensive part, so they are answered
-together.
+"""One walk over /proc: which processes belong to a middleware, and which shared files have a living
+owner. Both need every process's memory map, which is the expensive part.
 """
 
 import os
@@ -73,7 +71,7 @@ def is_of_middleware(words: list[str], maps: str) -> bool:
 
 
 def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
-    """What a process is called by people: its program, or the script that an interpreter runs."""
+    """The name that people give a process: its program, and the script that it interprets."""
     try:
         words = _words((proc / str(pid) / "cmdline").read_bytes())
     except OSError:
@@ -151,14 +149,15 @@ def _open(entry: Path) -> Iterator[tuple[int, int]]:
 
 
 def _words(command_line: bytes) -> list[str]:
-    """Browsers write theirs anew, as one string with the options in it."""
+    """The words of a command line. Browsers rewrite theirs as one string with the options in it."""
     words = command_line.decode(errors="replace").split("\0")
     rewritten = not any(words[1:]) and " -" in words[0]
     return words[0].split() if rewritten else words
 
 
 def _program(words: list[str], maps: str) -> dict[str, Any] | None:
-    """What makes a process a middleware's, or None. Our own workers are not anybody's robot."""
+    """Name, kind and reason of a process that is a middleware's, or None. Our own workers are not a
+    robot's."""
     name = os.path.basename(words[0])
     if name.startswith(OURS):
         return None

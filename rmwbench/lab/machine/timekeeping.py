@@ -31,7 +31,7 @@ def timekeeping() -> dict[str, Any]:
 
 
 def keeper(state: Mapping[str, Any]) -> str:
-    """Who keeps the clock, and how far off it says to be, in words."""
+    """The service that keeps the clock, and how far off it says the clock is, in words."""
     if account := state["ptp"]:
         return (
             f"PTP, {account['offset_ns']:.0f} ns from its master "
@@ -73,7 +73,7 @@ class _Timex(ctypes.Structure):
 
 
 def kernel() -> dict[str, Any] | None:
-    """What the kernel was told last. Reading needs no privilege."""
+    """The kernel's own account. Reading it needs no privilege."""
     timex = _Timex()
     try:
         if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(timex)) < 0:
@@ -119,7 +119,7 @@ def parse_chrony(text: str) -> dict[str, Any] | None:
 
 
 def ptp() -> dict[str, Any] | None:
-    """What a running ptp4l says, which usually only root may ask."""
+    """The account of a running ptp4l, which usually only root may ask."""
     text = _answer("pmc", "-u", "-b", "0", "GET CURRENT_DATA_SET", "GET PORT_DATA_SET")
     return None if text is None else parse_ptp(text)
 
@@ -141,7 +141,7 @@ def parse_ptp(text: str) -> dict[str, Any] | None:
 
 
 def _answer(program: str, *arguments: str) -> str | None:
-    """What it prints; None where it is not installed, does not answer or fails."""
+    """The output of a program; None where it is not installed, does not answer or fails."""
     path = shutil.which(program)
     if path is None:
         return None

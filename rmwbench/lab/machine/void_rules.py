@@ -69,7 +69,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Violation:
-    """A rule that fired: its name, `void` or `flag`, and why, for people."""
+    """A rule that fired: its name, `void` or `flag`, and the reason in words."""
 
     rule: str
     kind: Kind
@@ -193,13 +193,14 @@ def violations(probes: Iterable[Mapping[str, object]]) -> list[Violation]:
 
 
 def voids(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """Why a trial with these rows of the table `probes` is void: a reason of the machine per rule
-    that fires; empty for a good one."""
+    """The reasons why a trial with these rows of the table `probes` is void, one per rule that
+    fires; empty for a good trial."""
     return _reasons(probes, "void", "machine: ")
 
 
 def flags(probes: Iterable[Mapping[str, object]]) -> list[Reason]:
-    """What a report says beside the trial: a reason per rule that fires without voiding it."""
+    """The reasons that a report shows beside the trial: one per rule that fires without voiding
+    it."""
     return _reasons(probes, "flag")
 
 

@@ -1,9 +1,9 @@
-"""Builds workers: those of the system's libraries together, by one cargo.
+"""Builds workers: those with the system's libraries together, by one cargo.
 
-What is missing is known before anything is compiled, and named in one command: nobody should learn
-of the second missing package after waiting for the first build. One cargo compiles several workers,
-so that every processor has work all the time; it makes the same files as `cargo build -p` of each,
-because of the crate `unified`.
+Missing packages are known before anything is compiled, and one command names them all: nobody
+should learn of the second one after waiting for the first build. One cargo compiles several
+workers, so that every processor has work all the time; it makes the same files as `cargo build -p`
+of each, because of the crate `unified`.
 """
 
 import json
@@ -25,12 +25,12 @@ PROGRAMS = ("bin", "cdylib")
 
 @dataclass(frozen=True)
 class CrateProgram:
-    """What is built of a crate."""
+    """The program that is built of a crate."""
 
     name: str
     crate: str
     minutes: float
-    """From nothing and alone, on two processors; 0 where it is there already."""
+    """From nothing and alone, on two processors; 0 where it is built already."""
 
 
 def compile_together(
@@ -45,7 +45,7 @@ def compile_together(
     expected_s = 60 * expected_minutes([program.minutes for program in programs])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
     progress = CargoProgress(expected_s, _needed(chosen, root, environment))
-    said_s, begun = 0.0, time.monotonic()
+    announced_s, begun = 0.0, time.monotonic()
     built: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
     with subprocess.Popen(
@@ -67,26 +67,26 @@ def compile_together(
                 built.add(artifact.crate)
                 rest = rest if len(built) < len(names) else ""
                 announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{rest}")
-            elif rest and now_s >= said_s + SAID_EVERY_S:
+            elif rest and now_s >= announced_s + ANNOUNCED_EVERY_S:
                 announce(f"{progress.text}{rest}")
             else:
                 continue
-            said_s = now_s
+            announced_s = now_s
     return built
 
 
-SAID_EVERY_S = 60.0
+ANNOUNCED_EVERY_S = 60.0
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """What a line of `cargo --message-format json` says is there."""
+    """A file that cargo made, by a line of `cargo --message-format json`."""
 
     package: str
     """With its version and where it comes from, as cargo names it."""
     is_program: bool
     fresh: bool
-    """It was there before; nothing was compiled."""
+    """Whether it was there before, so that nothing was compiled."""
 
     @property
     def crate(self) -> str:
@@ -96,8 +96,8 @@ class Artifact:
 
 class CargoProgress:
     """How far cargo is, by the crates that it has compiled. Before a tenth of the work is done, the
-    time left is what was `expected_s` for a machine like ours; from then on it is what this machine
-    took so far, carried on: one of two processors took 16 minutes where 8 were expected."""
+    time left follows from `expected_s`; from then on it is extrapolated from the time that this
+    machine took so far: a machine of two processors took 16 minutes where 8 were expected."""
 
     def __init__(self, expected_s: float, needed: int) -> None:
         self._expected_s = expected_s
@@ -110,7 +110,7 @@ class CargoProgress:
         (self._fresh if artifact.fresh else self._compiled).add(artifact.package)
 
     def left_s(self, elapsed_s: float) -> float:
-        """Seconds, of `elapsed_s` since the beginning."""
+        """The seconds that remain, `elapsed_s` after the beginning."""
         done_share = _work_done(len(self._compiled) / self._to_compile) if self._needed else 0.0
         if done_share < LEAST_DONE:
             return max(self._expected_s - elapsed_s, 0.0)
@@ -139,8 +139,8 @@ def _work_done(share: float) -> float:
 
 
 def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
-    """How many crates these programs are made of, by `cargo tree`, which downloads them; 0 where it
-    does not say."""
+    """The number of crates that these programs are made of, by `cargo tree`, which downloads them;
+    0 where it fails."""
     command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
     completed = subprocess.run(
         [*command, "--format", "{p}", *chosen],
@@ -154,12 +154,13 @@ def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -
 
 
 SHARE = 0.8
-"""What all together take of the sum of what each takes alone: 7.5 of 9.7 minutes for the first set,
-on two virtual processors with nothing else running (2026-11-25)."""
+"""The time of a build together, as a share of the sum of the times alone: 7.5 of 9.7 minutes for
+the first set, on two virtual processors with nothing else running (2026-11-25)."""
 
 
 def expected_minutes(alone: Sequence[float]) -> float:
-    """The time that all take together, where each takes so long alone on `CORES` processors."""
+    """The minutes that all take together, by the minutes that each takes alone on `CORES`
+    processors."""
     processors = min(os.cpu_count() or CORES, 4 * CORES)
     return max(SHARE * sum(alone), max(alone, default=0.0)) * CORES / processors
 
@@ -196,8 +197,8 @@ def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[
     return with_newer
 
 
-def _own(recipe: Recipe) -> dict[str, str]:
-    """Variables of a build with libraries of its own."""
+def _build_variables(recipe: Recipe) -> dict[str, str]:
+    """The variables of a build with libraries of its own."""
     if recipe.prefix is None or recipe.prefix_env is None:
         return {}
     return {recipe.prefix_env: str(recipe.prefix), "CARGO_TARGET_DIR": str(recipe.target)}
@@ -209,8 +210,8 @@ def is_there(release: Path, crate: str) -> bool:
 
 
 def choose(names: Sequence[str]) -> list[Recipe]:
-    """The recipes of these names, or the first set; every tool besides, since no campaign runs
-    without them. Raises UserError for an unknown name."""
+    """The recipes of these names, or the first set, and every tool, since no campaign runs without
+    them. Raises UserError for an unknown name."""
     tools = tool.recipes()
     recipe_of = recipes() | ros2.recipes() | tools
     if workspace.root() is None and not (names and recipe_of.keys() >= set(names)):
@@ -227,7 +228,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 
 def check(chosen: Sequence[Recipe]) -> None:
-    """Raises one UserError with all that is missing, and one command for all packages."""
+    """Raises one UserError with everything that is missing, and one command for all packages."""
     if workspace.root() and workspace.cargo() is None:
         raise UserError(
             "the workers need a Rust toolchain",
@@ -256,15 +257,15 @@ def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
 
 
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
-    """Builds all of them, in the order of `chosen`; what compiles them writes its own progress and
-    its errors to the terminal. One that fails does not stop the others."""
+    """Builds all of them, in the order of `chosen`; the compilers write their own progress and
+    errors to the terminal. A failure does not stop the others."""
     crate_recipes = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
     results: dict[str, Built] = {}
     for target in dict.fromkeys(recipe.target for recipe in crate_recipes):
         root, environment = workspace.root(), workspace.cargo_environment()
         assert root is not None, "`choose` requires it"
         of_target = [recipe for recipe in crate_recipes if recipe.target == target]
-        variables = environment | _own(of_target[0])
+        variables = environment | _build_variables(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]
         built = compile_together(programs, root, variables, announce)
         for recipe in of_target:

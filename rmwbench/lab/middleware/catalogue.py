@@ -1,12 +1,12 @@
-"""Which workers there can be: those that can be built here, and those that a wheel brought.
+"""The workers that there can be: those that can be built here, and those that a wheel brought.
 
-What can be built says each crate of itself, in the table [package.metadata.rmwbench] of its
-Cargo.toml, so a new middleware is one new directory: nothing on this side lists names, packages or
-headers. The keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs),
-`probe_headers` (headers whose presence makes the packages unnecessary), `prefix_env` (variable that
-names another installation), `build_minutes` (on 2 cores). The table `newest` in it is of the
-version that Debian's newest source package has, built beside the system's. The crates of
-`middlewares/` are the first set, built when no name is given; those of `rare/` are built by name.
+Each crate describes its program in the table [package.metadata.rmwbench] of its Cargo.toml, so a
+new middleware is one new directory: nothing on this side lists names, packages or headers. The
+keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
+(headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
+installation), `build_minutes` (on 2 cores). The table `newest` in it is of the version that
+Debian's newest source package has, built beside the system's. The crates of `middlewares/` are the
+first set, built when no name is given; those of `rare/` are built by name.
 
 A wheel (`make wheel`) has the directory `workers` in the package: programs, the harness's library
 and header for workers in Python, and `needs.json`: the name of the system that they were built on,
@@ -39,9 +39,9 @@ _INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
 
 @dataclass(frozen=True)
 class Newest:
-    """What a crate says of the newest version: Debian's `source` package, offered where what is
-    here is `below` this version, with these arguments for CMake; the `minutes` that its libraries
-    take on 2 cores, and the `gigabytes` that they need meanwhile."""
+    """A crate's entry on the newest version: Debian's `source` package, which is offered where the
+    version here is `below` this one, with these arguments for CMake; the `minutes` that its
+    libraries take on 2 cores, and the `gigabytes` that they need meanwhile."""
 
     source: str
     below: str
@@ -50,17 +50,17 @@ class Newest:
     cmake: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How one worker is built. `prefix` is the install that it is built with where that is not the
-    system's or `prefix_env`'s, and `target` is where cargo builds it then."""
+    """How one worker or tool is built. `prefix` is the install that it is built with where that is
+    not the system's or `prefix_env`'s, and `target` is where cargo builds it then."""
 
     middleware: str
     crate: str
     summary: str
-    apt: tuple[str, ...]
-    probe_headers: tuple[str, ...]
-    prefix_env: str | None
+    apt: tuple[str, ...] = ()
+    probe_headers: tuple[str, ...] = ()
+    prefix_env: str | None = None
     first_set: bool
     build_minutes: float | None
     newest: Newest | None = None
@@ -68,7 +68,7 @@ class Recipe:
     target: Path | None = None
 
     def missing_packages(self) -> tuple[str, ...]:
-        """Debian packages to install first; none where the headers they bring are found anyway."""
+        """Debian packages to install first; none where the headers that they bring are here."""
         if self.probe_headers and all(map(self._has_header, self.probe_headers)):
             return ()
         return tuple(name for name in self.apt if not _installed(name))
@@ -134,12 +134,12 @@ def _installed(package: str) -> bool:
 
 
 def apt_command(packages: tuple[str, ...] | list[str]) -> str:
-    """One command that installs them."""
+    """The command that installs these packages."""
     return f"{sudo()}apt-get install -y --no-install-recommends {' '.join(dict.fromkeys(packages))}"
 
 
 def sudo() -> str:
-    """What stands before a command for root: nothing where it is typed by root."""
+    """The prefix of a command for root, which is empty where root types it."""
     return "" if os.geteuid() == 0 else "sudo "
 
 
@@ -148,7 +148,8 @@ NEEDS = "needs.json"
 LIBRARY = "librmwbench_worker.so"
 BROUGHT_PACKAGES = BROUGHT.with_name("ros2")
 NATIVE = "native"
-"""Below BROUGHT_PACKAGES: what these packages take of the Rust workspace, its headers and profiles."""
+"""Below BROUGHT_PACKAGES: the headers and profiles of the Rust workspace that these packages
+use."""
 
 
 def brought_directory() -> Path | None:
@@ -163,8 +164,8 @@ def ros2_packages() -> Path | None:
 
 
 def lacking_library(library: str) -> tuple[str, str | None]:
-    """What to say of a program that lacks a shared library, and the command that installs it where
-    one is known to: on a system like the one that it was built on."""
+    """The problem of a program that lacks a shared library, and the command that installs it, which
+    is known on a system like the one that the program was built on."""
     needs = _needs()
     package, system = needs.get("packages", {}).get(library), needs.get("system")
     if package is None or brought_directory() is None:

@@ -5,10 +5,10 @@ brought, beside this Python (workers in Python), and in a sourced ROS 2 (AMENT_P
 worker that does not answer is reported with its reason and not hidden: somebody built it and
 expects to see it. One program may be several middlewares, as a worker on rclcpp is with each RMW.
 
-A middleware may be here in several versions. The first place has the bare name, and another one is
-found by a name with its series: `fastdds` and, beside it, `fastdds-2.9`. Who asks for a series by
-name gets it also where the bare name has it. Two programs are the same one where they say the same
-of themselves.
+A middleware may be here in several versions. The worker of the first place has the bare name, and
+another one has a name with its series: `fastdds` and, beside it, `fastdds-2.9`. A series that is
+asked for by name is given also where the bare name has it. Two programs are the same where they
+describe the same.
 
 The state of each middleware, for people and scripts, is that it is built, or why it is not and
 which command builds it.
@@ -53,8 +53,8 @@ _PROGRAM = re.compile(PREFIX + r"[a-z0-9][a-z0-9_-]*")
 
 @dataclass(frozen=True)
 class _Answer:
-    """What `--describe` gave: descriptions, or also what is wrong with the program or one of them,
-    and what changes that."""
+    """The answer to `--describe`: descriptions, or a problem of the program or of one of them, and
+    the command that solves it."""
 
     descriptions: list[dict[str, Any]]
     problem: str | None = None
@@ -66,8 +66,8 @@ _described: dict[tuple[Path, int, int], _Answer] = {}
 
 @dataclass(frozen=True)
 class Worker:
-    """A worker's program. `description` is what `--describe` printed; where it is None,
-    `problem` says why, and `fix` says what changes that if a build does not."""
+    """A worker's program. `description` is what `--describe` printed; where it is None, `problem`
+    says why, and `fix` how that is solved if a build does not."""
 
     middleware: str
     executable: Path
@@ -77,8 +77,8 @@ class Worker:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Variables that the worker asks for: those that it inherits of ours, and those that it
-        sets itself (say, which RMW rclcpp loads)."""
+        """The variables that the worker asks for: those of ours that it inherits, and those that it
+        sets itself, such as the RMW that rclcpp loads."""
         described = self.description or {}
         inherited = {
             name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ
@@ -108,14 +108,14 @@ class Worker:
 
 
 def program_of(middleware: str) -> str:
-    """The name of the program: what stands before a slash (`rclcpp/rmw_cyclonedds_cpp`), with dots
-    as dashes, since a crate's binary can have none."""
+    """The name of the middleware's program: the part before a slash (`rclcpp/rmw_cyclonedds_cpp`),
+    with dots as dashes, since a crate's binary can have none."""
     return PREFIX + middleware.partition("/")[0].replace(".", "-")
 
 
 def names_here() -> list[str]:
-    """Middlewares whose programs are here, for a suite that names them. Only a user's own are
-    asked: of the others the program's name tells, and some take half a second to answer."""
+    """Middlewares whose programs are here, for a suite that names them. Only a user's own programs
+    are run: the others' names are enough, and some take half a second to answer."""
     names, known_recipes = [], recipes()
     for directory, only in _places():
         for path in _programs(directory, only):
@@ -126,8 +126,8 @@ def names_here() -> list[str]:
 
 
 def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
-    """Middleware → worker, for every worker that is here, or for those that may be one of these; the
-    first place wins."""
+    """Middleware → worker, for every worker that is here, or for those that may be one of these;
+    the first place wins."""
     wanted_names = None if names is None else list(names)
     programs = (
         None
@@ -139,7 +139,7 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     with ThreadPoolExecutor(max_workers=4) as pool:  # some load a large library before they answer
         answers = list(pool.map(_answer, paths))
     workers: dict[str, Worker] = {}
-    taken_programs: set[str] = set()  # whoever comes first gives all the middlewares of its name
+    taken_programs: set[str] = set()  # the first program of a name gives all its middlewares
     of_series: list[Worker] = []
     for path, answer in zip(paths, answers, strict=True):
         of_series += _of_its_series(path, answer)
@@ -184,15 +184,15 @@ def _programs(directory: Path, only: set[str] | None) -> Iterator[Path]:
 
 
 def _name_of(program: str, middlewares: Iterable[str]) -> str:
-    """The middleware of a program that does not say it, of those that are known."""
+    """The middleware of a program by its name alone, among those that are known."""
     return next(
         (name for name in middlewares if program_of(name) == program), program.removeprefix(PREFIX)
     )
 
 
 def _places() -> list[tuple[Path, set[str] | None]]:
-    """Directories with the programs to look for there; None is every one: the others also hold
-    programs that are not workers."""
+    """Directories with the programs to look for there; None stands for every program: the other
+    directories also hold programs that are not workers."""
     places: list[tuple[Path, set[str] | None]] = []
     if VARIABLE in os.environ:
         directory = Path(os.environ[VARIABLE])
@@ -222,7 +222,7 @@ def _places() -> list[tuple[Path, set[str] | None]]:
 
 
 def _answer(path: Path) -> _Answer:
-    """What it describes, asked once until the file changes."""
+    """The program's answer to `--describe`, which is run once until the file changes."""
     status = path.stat()
     key = (path, status.st_mtime_ns, status.st_size)
     if key not in _described:
@@ -232,8 +232,8 @@ def _answer(path: Path) -> _Answer:
 
 def _describe_as_it_runs(path: Path) -> _Answer:
     """Describes a worker without the shell's search path for libraries: where a ROS 2 is sourced, a
-    native worker would load ROS's library of the same name (iceoryx's has) and measure that. Only
-    who asks for the variable gets it, or cannot start otherwise."""
+    native worker would load ROS's library of the same name (iceoryx's has) and measure that. Only a
+    worker that asks for the variable, or cannot start without it, gets it."""
     environment = {name: value for name, value in os.environ.items() if name != LIBRARIES}
     answer = _describe(path, environment)
     inherits = any(
@@ -304,8 +304,8 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
 
 
 def _python_fix() -> str:
-    """What installs the Python packages of the workers in Python, into the environment that runs
-    this program."""
+    """The command that installs the Python packages of the workers in Python into the environment
+    that runs this program."""
     if workspace.root():
         return "$(setup/uv) sync --frozen --extra python-workers"
     python = shlex.quote(sys.executable)
@@ -314,7 +314,8 @@ def _python_fix() -> str:
 
 
 def _check(description: dict[str, Any]) -> None:
-    """Raises KeyError, TypeError or ValueError for what lacks something that others rely on."""
+    """Raises KeyError, TypeError or ValueError where a field that others rely on is missing or
+    wrong."""
     [
         description[name]
         for name in ("middleware", "layer", "version", "release_date", "build", "protocol")
@@ -331,8 +332,8 @@ def _check(description: dict[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class NotReady:
-    """Why a middleware cannot be run here, and the command that changes it; None where no command
-    does."""
+    """The reason why a middleware cannot be run here, and the command that changes it; None where
+    no command does."""
 
     reason: str
     command: str | None = None
@@ -343,7 +344,7 @@ class NotReady:
 
 
 def not_ready(name: str, workers: dict[str, Worker]) -> NotReady | None:
-    """Why a middleware cannot be run; None where it can."""
+    """The reason why a middleware cannot be run; None where it can."""
     build = f"rmwbench middlewares build {name}"
     if name in workers:
         problem, fix = workers[name].problem, workers[name].fix
@@ -402,7 +403,7 @@ def require_workers(names: list[str]) -> dict[str, Worker]:
 
 
 def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
-    """Why a middleware that no crate builds is missing; None for a name that nobody knows."""
+    """The reason why a middleware that no crate builds is missing; None for an unknown name."""
     plain = bare(name)
     if plain != name and plain in {*recipes(), *workers}:
         described = workers[plain].description if plain in workers else None
@@ -433,7 +434,7 @@ def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
 
 
 def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str, Any]:
-    """An entry of docs/formats/middlewares.md; what is unknown is null."""
+    """An entry of docs/formats/middlewares.md; an unknown value is null."""
     described = worker.description if worker else None
     reason, command = (None, None) if described else _why_not_built(name, recipe, worker)
     fields = ("layer", "version", "release_date", "build", "capabilities", "profiles", "modes")
@@ -475,8 +476,8 @@ SHOWN_CHARACTERS = 40
 
 
 def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
-    """The names of what a program describes otherwise there than here; None where it describes the
-    same."""
+    """The fields that a program describes differently there than here, with both values; None where
+    it describes the same."""
     ours, theirs = ours or {}, theirs or {}
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     return (

@@ -34,8 +34,8 @@ GENERATORS_NEED = {
     "lark": "python3-lark",
     "catkin_pkg": "python3-catkin-pkg",
 }
-"""What ROS 2's generators import, and the packages of Debian and Ubuntu that have it: what
-package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmake_core names."""
+"""The modules that ROS 2's generators import, and the packages of Debian and Ubuntu that have them,
+by package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmake_core."""
 
 
 def sources() -> Path | None:
@@ -48,8 +48,14 @@ def recipes() -> dict[str, Recipe]:
     """The one recipe, or none without its sources."""
     if sources() is None:
         return {}
-    summary = "ROS 2's C++ client library over every RMW of the sourced ROS 2"
-    return {NAME: Recipe(NAME, HARNESS, summary, (), (), None, False, _BUILD_MINUTES)}
+    recipe = Recipe(
+        middleware=NAME,
+        crate=HARNESS,
+        summary="ROS 2's C++ client library over every RMW of the sourced ROS 2",
+        first_set=False,
+        build_minutes=_BUILD_MINUTES,
+    )
+    return {NAME: recipe}
 
 
 def prefixes() -> list[Path]:
@@ -58,7 +64,8 @@ def prefixes() -> list[Path]:
 
 
 def install_command(rmw: str) -> str:
-    """What brings an RMW into the sourced ROS 2: its package, called as the RMW is."""
+    """The command that installs an RMW into the sourced ROS 2: its package is called as the RMW
+    is."""
     distribution = os.environ.get("ROS_DISTRO")
     if distribution is None:
         return f"install {rmw} and source that ROS 2 again"
@@ -69,7 +76,7 @@ def install_command(rmw: str) -> str:
 
 
 def why_not() -> str | None:
-    """What keeps the worker from being built; None where nothing does."""
+    """The reason why the worker cannot be built; None where it can."""
     if not prefixes():
         return NOT_SOURCED
     if _rclcpp() is None:
@@ -111,7 +118,7 @@ def python(environment: Mapping[str, str]) -> Path | None:
 
 
 def worker_directory() -> Path | None:
-    """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises
+    """The directory of the worker for the sourced ROS 2, built or not; None without a ROS 2. Raises
     UserError in a checkout without a Rust toolchain."""
     directory = _build_directory()
     return directory / "install" / "lib" / PACKAGES[1] if directory else None
@@ -203,8 +210,7 @@ def _pythons(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
-    """Which of the generators' modules that Python cannot import: all of them where it does not
-    run."""
+    """The generators' modules that this Python cannot import: all of them where it does not run."""
     code = (
         "import sys\n"
         "for name in sys.argv[1:]:\n"

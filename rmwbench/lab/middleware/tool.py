@@ -42,9 +42,12 @@ def recipes() -> dict[str, Recipe]:
         package = tomllib.loads(path.read_text()).get("package", {})
         table = package.get("metadata", {}).get("rmwbench", {})
         if "tool" in table:
-            name, summary = table["tool"], table.get("summary", "")
-            recipe_of[name] = Recipe(
-                name, package["name"], summary, (), (), None, True, table.get("build_minutes")
+            recipe_of[table["tool"]] = Recipe(
+                middleware=table["tool"],
+                crate=package["name"],
+                summary=table.get("summary", ""),
+                first_set=True,
+                build_minutes=table.get("build_minutes"),
             )
     return recipe_of
 

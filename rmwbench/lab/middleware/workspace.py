@@ -1,5 +1,5 @@
-"""Where the Rust workspace and its products are. Python knows the workspace's root and nothing
-below it but what Cargo.toml files say."""
+"""The places of the Rust workspace and of its products. Python knows the workspace's root and
+nothing below it but what Cargo.toml files say."""
 
 import functools
 import os
@@ -19,13 +19,14 @@ def root() -> Path | None:
 
 
 def build_command(*names: str) -> str:
-    """What brings these workers, or the tools: a command in a checkout, and else what there is
-    instead."""
+    """The command that builds these workers, or the tools, in a checkout; elsewhere the way to get
+    them."""
     return " ".join(["rmwbench middlewares build", *names]) if root() else NOT_THERE
 
 
 def target_directory() -> Path:
-    """What `native/target-dir` prints. Raises UserError without a workspace or a Rust toolchain."""
+    """The directory in which cargo builds, as `native/target-dir` prints it. Raises UserError
+    without a workspace or a Rust toolchain."""
     workspace = root()
     if workspace is None:
         raise UserError(
@@ -50,8 +51,9 @@ def _printed(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
 
 
 def newest_directory(target: Path | None = None) -> Path:
-    """Where cargo builds the workers of versions that are newer than the system's, below `target`:
-    where that is not given, it is asked for. Raises UserError as `target_directory`."""
+    """The directory in which cargo builds the workers of versions that are newer than the system's,
+    below `target`, or below `target_directory` where that is None. Raises UserError as that
+    does."""
     return (target or target_directory()) / "newest"
 
 
@@ -66,8 +68,8 @@ def cargo() -> str | None:
 
 
 def _own_rust() -> dict[str, str]:
-    """What changes where setup/rust put a Rust into the project's own place: the same as
-    setup/rust-here."""
+    """The variables of a Rust that setup/rust put into the project's own place; empty where it did
+    not. The same as setup/rust-here."""
     own_rust = home.cache() / "rust"
     if not os.access(own_rust / "cargo" / "bin" / "cargo", os.X_OK):
         return {}

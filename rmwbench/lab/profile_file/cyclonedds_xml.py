@@ -87,7 +87,7 @@ def needs(text: str) -> FileNeeds:
 
 
 def _domain(domains: list[Element]) -> int | None:
-    """The domain that the file is for; None where it is for any."""
+    """The domain that the file is for; None where it is for any domain."""
     ids = [
         (attribute(domain, "id") or "".join(texts(domain, "id")) or "any").strip()
         for domain in domains
@@ -109,8 +109,7 @@ def _host(peer: str) -> str:
 
 
 def _participants(domain: Element) -> int | None:
-    """The most participants on a host; None for as many as come. A fixed index is one
-    participant."""
+    """The largest number of participants on a host; None for any. A fixed index allows one."""
     index = texts(domain, "discovery", "participantindex")
     most = texts(domain, "discovery", "maxautoparticipantindex")
     if index and index[-1].isdigit():
@@ -119,7 +118,8 @@ def _participants(domain: Element) -> int | None:
 
 
 def _minimum(domain: Element, name: str) -> int | None:
-    """The buffer in bytes below which a session does not open; once an element of its own."""
+    """The buffer in bytes below which a session does not open; older files have an element for
+    it."""
     least_bytes = None
     today = [attribute(element, "min") or "" for element in elements_at(domain, "internal", name)]
     for minimum in texts(domain, "internal", f"minimum{name}") + today:

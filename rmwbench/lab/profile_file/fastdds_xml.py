@@ -20,7 +20,8 @@ from rmwbench.lab.profile_file.file_needs import (
 )
 
 FIRST_PORT, MOST_SERVERS = 11811, 16
-"""Where ROS 2 looks for its server 0, and how many servers the worker can be."""
+"""The port at which ROS 2 looks for its server 0, and the number of servers that the worker can
+be."""
 OLD = "fastdds-2.9"
 RENAMED = (
     Renaming("RemoteServer", "3", "`<discoveryServersList><locator>…</locator>`", OLD),
@@ -83,7 +84,7 @@ _WITHOUT_PEER = (
 
 
 def _transports(root: Element, rtps: Element) -> Iterator[Element]:
-    """The descriptors of those that the participant uses."""
+    """The descriptors of the transports that the participant uses."""
     used = texts(rtps, "usertransports", "transport_id")
     for descriptor in anywhere(root, "transport_descriptor"):
         if texts(descriptor, "transport_id")[:1] and texts(descriptor, "transport_id")[0] in used:
@@ -124,7 +125,8 @@ def _servers(config: Element) -> Iterator[Locator]:
 
 
 def _daemon(server: Locator) -> str:
-    """What our worker calls the one at this port; one that it cannot be is called by its port."""
+    """The name that our worker gives the server at this port; one that it cannot be has its
+    port's."""
     number = server.port - FIRST_PORT
     if number == 0:
         return "server"

@@ -1,7 +1,7 @@
-"""What a configuration file asks of the host that it is read on: as it stands on the robot, nothing
-of it replaced.
+"""The needs that a configuration file has of the host that it is read on: as it stands on the
+robot, with nothing in it replaced.
 
-XML as configurations are asked: elements by their names, whatever their namespace and case."""
+Elements of XML are looked up by their names, whatever their namespace and case."""
 
 import ipaddress
 from collections.abc import Iterable, Iterator
@@ -15,8 +15,8 @@ LOCALHOST = "localhost"
 
 
 class Unreadable(Exception):
-    """A file cannot be read as its format, and a middleware may not say so: Cyclone DDS takes what
-    comes before the mistake."""
+    """A file cannot be read as its format, and a middleware may not say so: Cyclone DDS takes the
+    settings before the mistake."""
 
 
 class NotItsFile(Unreadable):
@@ -43,7 +43,7 @@ class Locator:
         return f"{self.address}:{self.port}"
 
     def reaches(self, listener: "Locator") -> bool:
-        """Whether who connects here finds who listens there."""
+        """Whether a connection to this locator reaches that listener."""
         same = self.address == listener.address or listener.is_everywhere
         return self.port == listener.port and (same or (_is_local(self) and _is_local(listener)))
 
@@ -61,12 +61,12 @@ class Renaming:
 
 @dataclass(frozen=True, kw_only=True)
 class FileNeeds:
-    """`own` are addresses that its host must have, `peers` those where it looks for others. `daemons`
-    are the names of the daemons that it connects to or uses, `servers` where they must listen; a
-    file that is a daemon's itself has its name in `is_daemon`. `listens` are fixed ports. `writes`
-    are the paths of files, as they are written (`${…}` stands for anything), `folders` those
-    that it keeps files of its own in. `apart`: why two
-    processes with this file never find each other. `participants`: the most of one host."""
+    """`own` are addresses that its host must have, `peers` those where it looks for others.
+    `daemons` are the names of the daemons that it connects to or uses, `servers` where they must
+    listen; a file that is a daemon's itself has its name in `is_daemon`. `listens` are fixed ports.
+    `writes` are the paths of files, as they are written (`${…}` stands for anything), `folders`
+    those that it keeps files of its own in. `apart`: why two processes with this file never find
+    each other. `participants`: the most of one host."""
 
     is_daemon: str | None = None
     domain_id: int | None = None
@@ -167,7 +167,7 @@ def anywhere(element: Element, name: str) -> Iterator[Element]:
 
 
 def texts(element: Element, *path: str) -> list[str]:
-    """What stands in the elements of that path; empty ones are left out."""
+    """The texts of the elements at that path; empty ones are left out."""
     stripped = ((e.text or "").strip() for e in elements_at(element, *path))
     return [text for text in stripped if text]
 

@@ -1,4 +1,4 @@
-"""Which reader a middleware's file has."""
+"""The reader of each middleware's file."""
 
 import tomllib
 from collections.abc import Callable

@@ -1,9 +1,9 @@
-"""What a host of ours is given, so that a user's file finds on it what it names; and what it wrote
-there.
+"""The devices, addresses and folders that a host of ours is given, so that a user's file finds
+those that it names; and the files that it wrote there.
 
-A host that is alone gets a device of each name that the file has, beside its `eth0`. One among
-several has one device that leads to the others, which is called by the first name; others lead
-nowhere. It is done before that device is up, when every kernel renames it.
+A host that is alone gets a device of each name that the file has, beside its `eth0`. One of several
+hosts has one device that leads to the others, which is called by the first name; other devices lead
+nowhere. It is renamed before it is up, which every kernel allows.
 """
 
 import fnmatch
@@ -23,10 +23,10 @@ DEVICE = "eth0"
 OWN_DEVICES = ("lo", DEVICE)
 TIMEOUT_S = 5.0
 MOST_FILES = 16
-"""That are kept of one folder."""
+"""The number of files that are kept of one path."""
 _PROGRAM = (Path(__file__).parent / "setup_program.py").read_text()
 _NEVER = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev", "/run")
-"""What processes of a trial are made of."""
+"""Folders that every process of a trial needs."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,11 @@ class HostSetup:
 
     @property
     def device(self) -> str:
-        """What leads to the other hosts, or to nobody."""
+        """The device that leads to the other hosts, or, on a lone host, to nobody."""
         return self.interfaces[0] if self.interfaces else DEVICE
 
     def steps(self) -> list[str]:
-        """The arguments of the program."""
+        """The arguments of the setup program."""
         first, *further = self.interfaces or (None,)
         words = (
             [] if first is None else [f"rename {DEVICE} {first}" if self.leads else f"pair {first}"]
@@ -73,8 +73,9 @@ def folder_of(path: str) -> str:
 
 
 def mount_point(folder: str) -> str | None:
-    """What of the machine a file system in memory hides, so that the folder can be made: itself, or
-    the nearest above it that exists. None where the host has one of its own there."""
+    """The folder of the machine that a file system in memory hides, so that `folder` can be made:
+    itself, or the nearest above it that exists. None where the host has a file system of its own
+    there."""
     if any(f"{folder}/".startswith(f"{private_path}/") for private_path in PRIVATE):
         return None
     existing = folder
@@ -84,7 +85,7 @@ def mount_point(folder: str) -> str | None:
 
 
 def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
-    """Whether nothing that a trial needs is below."""
+    """Whether no folder or file that a trial needs is below `hidden`."""
     if hidden is None:
         return True
     below = [os.path.realpath(path) for path in needed if path]
@@ -95,7 +96,7 @@ def may_hide(hidden: str | None, needed: tuple[str, ...]) -> bool:
 
 
 def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
-    """Raises HostBroken where a host does not come to have it."""
+    """Gives each host its setup. Raises HostBroken where that fails."""
     steps_of_host = {host: steps for host, setup in setups.items() if (steps := setup.steps())}
     programs = {host: (_PROGRAM, steps) for host, steps in steps_of_host.items()}
     for host, (_, answer) in crew.run_programs(programs, TIMEOUT_S).items():
@@ -107,7 +108,7 @@ def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
 
 
 def written_files(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
-    """What the files that it writes hold, by their names: the last bytes of each."""
+    """Name → the last bytes of each file that was written at the paths of the setup."""
     content_of_name: dict[str, bytes] = {}
     for path in setup.writes:
         pattern = re.sub(r"\$\{[^}]*\}", "*", os.path.basename(path))

@@ -1,1 +1,1 @@
-"""What processes cost, counted from outside; and the load that a trial puts on the machine."""
+"""The cost of processes, counted from outside; and the load that a trial puts on the machine."""

@@ -1,12 +1,11 @@
-"""What else the machine does during a trial, as a factor: a load of a known kind, and processors
-kept awake.
+"""The background of a trial, as a factor: a load of a known kind, and processors kept awake.
 
-Each is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so that it
-dies with it. Hosts of one machine share its processors: what computes or copies is put on once per
-machine, what sends over `lo` once per host. What a load really put on is read back, and a load that
-did not come up voids the trial (`machine.rules`): else `loaded` and `idle` would be one cell under
-two names. Nothing here raises for what a load does: a problem becomes a probe, and `problems` has
-its text.
+Each load is a process of `rmwbench-load` (docs/formats/load.md) in one of the trial's hosts, so
+that it dies with the host. Hosts of one machine share its processors: a load that computes or
+copies is put on once per machine, one that sends over `lo` once per host. The load that was really
+put on is read back, and a load that did not come up voids the trial (`machine/void_rules.py`): else
+`loaded` and `idle` would be one cell under two names. Nothing here raises for a load's failure: it
+becomes a probe, and `problems` has its text.
 
     # starts the processes, if any
     background = Background(crew, cell.conditions, cell.background_hosts)
@@ -40,15 +39,15 @@ DATAGRAM_HEADER_BYTES = 28
 
 @dataclass(frozen=True)
 class LoadFlow:
-    """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns,
-    datagrams sent by then) near the window's edges, `datagram_bytes` is one datagram as the
-    interface counts it."""
+    """The datagrams that a background load, and no middleware, sent over `lo`. `bursts` are
+    (time_ns, datagrams sent by then) near the window's edges, `datagram_bytes` is the size of a
+    datagram as the interface counts it."""
 
     bursts: tuple[tuple[int, int], ...] = ()
     datagram_bytes: int = 0
 
     def datagrams(self, begin_ns: int, end_ns: int) -> int:
-        """How many were sent between two times near the edges."""
+        """The number that was sent between two times near the edges."""
         return self._sent_by(end_ns) - self._sent_by(begin_ns)
 
     def _sent_by(self, time_ns: int) -> int:
@@ -70,8 +69,8 @@ class Background:
     def __init__(
         self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
     ):
-        """Starts what the conditions ask for on `hosts` (all where none is named); both idle and as
-        found cost nothing. Processors are kept awake on every machine."""
+        """Starts the loads that the conditions ask for on `hosts` (all where None); without any it
+        costs nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.cpu_ns: dict[str, int] = {}
         self.own_flows: dict[str, LoadFlow] = {}
@@ -92,7 +91,7 @@ class Background:
                     self.problems[name] = str(error)
 
     def pids(self, host: str) -> list[tuple[str, int | None, str]]:
-        """(process, PID in the host, role) of a host's for the sampler, once `start` was called."""
+        """A host's processes for the sampler, after `start`: (process, PID in the host, role)."""
         host_loads = {name: load for name, load in self._loads.items() if load.host == host}
         loads = [(name, load.process.inner_pid, load.role) for name, load in host_loads.items()]
         helpers = [(name, load.role, load.in_force.get("pid")) for name, load in host_loads.items()]
@@ -117,7 +116,7 @@ class Background:
                 self._own_group(load.process.pid)
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
-        """The window, host → begin and end in ns of its CLOCK_MONOTONIC; does not wait."""
+        """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
         for load in self._loads.values():
             load.steady_ns, end_ns = steady[load.host]
             steady_ns = load.steady_ns
@@ -149,10 +148,10 @@ class Background:
             self._group = None
 
     def probes(self) -> list[dict[str, Any]]:
-        """Rows of the table `probes`, `at` = `window`: what was achieved of what was asked, 0 where
-        a load did not come up, and what it cost; none where nothing was asked. Of several hosts of
-        this machine the least of what was achieved and the sum of the rest; another machine's have
-        its host behind their name."""
+        """Rows of the table `probes`, `at` = `window`: the share of the load that was achieved, 0
+        where it did not come up, and its cost; none where no load is asked for. Several hosts of
+        this machine give the smallest share and the sum of the rest; a row of another machine has
+        its host behind its name."""
         rows: list[dict[str, Any]] = []
         remote_hosts = [
             host
@@ -225,7 +224,7 @@ class _Load(LoadProcess):
         their share it still was the load that was asked for."""
         assert self.edges is not None
         begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
-        # Whoever takes its first account late did nothing that is known of until then.
+        # A load whose first account is late did nothing until then that is known.
         length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
         if length_ns <= 0:
             return [probe_row("background_achieved", 0.0)]
@@ -247,6 +246,6 @@ class _Load(LoadProcess):
 
 
 def _one_per_machine(crew: Crew, hosts: Sequence[str]) -> list[str]:
-    """The first of those on this machine, and all on others."""
+    """The first of these hosts on this machine, and all on other machines."""
     local_hosts = [host for host in hosts if host not in crew.hosts.remote]
     return [*local_hosts[:1], *(host for host in hosts if host in crew.hosts.remote)]

@@ -34,7 +34,7 @@ class ControlGroup:
         (self.path / "cgroup.procs").write_text(str(pid))
 
     def cpu_ns(self) -> int | None:
-        """Processor time of all that was ever in it."""
+        """The processor time of all processes that ever were in it."""
         with contextlib.suppress(OSError, ValueError):
             return int((self.path / "cpuacct.usage").read_text())
         with contextlib.suppress(OSError, ValueError):
@@ -59,7 +59,7 @@ class ControlGroup:
 
 
 def stale() -> list[Path]:
-    """Groups whose orchestrator is gone. Those of another PID namespace are not ours to judge."""
+    """Groups whose orchestrator is gone. Those of another PID namespace are left out."""
     return [
         path
         for parent in _parents()
@@ -69,7 +69,7 @@ def stale() -> list[Path]:
 
 
 def remove_stale() -> list[Path]:
-    """Removes them; returns those that are gone now."""
+    """Removes the stale groups; returns those that are gone now."""
     removed = []
     for path in stale():
         with contextlib.suppress(OSError):

@@ -26,9 +26,9 @@ ROLE = "cross traffic"
 
 
 class CrossTrafficLoad:
-    """All cross traffic of a trial. Once `stop` was called, `cpu_ns` is what all of it used in the
-    window, `rows()` are those of the bundle's `counters`, and `document()` is what its processes
-    said."""
+    """All cross traffic of a trial. After `stop`, `cpu_ns` is the CPU time of all of it in the
+    window, `rows()` are those of the bundle's `counters`, and `document()` has the accounts of its
+    processes."""
 
     def __init__(self, crew: Crew, links: Links | None):
         self._flows = (
@@ -41,8 +41,8 @@ class CrossTrafficLoad:
         return bool(self._flows)
 
     def start(self) -> None:
-        """Returns once all flows are connected. Raises NetworkBroken where one is not what was
-        asked for, WorkerFailed where a worker ends meanwhile."""
+        """Returns once all flows are connected. Raises NetworkBroken where a flow is not as asked
+        for, WorkerFailed where a worker ends meanwhile."""
         listening = [
             (flow, flow.receiver.request("start", {"kind": "tcp_receive"})) for flow in self._flows
         ]
@@ -54,7 +54,7 @@ class CrossTrafficLoad:
             flow.check_congestion_control()
 
     def window(self, steady: Mapping[str, tuple[int, int]]) -> None:
-        """The window, host → begin and end in ns of its CLOCK_MONOTONIC; does not wait."""
+        """Names the window: host → begin and end in ns of its CLOCK_MONOTONIC. Does not wait."""
         for flow in self._flows:
             for load in (flow.receiver, flow.sender):
                 steady_ns, end_ns = steady[load.host]
@@ -79,7 +79,8 @@ class CrossTrafficLoad:
             yield from flow.rows()
 
     def document(self) -> dict[str, Any]:
-        """Name of each → what was in force and every snapshot of both ends."""
+        """Name of an entry → its settings, asked for and in force, and all snapshots of both
+        ends."""
         return {
             flow.entry.name: {
                 "asked": flow.entry.definition(),
@@ -102,7 +103,7 @@ class _TrafficEntry:
         self._address = addresses.text(addresses.ipv4(links.hosts.index(entry.to) + 1))
 
     def command(self) -> dict[str, Any]:
-        """`start` of the sender, once the receiver listens."""
+        """The fields of the sender's `start`; call it once the receiver listens."""
         to = f"{self._address}:{self.receiver.in_force['port']}"
         fields = {"to": to, "flows": self.entry.flows, "congestion_control": self._control}
         if self.entry.piece is not None:
@@ -128,8 +129,8 @@ class _TrafficEntry:
                 )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """What the receiver had read at the window's edges and after each second of it, and both
-        ends' CPU time."""
+        """The bytes that the receiver had read at the window's edges and after each second of it,
+        and both ends' CPU time."""
         seconds = 0
         for snapshot in self.receiver.snapshots:
             at = snapshot["at"]

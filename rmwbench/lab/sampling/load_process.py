@@ -1,4 +1,5 @@
-"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it ends."""
+"""One process of `rmwbench-load` (docs/formats/load.md) in a host of a trial, with which it
+ends."""
 
 import contextlib
 import os
@@ -17,10 +18,10 @@ Snapshot = Mapping[str, Any]
 
 
 class LoadProcess:
-    """`in_force` is what it says that its kind means here, once it was started; `snapshots` are its
-    account, and `edges` those of the window's beginning and end, once it was stopped; `problem` is
-    the first thing that went wrong with it: nothing here raises for that. Making it raises
-    UserError where the tool is not built."""
+    """`in_force` are the settings of its kind on this machine, once it was started; `snapshots` are
+    its account, and `edges` those of the window's begin and end, once it was stopped; `problem` is
+    its first failure, for which nothing here raises. Making it raises UserError where the tool is
+    not built."""
 
     def __init__(self, crew: Crew, name: str, host: str):
         executable = tool.find(TOOL).executable
@@ -38,7 +39,7 @@ class LoadProcess:
         self._crew = crew
 
     def request(self, cmd: str, fields: Mapping[str, Any]) -> int:
-        """Sends; the number is what `answer` takes."""
+        """Sends a request; returns its number, which `answer` takes."""
         with contextlib.suppress(OSError):
             return self.process.request(cmd, fields)
         return 0
@@ -65,8 +66,8 @@ class LoadProcess:
         return answer
 
     def stop(self, number: int) -> dict[str, Any] | None:
-        """Ends it, and takes the account that was asked for by the request `collect`: what it
-        answered, or None with the problem noted. Raises as `answer`."""
+        """Ends it, and takes its account from the answer to the request `collect`, which is
+        returned; None with the problem noted where there is none. Raises as `answer`."""
         answer = self.answer(number)
         self.request("exit", {})
         if answer is None:

@@ -1,9 +1,9 @@
 """The sampler of one trial (docs/formats/sampler.md): started beside the workers, asked before and
 after the window, read when all is over.
 
-Whatever it does wrong costs the trial nothing but its numbers: nothing here raises, and `problem`
-has the reason. No step waits for it but the last one, so that it adds nothing to the fixed cost of
-a trial.
+A failure of the sampler costs the trial nothing but its numbers: nothing here raises for it, and
+`problem` has the reason. Only the last step waits for it, so that it adds nothing to the fixed cost
+of a trial.
 """
 
 import json
@@ -25,8 +25,8 @@ CANARY_NS = 10_000_000
 
 
 class Sampler:
-    """The sampler in one of a trial's hosts, the first one where none is named. `document` is the
-    parsed reply, once `read` has one, and `raw` its bytes."""
+    """The sampler in one of a trial's hosts, the first one where none is named. After `read`,
+    `document` is the parsed reply and `raw` its bytes, or `problem` says why there is none."""
 
     def __init__(self, crew: Crew, host: str | None = None):
         self._host = host
@@ -40,7 +40,7 @@ class Sampler:
         self._file = os.memfd_create("rmwbench-sampler", os.MFD_CLOEXEC)
 
     def spawn(self) -> None:
-        """Starts it, best after the workers, which somebody waits for; that it is not there becomes
+        """Starts it, best after the workers, which the trial waits for. A missing program becomes
         its problem."""
         try:
             self._process = self._crew.spawn_tool(
@@ -50,7 +50,7 @@ class Sampler:
             self.problem = str(error)
 
     def close(self) -> None:
-        """The file; the process ends with its host."""
+        """Closes the file; the process ends with its host."""
         os.close(self._file)
 
     @property
@@ -58,7 +58,7 @@ class Sampler:
         return self._process.inner_pid if self._process else None
 
     def watch(self, processes: list[tuple[str, int | None, str]]) -> None:
-        """(name, PID in the host, role) of each."""
+        """Names the processes to watch: (name, PID in the host, role) of each."""
         watched = [
             {"process": name, "pid": pid, "role": role}
             for name, pid, role in processes
@@ -69,7 +69,7 @@ class Sampler:
     def start(
         self, sampling: Sampling, steady_ns: int, end_ns: int, canary_ns: int = CANARY_NS
     ) -> None:
-        """The window, in ns of CLOCK_MONOTONIC; with a `canary_ns` of 0 there is no canary."""
+        """Names the window, in ns of CLOCK_MONOTONIC. A `canary_ns` of 0 starts no canary."""
         fields = {"steady_ns": steady_ns, "end_ns": end_ns, "canary_ns": canary_ns}
         fields |= {"interval_ns": round(1e9 / sampling.series_hz) if sampling.series_hz else 0}
         fields |= {
@@ -80,7 +80,7 @@ class Sampler:
         self._request("start", fields)
 
     def ask(self) -> None:
-        """Asks for the document, which `read` takes: whoever waits for workers meanwhile loses no
+        """Asks for the document, which `read` takes: waiting for workers meanwhile loses no
         time."""
         self._collect = self._request("collect", {})
 
@@ -109,7 +109,8 @@ class Sampler:
             self._take(process.replies[number]["ok"].get("bytes", 0))
 
     def _loss(self, process: WorkerProcess) -> str | None:
-        """How it was lost; its exit status, which travels another way, is known by now."""
+        """The reason why it was lost; its exit status, which travels another way, is known by
+        now."""
         if process.lost is None:
             return None
         crashed = process.lost.kind == "crashed"
@@ -131,11 +132,12 @@ class Sampler:
 
 
 class Samplers:
-    """One in each host of a trial, and what they say together: `document` and `problem` as of one,
-    and `by_host` each host's own. What the machine as a whole did is the first one's to tell."""
+    """A sampler in each host of a trial. `document` and `problem` are those of all together, as if
+    there were one sampler; `by_host` has each host's own document. The first sampler measures the
+    machine as a whole."""
 
     def __init__(self, crew: Crew, hosts: Sequence[str] | None = None):
-        """One for each of `hosts`; for every host where none is named."""
+        """Makes a sampler for each of `hosts`, for every host where that is None."""
         self._by_host: dict[str, Sampler] = {}
         self._crew = crew
         for index, host in enumerate(crew.hosts if hosts is None else hosts):
@@ -181,12 +183,12 @@ class Samplers:
             sampler.close()
 
     def watch(self, processes: list[tuple[str, int | None, str]], host: str | None = None) -> None:
-        """(name, PID in the host, role) of each; without a host of the first one."""
+        """Names the processes of a host, or of the first one: (name, PID in the host, role)."""
         self._by_host[host or next(iter(self._by_host))].watch(processes)
 
     def start(self, sampling: Sampling, window: Mapping[str, tuple[int, int]]) -> None:
-        """`window`: host → begin and end of the steady state on its own clock. One canary per
-        machine."""
+        """Names the window: host → begin and end of the steady state on its own clock. Each machine
+        has one canary."""
         for index, (host, sampler) in enumerate(self._by_host.items()):
             watched = index == 0 or host in self._crew.hosts.remote
             sampler.start(sampling, *window[host], CANARY_NS if watched else 0)
@@ -196,7 +198,7 @@ class Samplers:
             sampler.ask()
 
     def name_successor(self, process: str, pid: int | None, host: str) -> None:
-        """Names a worker that was started within the window, once all was read."""
+        """Gives a worker that was started within the window its name; call it after `read`."""
         sampler = self._by_host[host]
         if sampler.document is not None:
             sampler.document = with_successor(sampler.document, process, pid)
@@ -207,9 +209,10 @@ class Samplers:
 
 
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """One document of several hosts': processes, sockets and threads of all, where a name that two
-    hosts have gets the later one's behind it; interfaces and protocols of the first, since each
-    host has its own; series and the others' reasons name their host."""
+    """The documents of several hosts as one. It has the processes, sockets and threads of all: a
+    process's name that two hosts have gets the later host behind it. Interfaces and protocols are
+    the first host's, since each host has its own. A sample of the series, and a reason of another
+    host, name their host."""
     (first_host, first), *rest = documents.items()
     used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
     later = [(host, _renamed(document, host, used_names)) for host, document in rest]
@@ -262,8 +265,8 @@ def _merged_snapshot(at: int, documents: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> dict[str, Any]:
-    """The document with `@HOST` behind each process's name that another host has too; `used_names`
-    then has all of its."""
+    """The document with `@HOST` behind each process's name that is among `used_names`, to which its
+    own names are added."""
     names = {name for snapshot in document["snapshots"] for name in snapshot["processes"]} | set(
         document["memory"]
     )
@@ -273,8 +276,8 @@ def _renamed(document: Mapping[str, Any], host: str, used_names: set[str]) -> di
 
 
 def with_successor(document: Mapping[str, Any], process: str, pid: int | None) -> dict[str, Any]:
-    """The document with the worker of that PID in the host under its name: it was started within
-    the window, and the sampler, which nobody told, saw it by itself."""
+    """The document with the worker of that PID in the host under its name. The sampler gave it
+    another one, because it was started within the window."""
     new_names = {
         name: process
         for snapshot in document["snapshots"]
@@ -380,8 +383,8 @@ class _Document(_SamplerPart):
 
 
 def parse(raw: bytes) -> dict[str, Any]:
-    """The document, checked for what is relied on here. Raises ValueError with the place of the
-    first fault."""
+    """The document, whose fields that are relied on here are checked. Raises ValueError with the
+    place of the first fault."""
     document: dict[str, Any] = json.loads(raw)
     try:
         _Document.model_validate(document)

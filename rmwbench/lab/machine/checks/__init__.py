@@ -2,9 +2,8 @@
 made up.
 
 A rule is a row of a table: its name, what is expected, why, and the function that judges the facts.
-Where these were not gathered it says nothing
-(`Absent`). Reports use the same rules with the facts that are cheap to gather, so there is one
-source of truth.
+It says nothing where these were not gathered (`Absent`). Reports use the same rules with the facts
+that are cheap to gather, so there is one source of truth.
 """
 
 from rmwbench.lab.machine.checks import machinery, memory_rules, network_rules, processors
@@ -31,7 +30,7 @@ def checks(facts: Facts) -> list[Finding]:
 
 
 def warnings(facts: Facts) -> list[str]:
-    """What a report repeats: red and yellow findings that spoil trials, red ones marked."""
+    """The warnings of a report: red and yellow findings that spoil trials, red ones marked."""
     repeated = [
         finding
         for finding in checks(facts)

@@ -1,4 +1,4 @@
-"""What rmwbench itself can do here, tried and not guessed from versions."""
+"""Rules on what rmwbench itself can do here, which was tried and not guessed from versions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ def workers(facts: Facts) -> Diagnosis:
 
 
 def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
-    """One command for those that only have to be built; else the first other one."""
+    """The command that builds all that only have to be built; else the first other command."""
     known_commands = [commands[name] for name in missing if name in commands]
     only_built = [name for name in missing if commands.get(name) == build_command(name)]
     return build_command(*only_built) if only_built else next(iter(known_commands), None)

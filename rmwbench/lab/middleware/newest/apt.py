@@ -2,13 +2,13 @@
 of them a newer version needs built here.
 
 The machine's own apt says where Debian's archive is. Its configuration is only read: ours lies in
-the cache and replaces its lists of sources, its state and its caches; a proxy and the like hold as
-they are set. What comes is believed only where it is signed with a key of Debian's keyring.
+the cache and replaces its lists of sources, its state and its caches; other settings, such as a
+proxy, hold. A source package is used only where it is signed with a key of Debian's keyring.
 
-A source package says what it is compiled with. Where it asks for a version that the system's
-packages do not have, that package is built too, from the same release; for all else the system's is
-used. What only makes, documents or tests Debian's own packages is left out, since none is made
-here.
+A source package names the packages that it is compiled with. Where it needs a version that the
+system's packages do not have, that package is built too, from the same release; else the system's
+is used. Packages that only make, document or test Debian's own packages are left out, since none is
+made here.
 """
 
 import os
@@ -204,7 +204,7 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
 
 
 def _complaints(completed: subprocess.CompletedProcess[str]) -> str:
-    """What apt complained of, each once; its errors before its warnings."""
+    """The first complaints of apt, each once; its errors before its warnings."""
     complaints = _COMPLAINT.findall("\n".join(sorted(completed.stderr.splitlines(), key=_rank)))
     return "; ".join(dict.fromkeys(complaints[:3]))
 
@@ -255,7 +255,8 @@ def plan_build(
     archive: AptArchive,
     of_system: Callable[[str], tuple[str | None, str | None]] = here,
 ) -> BuildPlan:
-    """What is to be built for that middleware. Raises UserError where a source package is not to be had."""
+    """The packages to build for that middleware. Raises UserError where a source package is
+    missing."""
     plan = BuildPlan()
     _add(plan, archive.source(newest.source), "", archive, of_system)
     plan.missing = list(dict.fromkeys(plan.missing))
@@ -285,8 +286,8 @@ def _add(
 
 
 def package_needs(text: str) -> Iterator[PackageNeed]:
-    """The packages of a field Build-Depends that are compiled with, which are packages called `…-dev`. Of
-    alternatives the first; what is for tests and documents is marked so."""
+    """The packages of a field Build-Depends that are compiled with: those called `…-dev`, and the
+    first of alternatives. An entry for tests or documents is marked as such, and left out."""
     for entry in text.split(","):
         first = entry.partition("|")[0].strip()
         if "<!nocheck>" in first or "<!nodoc>" in first:

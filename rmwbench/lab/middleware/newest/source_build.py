@@ -41,13 +41,12 @@ def home_of(recipe: Recipe) -> Path:
 
 
 def prefix_of(recipe: Recipe, version: str) -> Path:
-    """An epoch's colon would end a path in a list of paths."""
-    assert recipe.newest is not None, "its crate says what it is"
-    return home_of(recipe) / f"{recipe.newest.source}_{version}".replace(":", "-")
+    """The prefix of that version. An epoch's colon would end a path in a list of paths."""
+    return home_of(recipe) / f"{_newest(recipe).source}_{version}".replace(":", "-")
 
 
 def installed(recipe: Recipe) -> Installed | None:
-    """The one that was completed last; None where none was."""
+    """The prefix that was completed last; None where none was."""
     complete = [path for path in home_of(recipe).glob(f"*/{ORIGIN}") if path.is_file()]
     if not complete:
         return None
@@ -57,7 +56,7 @@ def installed(recipe: Recipe) -> Installed | None:
 
 
 def remove_replaced(chosen: Iterable[Recipe], built: Container[str]) -> None:
-    """Prefixes that a newer one has replaced, once there is a worker that is built with that."""
+    """Removes prefixes that a newer one has replaced, once a worker is built with that."""
     for recipe in chosen:
         if recipe.prefix is not None and recipe.middleware in built:
             pattern = recipe.prefix.name.partition("_")[0] + "_*"
@@ -67,8 +66,8 @@ def remove_replaced(chosen: Iterable[Recipe], built: Container[str]) -> None:
 
 
 def remove_orphan(recipe: Recipe) -> Path | None:
-    """A worker whose libraries are gone, which would hide the one with the system's; returns where
-    it was."""
+    """Removes a worker whose libraries are gone, which would hide the one with the system's;
+    returns its path."""
     program = workspace.newest_directory() / "release" / recipe.crate
     if recipe.newest is None or installed(recipe) is not None or not program.is_file():
         return None
@@ -77,7 +76,8 @@ def remove_orphan(recipe: Recipe) -> Path | None:
 
 
 def recipe_of(recipe: Recipe, at: Installed) -> Recipe:
-    """The recipe of the worker that is built with it, beside the one with the system's libraries."""
+    """The recipe of the worker that is built with that prefix, beside the one with the system's
+    libraries."""
     return replace(
         recipe,
         middleware=f"{recipe.middleware} {at.version}",
@@ -130,8 +130,8 @@ def with_newest_source(chosen: Sequence[Recipe]) -> list[Recipe]:
 def build_all(
     newer: Sequence[Recipe], partly: bool, announce: Callable[[str], None]
 ) -> list[Built]:
-    """The newest of each; all are prepared before the first is built. With `partly` one that is
-    there is not looked for again, and what keeps one from being had is told and no error: the
+    """Builds the newest version of each; all are prepared before the first is built. With `partly`
+    a version that is there is not looked for again, and a problem is announced and not raised: the
     system's version is built all the same."""
     to_build = [r for r in newer if not (partly and installed(r))]
     plans: list[tuple[Recipe, BuildPlan]] = []
@@ -156,8 +156,8 @@ def build_all(
 
 
 def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
-    """Asks Debian's archive, says what would be built and for how long. Raises one UserError for
-    what keeps it from being built."""
+    """Asks Debian's archive, announces what would be built and for how long. Raises one UserError
+    where it cannot be built."""
     newest = _newest(recipe)
     missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     if missing:
@@ -184,7 +184,7 @@ def is_there(recipe: Recipe, plan: BuildPlan) -> bool:
 
 
 def plan_lines(recipe: Recipe, plan: BuildPlan) -> list[str]:
-    """What would be built, in words, a line each."""
+    """A line for each thing that would be built or used."""
     lines = [
         f"{recipe.middleware}: {plan.source.name} {plan.source.version}, Debian's newest source "
         f"package ({RELEASE})"
@@ -224,8 +224,8 @@ def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> B
 
 
 def flags(tree: Path) -> dict[str, str]:
-    """The compilers' variables as Debian's own build of that tree has them, without what is for
-    debuggers alone, which takes ten times the disk."""
+    """The compilers' variables of Debian's own build of that tree, without those for debuggers
+    alone, which take ten times the disk."""
     rules = (tree / "debian" / "rules").read_text(encoding="utf-8", errors="replace")
     environment_of_rules = {name: value.strip() for name, value in _EXPORT.findall(rules)}
     names = ("CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")
@@ -243,7 +243,7 @@ def flags(tree: Path) -> dict[str, str]:
 
 
 def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None:
-    """What went wrong, or None."""
+    """Compiles and installs a tree. Returns the problem, or None."""
     out = tree.with_name(f"{tree.name}-build")
     configure = ["cmake", "-S", str(tree), "-B", str(out), "-DCMAKE_BUILD_TYPE=None"]
     configure += [f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_PREFIX_PATH={prefix}"]
@@ -259,7 +259,7 @@ def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None
 
 
 def _finish(plan: BuildPlan, prefix: Path) -> None:
-    """Says what it was built from; with that it is complete."""
+    """Writes what the prefix was built from; with that it is complete."""
     origin = prefix / ORIGIN
     origin.parent.mkdir(parents=True, exist_ok=True)
     lines = [f"Debian {plan.source.version} of {RELEASE}, built here"]
@@ -304,7 +304,7 @@ def _jobs() -> int:
 
 
 def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
-    """A line for each that was built."""
+    """A line for each of these recipes for which a newer build is offered."""
     buildable = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
     workers = find_workers(recipe.middleware for recipe in buildable) if buildable else {}
     for recipe in buildable:
@@ -313,8 +313,8 @@ def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
 
 
 def offer(recipe: Recipe, worker: Worker | None) -> str | None:
-    """A sentence that offers a newer build; None where this is not older than what the crate calls
-    old, where the newer one is there, or where it cannot be had."""
+    """A sentence that offers a newer build; None where this version is not old by the crate's
+    entry, where the newer one is there, or where it cannot be built."""
     described = worker.description if worker else None
     if recipe.newest is None or described is None or not can_be_offered(recipe):
         return None
@@ -333,7 +333,7 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """The parts of `2.9.1`, as far as they are numbers."""
+    """The leading numbers of a version: `2.9.1` gives 2, 9, 1."""
     parts: list[int] = []
     for part in version.split("."):
         if not part.isdigit():
