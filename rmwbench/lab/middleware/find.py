@@ -273,17 +273,17 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer([], f"its Python package {match[1]} is not installed", _python_fix())
         last = completed.stderr.strip().splitlines()[-1:] or ["no message"]
         return _Answer([], f"--describe ended with status {completed.returncode}: {last[0]}")
+    return _parsed(completed.stdout, path.name)
+
+
+def _parsed(text: str, program: str) -> _Answer:
+    """The descriptions that `--describe` printed; of several, each has the protocol of all."""
     try:
-        document = json.loads(completed.stdout)
+        document = json.loads(text)
         if "tool" in document and "middleware" not in document:
             return _Answer([], NO_MIDDLEWARE)
-        several = "middlewares" in document
         shared = {"protocol": document["protocol"]} if "protocol" in document else {}
-        descriptions = (
-            [shared | each_middleware for each_middleware in document["middlewares"]]
-            if several
-            else [document]
-        )
+        descriptions = [shared | each for each in document.get("middlewares", [document])]
         if not descriptions:
             return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
@@ -298,7 +298,7 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer(
                 [], f"speaks protocol {protocol!r}, this rmwbench speaks {PROTOCOL}: build it again"
             )
-        if program_of(description["middleware"]) != path.name:
+        if program_of(description["middleware"]) != program:
             return _Answer([], f"says that it is {description['middleware']!r}")
     return _Answer(descriptions)
 
