@@ -77,6 +77,13 @@ def test_a_daemon_that_a_file_connects_to_is_started_where_it_looks_for_it():
     assert set(kinds(apart)) == {FileFaultKind.NOBODY_LISTENS}
 
 
+def test_a_servers_ipv6_address_is_written_in_brackets():
+    """Else its port looks like a part of the address."""
+    text = '{mode: "client", connect: {endpoints: ["tcp/[fd00:50::9]:7447"]}}'
+    (server,) = file_needs("zenoh", "json5", text).servers
+    assert str(server) == "[fd00:50::9]:7447"
+
+
 def test_a_routers_file_is_what_daemon_takes():
     assert set(kinds(cell("router-zenoh.json5"))) >= {FileFaultKind.A_DAEMONS}
     more = ", daemon: {profile: router-zenoh.json5}"

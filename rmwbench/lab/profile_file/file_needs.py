@@ -35,12 +35,9 @@ class Locator:
         ip = parsed(self.address)
         return ip is not None and ip.is_unspecified
 
-    @property
-    def text(self) -> str:
-        return f"[{self.address}]:{self.port}" if ":" in self.address else str(self)
-
     def __str__(self) -> str:
-        return f"{self.address}:{self.port}"
+        address = f"[{self.address}]" if ":" in self.address else self.address
+        return f"{address}:{self.port}"
 
     def reaches(self, listener: "Locator") -> bool:
         """Whether a connection to this locator reaches that listener."""
