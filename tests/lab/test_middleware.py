@@ -118,11 +118,8 @@ def test_an_unknown_profile_suggests_the_nearest(workers):
 
 
 def recipe(**changes) -> Recipe:
-    fields = {
-        "middleware": "m", "crate": "rmwbench-m", "summary": "", "apt": (), "probe_headers": (), "prefix_env": None, 
-        "first_set": True, "build_minutes": None,
-    }  # fmt: skip
-    return Recipe(**(fields | changes))
+    fields = {"middleware": "m", "crate": "rmwbench-m", "summary": "", "first_set": True}
+    return Recipe(**(fields | {"build_minutes": None} | changes))
 
 
 def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):

@@ -48,9 +48,8 @@ SYSTEM = {
 
 def recipe(**changes: object) -> Recipe:
     fields = {
-        "middleware": "fastdds", "crate": "rmwbench-fastdds", "summary": "", "apt": (),
-        "probe_headers": (), "prefix_env": "FASTDDS_PREFIX", "first_set": True,
-        "build_minutes": None, "newest": NEWEST,
+        "middleware": "fastdds", "crate": "rmwbench-fastdds", "summary": "",
+        "prefix_env": "FASTDDS_PREFIX", "first_set": True, "build_minutes": None, "newest": NEWEST,
     }  # fmt: skip
     return Recipe(**(fields | changes))
 

@@ -67,7 +67,7 @@ def here(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -
             or _containers(cell, kind)
             or _real_time(cell)
             or _beside(cell, workers, kind)
-            or frame_source.missing(cell)
+            or frame_source.unavailable_reason(cell)
         )
     }
 

@@ -52,13 +52,13 @@ frame, whole = 0, True
 while whole:
     slot = frame % slots
     word(ring, NUMBERS + NUMBER_BYTES * slot, 0)
-    begin, done = first_slot + slot * slot_bytes, 0
-    while done < frame_bytes:
-        got = os.readv(incoming, [ring[begin + done : begin + frame_bytes]])
-        if not got:
+    begin, offset = first_slot + slot * slot_bytes, 0
+    while offset < frame_bytes:
+        count = os.readv(incoming, [ring[begin + offset : begin + frame_bytes]])
+        if not count:
             whole = False
             break
-        done += got
+        offset += count
     if whole:
         word(ring, TIMES + 8 * (frame % times), time.monotonic_ns())
         frame += 1

@@ -92,7 +92,7 @@ def senders(cell: Cell) -> list[Endpoint]:
     return [endpoint for endpoint in cell.endpoints if endpoint.frames is not None]
 
 
-def missing(cell: Cell) -> str | None:
+def unavailable_reason(cell: Cell) -> str | None:
     """The reason why this cell's frames cannot be made here; None where they can, or where it has
     none."""
     if not senders(cell):

@@ -17,8 +17,8 @@ SCHEMA, VERSION = "rmwbench/doctor", 1
 def describe() -> dict[str, Any]:
     """The machine card (`card.describe`) with `warnings`: what a reader of the numbers should know,
     in plain words, red ones first and marked `RED`."""
-    described = card.describe()
-    return {**described, "warnings": warnings(machine_facts.quick(described))}
+    machine_card = card.describe()
+    return {**machine_card, "warnings": warnings(machine_facts.quick(machine_card))}
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def checkup(
     """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem},
     "tools": {name: problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of
     the newest one of this machine."""
-    described = card.describe()
+    machine_card = card.describe()
     facts = machine_facts.everything(
-        described, tools=tools, calibration=calibration, sample_s=sample_s
+        machine_card, tools=tools, calibration=calibration, sample_s=sample_s
     )
-    return Checkup(described["summary"], tuple(checks(facts)))
+    return Checkup(machine_card["summary"], tuple(checks(facts)))

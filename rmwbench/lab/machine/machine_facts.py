@@ -208,18 +208,18 @@ SAMPLE_S = 1.0
 TOP = 3
 
 
-def quick(described: Mapping[str, Any], walk: processes.Walk | None = None) -> dict[str, Any]:
+def quick(machine_card: Mapping[str, Any], walk: processes.Walk | None = None) -> dict[str, Any]:
     """Facts for a report, from the card's raw documents and a few more files. About 10 ms."""
     programs = (walk or processes.walk()).programs
     return {
-        **{key: described[key] for key in ("hardware", "kernel", "sysctls", "state")},
+        **{key: machine_card[key] for key in ("hardware", "kernel", "sysctls", "state")},
         "limits": limits(),
         "programs": sorted(programs, key=lambda program: program["pid"]),
     }
 
 
 def everything(
-    described: Mapping[str, Any],
+    machine_card: Mapping[str, Any],
     *,
     tools: Mapping[str, Any],
     calibration: Mapping[str, Any] | None,
@@ -228,7 +228,7 @@ def everything(
     """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
     problem}}."""
     walk = processes.walk()
-    facts = quick(described, walk)
+    facts = quick(machine_card, walk)
     problem, fix = host()
     facts["sampled"] = sampled(sample_s)
     facts["shm"] = shm(walk)
@@ -280,12 +280,12 @@ def shm(walk: processes.Walk) -> dict[str, Any]:
             "middleware_files": 0,
             "unseen_processes": 0,
         }
-    dead, count = processes.leftovers(walk.mapped)
+    leftover_files, count = processes.leftovers(walk.mapped)
     unseen = walk.unseen if count else 0
     return {
         "bytes": size,
         "used_bytes": used,
-        "leftovers": dead,
+        "leftovers": leftover_files,
         "middleware_files": count,
         "unseen_processes": unseen,
     }

@@ -88,7 +88,7 @@ def leftovers(
     """Files of middlewares in shared memory that nobody maps or holds open, and how many such files
     there are altogether. iceoryx2 keeps its directory of services apart; it is left over where none
     of its files is in use."""
-    dead, used_middlewares, count = [], set(), 0
+    leftover_files, used_middlewares, count = [], set(), 0
     for path in _files(shm):
         middleware, status = _middleware_of_file(path.name), _status(path)
         if middleware is None or status is None:
@@ -98,14 +98,14 @@ def leftovers(
             used_middlewares.add(middleware)
         else:
             size = status.st_blocks * 512
-            dead.append({"path": str(path), "middleware": middleware, "bytes": size})
+            leftover_files.append({"path": str(path), "middleware": middleware, "bytes": size})
     registry = [s for path in iceoryx2.rglob("*") if (s := _status(path)) and not path.is_dir()]
     count += len(registry)
     in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
     if registry and not in_use and "iceoryx2" not in used_middlewares:
         size = sum(s.st_blocks * 512 for s in registry)
-        dead.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
-    return sorted(dead, key=lambda d: d["path"]), count
+        leftover_files.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
+    return sorted(leftover_files, key=lambda file: file["path"]), count
 
 
 def _files(directory: Path) -> list[Path]:

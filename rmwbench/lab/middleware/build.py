@@ -41,15 +41,15 @@ def compile_together(
 ) -> set[str]:
     """The crates that could be built. Cargo's own progress and its errors go to the terminal."""
     names = {program.crate: program.name for program in programs}
-    chosen = ["--locked", *(word for crate in names for word in ("-p", crate))]
+    crate_arguments = ["--locked", *(word for crate in names for word in ("-p", crate))]
     expected_s = 60 * expected_minutes([program.minutes for program in programs])
     announce(f"building {', '.join(names.values())}{_remaining_text(expected_s)}")
-    progress = CargoProgress(expected_s, _needed(chosen, root, environment))
+    progress = CargoProgress(expected_s, _needed(crate_arguments, root, environment))
     announced_s, begun = 0.0, time.monotonic()
-    built: set[str] = set()
+    built_crates: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
     with subprocess.Popen(
-        [*command, "--message-format", "json-render-diagnostics", *chosen],
+        [*command, "--message-format", "json-render-diagnostics", *crate_arguments],
         cwd=root,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -62,17 +62,19 @@ def compile_together(
                 continue
             progress.see(artifact)
             now_s = time.monotonic() - begun
-            rest = _remaining_text(progress.left_s(now_s))
-            if artifact.is_program and artifact.crate in names.keys() - built:
-                built.add(artifact.crate)
-                rest = rest if len(built) < len(names) else ""
-                announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{rest}")
-            elif rest and now_s >= announced_s + ANNOUNCED_EVERY_S:
-                announce(f"{progress.text}{rest}")
+            time_left = _remaining_text(progress.left_s(now_s))
+            if artifact.is_program and artifact.crate in names.keys() - built_crates:
+                built_crates.add(artifact.crate)
+                time_left = time_left if len(built_crates) < len(names) else ""
+                announce(
+                    f"[{len(built_crates)}/{len(names)}] {names[artifact.crate]} is built{time_left}"
+                )
+            elif time_left and now_s >= announced_s + ANNOUNCED_EVERY_S:
+                announce(f"{progress.text}{time_left}")
             else:
                 continue
             announced_s = now_s
-    return built
+    return built_crates
 
 
 ANNOUNCED_EVERY_S = 60.0
@@ -138,12 +140,12 @@ def _work_done(share: float) -> float:
     return float(np.interp(share, list(WORK_DONE), list(WORK_DONE.values())))
 
 
-def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
+def _needed(crate_arguments: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
     """The number of crates that these programs are made of, by `cargo tree`, which downloads them;
     0 where it fails."""
     command = ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"]
     completed = subprocess.run(
-        [*command, "--format", "{p}", *chosen],
+        [*command, "--format", "{p}", *crate_arguments],
         cwd=root,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -267,12 +269,12 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         of_target = [recipe for recipe in crate_recipes if recipe.target == target]
         variables = environment | _build_variables(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]
-        built = compile_together(programs, root, variables, announce)
+        built_crates = compile_together(programs, root, variables, announce)
         for recipe in of_target:
             command = f"cargo build --release --locked -p {recipe.crate}"
             problem = f"not built; alone: `{command}` in {root}"
             results[recipe.middleware] = Built(
-                recipe.middleware, None if recipe.crate in built else problem
+                recipe.middleware, None if recipe.crate in built_crates else problem
             )
     for recipe in chosen:
         if recipe.middleware == ros2.NAME:

@@ -79,11 +79,11 @@ class Worker:
     def environment(self) -> dict[str, str]:
         """The variables that the worker asks for: those of ours that it inherits, and those that it
         sets itself, such as the RMW that rclcpp loads."""
-        described = self.description or {}
+        description = self.description or {}
         inherited = {
-            name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ
+            name: os.environ[name] for name in description.get("inherit", ()) if name in os.environ
         }
-        own_variables: dict[str, str] = described.get("environment", {})
+        own_variables: dict[str, str] = description.get("environment", {})
         return inherited | own_variables
 
     def has_profile(self, name: str) -> bool:
@@ -132,7 +132,7 @@ def find_workers(names: Iterable[str] | None = None) -> dict[str, Worker]:
     programs = (
         None
         if wanted_names is None
-        else {program_of(name) for wanted in wanted_names for name in (wanted, bare(wanted))}
+        else {program_of(form) for name in wanted_names for form in (name, bare(name))}
     )
     paths = [path for directory, only in _places() for path in _programs(directory, only)]
     paths = [path for path in paths if programs is None or path.name in programs]
@@ -206,15 +206,15 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     # Without a toolchain there is nothing that cargo built; `require_workers` explains it where it
     # matters.
     with contextlib.suppress(UserError):
-        built, known_recipes = workspace.target_directory(), recipes()
+        target, known_recipes = workspace.target_directory(), recipes()
         newest = {program_of(name) for name, recipe in known_recipes.items() if recipe.newest}
-        places.append((workspace.newest_directory(built) / "release", newest))
-        places.append((built / "release", {program_of(name) for name in known_recipes}))
+        places.append((workspace.newest_directory(target) / "release", newest))
+        places.append((target / "release", {program_of(name) for name in known_recipes}))
     with contextlib.suppress(UserError):
         if sourced := ros2.worker_directory():
             places.append((sourced, None))
-    if came := catalogue.brought_directory():
-        places.append((came, {program_of(name) for name in shipped_middlewares()}))
+    if wheel := catalogue.brought_directory():
+        places.append((wheel, {program_of(name) for name in shipped_middlewares()}))
     places.append((Path(sys.executable).parent, set(python_programs())))
     for prefix in ros2.prefixes():
         places += [(directory, None) for directory in sorted(prefix.glob("lib/rmwbench_*"))]
@@ -283,7 +283,7 @@ def _parsed(text: str, program: str) -> _Answer:
         if "tool" in document and "middleware" not in document:
             return _Answer([], NO_MIDDLEWARE)
         shared = {"protocol": document["protocol"]} if "protocol" in document else {}
-        descriptions = [shared | each for each in document.get("middlewares", [document])]
+        descriptions = [shared | entry for entry in document.get("middlewares", [document])]
         if not descriptions:
             return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
@@ -406,10 +406,10 @@ def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
     """The reason why a middleware that no crate builds is missing; None for an unknown name."""
     plain = bare(name)
     if plain != name and plain in {*recipes(), *workers}:
-        described = workers[plain].description if plain in workers else None
-        if described is None:
+        description = workers[plain].description if plain in workers else None
+        if description is None:
             return NotReady(NOT_BUILT, f"rmwbench middlewares build {plain}")
-        return NotReady(f"{plain} is {described['version']} here")
+        return NotReady(f"{plain} is {description['version']} here")
     base, slash, rmw = name.partition("/")
     if slash and base in workers and (problem := workers[base].problem):
         return NotReady(
@@ -435,21 +435,21 @@ def _elsewhere(name: str, workers: dict[str, Worker]) -> NotReady | None:
 
 def status(name: str, recipe: Recipe | None, worker: Worker | None) -> dict[str, Any]:
     """An entry of docs/formats/middlewares.md; an unknown value is null."""
-    described = worker.description if worker else None
-    reason, command = (None, None) if described else _why_not_built(name, recipe, worker)
+    description = worker.description if worker else None
+    reason, command = (None, None) if description else _why_not_built(name, recipe, worker)
     fields = ("layer", "version", "release_date", "build", "capabilities", "profiles", "modes")
     entry = {
         "middleware": name,
         "summary": recipe.summary if recipe else "",
         "first_set": recipe.first_set if recipe else False,
-        "built": described is not None,
+        "built": description is not None,
         "executable": str(worker.executable) if worker else None,
-        **{field: described.get(field) if described else None for field in fields},
+        **{field: description.get(field) if description else None for field in fields},
         "reason": reason,
         "command": command,
     }
-    if described:
-        entry["profiles"] = [{"summary": "", **profile} for profile in described["profiles"]]
+    if description:
+        entry["profiles"] = [{"summary": "", **profile} for profile in description["profiles"]]
     return entry
 
 

@@ -196,8 +196,8 @@ def _build_directory() -> Path | None:
     if package_file is None:
         return None
     key = hashlib.sha256(str(package_file).encode() + package_file.read_bytes()).hexdigest()[:12]
-    built = workspace.target_directory() if workspace.root() else home.cache()
-    return built / "ros2" / key
+    target = workspace.target_directory() if workspace.root() else home.cache()
+    return target / "ros2" / key
 
 
 def _pythons(environment: Mapping[str, str]) -> list[Path]:

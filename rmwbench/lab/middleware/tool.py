@@ -73,8 +73,8 @@ def _places(own_directory: str | None, _target: str | None) -> tuple[Path, ...]:
     places = [Path(own_directory)] if own_directory else []
     with contextlib.suppress(UserError):  # without a toolchain there is nothing that cargo built
         places.append(workspace.target_directory() / "release")
-    if came := catalogue.brought_directory():
-        places.append(came)
+    if wheel := catalogue.brought_directory():
+        places.append(wheel)
     return tuple(places)
 
 

@@ -38,15 +38,15 @@ def needs(text: str) -> FileNeeds:
     root = root_of(text, ("dds", "profiles"))
     if root is None:
         return NOTHING
-    chosen = [
+    participants = [
         element
         for element in anywhere(root, "participant")
         if attribute(element, "is_default_profile") == "true"
     ]
     renamed = tuple(setting for setting in RENAMED if any(anywhere(root, setting.setting.lower())))
-    if not chosen:
+    if not participants:
         return FileNeeds(renamed=renamed)
-    participant = chosen[0]
+    participant = participants[0]
     rtps = next(elements_at(participant, "rtps"), participant)
     transports = list(_transports(root, rtps))
     config = next(elements_at(rtps, "builtin", "discovery_config"), None)

@@ -80,9 +80,9 @@ class Background:
         self._group: ControlGroup | None = None
         self.kind_of_role = asks(conditions)
         for role, kind in self.kind_of_role.items():
-            chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
+            load_hosts = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
             for index, host in enumerate(
-                chosen if kind in PER_HOST else _one_per_machine(crew, chosen)
+                load_hosts if kind in PER_HOST else _one_per_machine(crew, load_hosts)
             ):
                 name = role if index == 0 else f"{role}@{host}"
                 try:
@@ -239,9 +239,9 @@ class _Load(LoadProcess):
                 rows.append(probe_row("background_rate", copied / length_ns * 1e9, "bytes/s"))
                 achieved = achieved if copied else 0.0
         else:
-            sent, size = self.grown("datagrams_sent"), self.in_force["datagram_bytes"]
-            achieved = sent / (self.in_force["datagrams_per_s"] * length_ns / 1e9)
-            rows.append(probe_row("background_rate", sent * size / length_ns * 1e9, "bytes/s"))
+            datagrams, size = self.grown("datagrams_sent"), self.in_force["datagram_bytes"]
+            achieved = datagrams / (self.in_force["datagrams_per_s"] * length_ns / 1e9)
+            rows.append(probe_row("background_rate", datagrams * size / length_ns * 1e9, "bytes/s"))
         return [probe_row("background_achieved", min(1.0, achieved)), *rows]
 
 

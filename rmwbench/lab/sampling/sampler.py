@@ -213,9 +213,9 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     process's name that two hosts have gets the later host behind it. Interfaces and protocols are
     the first host's, since each host has its own. A sample of the series, and a reason of another
     host, name their host."""
-    (first_host, first), *rest = documents.items()
+    (first_host, first), *other_documents = documents.items()
     used_names = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
-    later = [(host, _renamed(document, host, used_names)) for host, document in rest]
+    later = [(host, _renamed(document, host, used_names)) for host, document in other_documents]
     all_of_them = [(first_host, first), *later]
     merged_document = dict(first)
     merged_document["snapshots"] = [

@@ -34,18 +34,18 @@ def hosts(facts: Facts) -> Diagnosis:
 def workers(facts: Facts) -> Diagnosis:
     problem_of = fact(facts, "tools", "middlewares")
     ready = [name for name, problem in problem_of.items() if problem == ""]
-    missing = [name for name, problem in problem_of.items() if problem]
-    fix = _building(missing, fact(facts, "tools", "commands"))
+    unbuilt = [name for name, problem in problem_of.items() if problem]
+    fix = _build_fix(unbuilt, fact(facts, "tools", "commands"))
     if not ready:
         return Diagnosis("red", "none is built", fix or build_command())
-    text = ", ".join(ready) + (f"; not built: {', '.join(missing)}" if missing else "")
-    return Diagnosis("yellow" if missing else "green", text, fix)
+    text = ", ".join(ready) + (f"; not built: {', '.join(unbuilt)}" if unbuilt else "")
+    return Diagnosis("yellow" if unbuilt else "green", text, fix)
 
 
-def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
+def _build_fix(unbuilt: Sequence[str], commands: Mapping[str, str]) -> str | None:
     """The command that builds all that only have to be built; else the first other command."""
-    known_commands = [commands[name] for name in missing if name in commands]
-    only_built = [name for name in missing if commands.get(name) == build_command(name)]
+    known_commands = [commands[name] for name in unbuilt if name in commands]
+    only_built = [name for name in unbuilt if commands.get(name) == build_command(name)]
     return build_command(*only_built) if only_built else next(iter(known_commands), None)
 
 

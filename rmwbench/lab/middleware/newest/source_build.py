@@ -19,7 +19,14 @@ from pathlib import Path
 from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import workspace
-from rmwbench.lab.middleware.catalogue import CORES, Built, Newest, Recipe, apt_command, recipes
+from rmwbench.lab.middleware.catalogue import (
+    CORES,
+    Built,
+    Newest,
+    Recipe,
+    apt_command,
+    recipes,
+)
 from rmwbench.lab.middleware.find import Worker, find_workers
 from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
 
@@ -55,10 +62,10 @@ def installed(recipe: Recipe) -> Installed | None:
     return Installed(prefix, prefix.name.partition("_")[2])
 
 
-def remove_replaced(chosen: Iterable[Recipe], built: Container[str]) -> None:
+def remove_replaced(chosen: Iterable[Recipe], built_names: Container[str]) -> None:
     """Removes prefixes that a newer one has replaced, once a worker is built with that."""
     for recipe in chosen:
-        if recipe.prefix is not None and recipe.middleware in built:
+        if recipe.prefix is not None and recipe.middleware in built_names:
             pattern = recipe.prefix.name.partition("_")[0] + "_*"
             for directory in recipe.prefix.parent.glob(pattern):
                 if directory != recipe.prefix:
@@ -135,7 +142,7 @@ def build_all(
     system's version is built all the same."""
     to_build = [r for r in newer if not (partly and installed(r))]
     plans: list[tuple[Recipe, BuildPlan]] = []
-    built: list[Built] = []
+    results: list[Built] = []
 
     @contextmanager
     def announced_if_partly(recipe: Recipe) -> Iterator[None]:
@@ -151,8 +158,8 @@ def build_all(
             plans.append((recipe, prepare(recipe, announce)))
     for recipe, plan in plans:
         with announced_if_partly(recipe):
-            built.append(build(recipe, plan, announce))
-    return built
+            results.append(build(recipe, plan, announce))
+    return results
 
 
 def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
@@ -208,8 +215,8 @@ def build(recipe: Recipe, plan: BuildPlan, announce: Callable[[str], None]) -> B
     if is_there(recipe, plan):
         return Built(name, None)
     prefix, work = prefix_of(recipe, version), home_of(recipe) / "work"
-    for rest in (work, prefix):
-        shutil.rmtree(rest, ignore_errors=True)
+    for old_directory in (work, prefix):
+        shutil.rmtree(old_directory, ignore_errors=True)
     trees = [_archive(recipe).get(source, work) for source, _ in plan.build]
     for number, ((source, _), tree) in enumerate(zip(plan.build, trees, strict=True), start=1):
         last = number == len(trees)
@@ -315,15 +322,15 @@ def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
 def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     """A sentence that offers a newer build; None where this version is not old by the crate's
     entry, where the newer one is there, or where it cannot be built."""
-    described = worker.description if worker else None
-    if recipe.newest is None or described is None or not can_be_offered(recipe):
+    description = worker.description if worker else None
+    if recipe.newest is None or description is None or not can_be_offered(recipe):
         return None
     if installed(recipe) is not None:
         return None
-    version = described["version"]
+    version = description["version"]
     if numbers(version) >= numbers(recipe.newest.below):
         return None
-    released = described["release_date"]
+    released = description["release_date"]
     dated = f" of {released[:7]}" if released else ""
     return (
         f"{recipe.middleware}: this is {version}{dated}, which the system has. Debian's newest "
