@@ -38,14 +38,12 @@ def keeper(state: Mapping[str, Any]) -> str:
             f"({account['port_state'] or 'state not told'})"
         )
     if account := state["chrony"]:
+        if not account["reference"]:
+            return "chrony, without a source"
         bound_ns = account["root_dispersion_ns"] + account["root_delay_ns"] / 2
-        offset = (
-            f"{_text(abs(account['offset_ns']))} off at the last update, within {_text(bound_ns)}"
-        )
         return (
-            f"chrony, stratum {account['stratum']}, {offset}"
-            if account["reference"]
-            else "chrony, without a source"
+            f"chrony, stratum {account['stratum']}, {_text(abs(account['offset_ns']))} off at the "
+            f"last update, within {_text(bound_ns)}"
         )
     devices = (
         f"; PTP hardware without ptp4l: {', '.join(state['ptp_devices'])}"

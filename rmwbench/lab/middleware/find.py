@@ -208,7 +208,7 @@ def _places() -> list[tuple[Path, set[str] | None]]:
     with contextlib.suppress(UserError):
         target, known_recipes = workspace.target_directory(), recipes()
         newest = {program_of(name) for name, recipe in known_recipes.items() if recipe.newest}
-        places.append((workspace.newest_directory(target) / "release", newest))
+        places.append((workspace.newest_directory() / "release", newest))
         places.append((target / "release", {program_of(name) for name in known_recipes}))
     with contextlib.suppress(UserError):
         if sourced := ros2.worker_directory():

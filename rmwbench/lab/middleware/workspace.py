@@ -50,11 +50,10 @@ def _printed(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
     return Path(completed.stdout.strip())
 
 
-def newest_directory(target: Path | None = None) -> Path:
-    """The directory in which cargo builds the workers of versions that are newer than the system's,
-    below `target`, or below `target_directory` where that is None. Raises UserError as that
-    does."""
-    return (target or target_directory()) / "newest"
+def newest_directory() -> Path:
+    """The directory in which cargo builds the workers of versions that are newer than the system's.
+    Raises UserError as `target_directory`."""
+    return target_directory() / "newest"
 
 
 def cargo_environment() -> dict[str, str]:

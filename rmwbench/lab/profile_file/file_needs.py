@@ -113,7 +113,10 @@ def names(texts: Iterable[str]) -> tuple[str, ...]:
         dict.fromkeys(
             text
             for text in texts
-            if text and parsed(text) is None and text != LOCALHOST and not {*"{$*"} & {*text}
+            if text
+            and parsed(text) is None
+            and text != LOCALHOST
+            and not any(sign in text for sign in "{$*")
         )
     )
 

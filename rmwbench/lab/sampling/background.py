@@ -152,25 +152,17 @@ class Background:
         where it did not come up, and its cost; none where no load is asked for. Several hosts of
         this machine give the smallest share and the sum of the rest; a row of another machine has
         its host behind its name."""
-        rows: list[dict[str, Any]] = []
-        remote_hosts = [
-            host
-            for host in dict.fromkeys(load.host for load in self._loads.values())
-            if self._is_far(host)
+        loads_by_machine: dict[str | None, dict[str, _Load]] = {None: {}}
+        for name, load in self._loads.items():
+            machine = load.host if self._is_far(load.host) else None
+            loads_by_machine.setdefault(machine, {})[name] = load
+        if not loads_by_machine[None] and not self.problems:
+            del loads_by_machine[None]
+        return [
+            row if machine is None else {**row, "probe": f"{row['probe']}@{machine}"}
+            for machine, loads in loads_by_machine.items()
+            for row in self._of_machine(loads)
         ]
-        for host in (None, *remote_hosts):
-            machine_loads = {
-                name: load
-                for name, load in self._loads.items()
-                if (load.host if load.host in remote_hosts else None) == host
-            }
-            if host is None and not machine_loads and not self.problems:
-                continue
-            rows += [
-                row if host is None else {**row, "probe": f"{row['probe']}@{host}"}
-                for row in self._of_machine(machine_loads)
-            ]
-        return rows
 
     def _of_machine(self, loads: "Mapping[str, _Load]") -> Iterator[dict[str, Any]]:
         role_of = {name: load.role for name, load in loads.items()}

@@ -29,6 +29,7 @@ from rmwbench.lab.middleware.catalogue import (
 )
 from rmwbench.lab.middleware.find import Worker, find_workers
 from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive, BuildPlan, plan_build
+from rmwbench.words.numbers import counted
 
 ORIGIN = Path("share", "rmwbench", "origin")
 """Below a prefix: what it was built from, a line for each source package, the middleware's first.
@@ -100,12 +101,6 @@ TOOLS = {"cmake": "cmake", "make": "make", "c++": "g++", "dpkg-source": "dpkg-de
 _EXPORT = re.compile(r"^export\s+(DEB_\w+)\s*:?=\s*([^$\n]*)$", re.MULTILINE)
 
 
-def can_be_offered(recipe: Recipe) -> bool:
-    """Whether Debian's apt and keyring are here; elsewhere an install of the user's own is
-    named."""
-    return recipe.newest is not None and shutil.which("apt-get") is not None and KEYRING.is_file()
-
-
 def minutes(newest: Newest) -> float:
     """The minutes of a build on this machine's processors, from what its crate says for `CORES`."""
     return newest.minutes * CORES / _jobs()
@@ -113,7 +108,7 @@ def minutes(newest: Newest) -> float:
 
 def cost(recipe: Recipe) -> str:
     newest = _newest(recipe)
-    processors = "1 processor" if _jobs() == 1 else f"{_jobs()} processors"
+    processors = counted(_jobs(), "processor")
     return (
         f"about {max(1.0, minutes(newest)):.0f} min on {processors}, and {newest.gigabytes:g} GB "
         f"in {home_of(recipe)} meanwhile"
@@ -323,10 +318,10 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     """A sentence that offers a newer build; None where this version is not old by the crate's
     entry, where the newer one is there, or where it cannot be built."""
     description = worker.description if worker else None
-    if recipe.newest is None or description is None or not can_be_offered(recipe):
+    if recipe.newest is None or description is None or installed(recipe) is not None:
         return None
-    if installed(recipe) is not None:
-        return None
+    if shutil.which("apt-get") is None or not KEYRING.is_file():
+        return None  # no Debian, where an install of the user's own can be named
     version = description["version"]
     if numbers(version) >= numbers(recipe.newest.below):
         return None
