@@ -147,12 +147,12 @@ class FrameSources:
 
     def additions_for(self, process: str) -> Additions:
         """The arguments and descriptors of a worker for its rings."""
-        process_rings = [ring for ring in self._rings if ring.endpoint.process == process]
+        rings = [ring for ring in self._rings if ring.endpoint.process == process]
+        ring_of_fd = dict(enumerate(rings, FIRST_FD))
         words: list[str] = []
-        for index, ring in enumerate(process_rings):
-            words += ["--frames", f"{ring.endpoint.endpoint}={FIRST_FD + index}"]
-        files = {FIRST_FD + index: ring.fd for index, ring in enumerate(process_rings)}
-        return Additions(words=words, files=files)
+        for fd, ring in ring_of_fd.items():
+            words += ["--frames", f"{ring.endpoint.endpoint}={fd}"]
+        return Additions(words=words, files={fd: ring.fd for fd, ring in ring_of_fd.items()})
 
     def start(self) -> None:
         """Starts the processes one after the other; their first frames come some milliseconds
@@ -216,11 +216,10 @@ class _Ring:
         self.format = frame_format(endpoint.frames, endpoint.type, endpoint.arrival)
         self.is_drawn = is_drawn(endpoint.frames)
         self.program: Program | None = None
-        size = ring_bytes(self.format.frame_bytes)
+        frame_bytes = self.format.frame_bytes
         self.fd = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         self.log = os.memfd_create("rmwbench-frames-log", os.MFD_CLOEXEC)
-        os.ftruncate(self.fd, size)
-        frame_bytes = self.format.frame_bytes
+        os.ftruncate(self.fd, ring_bytes(frame_bytes))
         head = (MAGIC, VERSION, SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, 0, 0, 0)
         os.pwrite(self.fd, _HEADER.pack(*head), 0)
         self._view = mmap.mmap(self.fd, FIRST_SLOT, prot=mmap.PROT_READ)
@@ -229,18 +228,13 @@ class _Ring:
             pictures = drawn.frames(endpoint.frames, self.format)
             self.lz4_ratio = drawn.lz4_ratio(pictures[0])
             for slot in range(SLOTS):
-                os.pwrite(
-                    self.fd,
-                    pictures[slot % len(pictures)],
-                    FIRST_SLOT + slot * _slot_bytes(frame_bytes),
-                )
+                at = FIRST_SLOT + slot * _slot_bytes(frame_bytes)
+                os.pwrite(self.fd, pictures[slot % len(pictures)], at)
 
     def arguments(self) -> list[str]:
-        frame_bytes = self.format.frame_bytes
         if self.is_drawn:
-            return [
-                str(number) for number in (SLOTS, FIRST_SLOT, TIMES, round(self.format.period_ns))
-            ]
+            return [*map(str, (SLOTS, FIRST_SLOT, TIMES, round(self.format.period_ns)))]
+        frame_bytes = self.format.frame_bytes
         numbers = (SLOTS, frame_bytes, _slot_bytes(frame_bytes), FIRST_SLOT, TIMES)
         return [*map(str, numbers), *pipeline(self.endpoint.frames or "", self.format)]
 

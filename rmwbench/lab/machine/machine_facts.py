@@ -309,7 +309,7 @@ def sampled(seconds: float) -> dict[str, Any]:
     time.sleep(seconds)
     elapsed, after, later = time.monotonic() - begun, read_edge(), _process_ticks()
     probes = edge_probes(before, after)
-    share = {row["probe"]: row["value"] for row in probes}
+    value_of = {row["probe"]: row["value"] for row in probes}
     hz = os.sysconf("SC_CLK_TCK")
     used = [
         (pid, name, (ticks - times[pid][1]) / hz / elapsed)
@@ -317,11 +317,11 @@ def sampled(seconds: float) -> dict[str, Any]:
         if pid in times and pid != os.getpid()
     ]
     top = sorted((row for row in used if row[2] >= 0.02), key=lambda row: -row[2])[:TOP]
-    top = [(pid, processes.display_name(pid) or name, share) for pid, name, share in top]
+    top = [(pid, processes.display_name(pid) or name, cores) for pid, name, cores in top]
     return {
         "seconds": elapsed,
         "probes": probes,
-        "busy": share["busy"] + share["softirq"] if "busy" in share else None,
+        "busy": value_of["busy"] + value_of["softirq"] if "busy" in value_of else None,
         "top": top,
     }
 
