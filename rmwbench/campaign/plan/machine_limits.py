@@ -1,4 +1,4 @@
-"""What a cell asks of a machine, by arithmetic alone, and whether the machine has that much.
+"""The resources that a cell needs, by arithmetic alone, and whether the machine has that much.
 
 Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a
 finding. It marks the cells that no middleware can carry here, and what a budget leaves out first. A
@@ -59,8 +59,8 @@ class Beyond:
 
 @dataclass
 class MachineLimits:
-    """What a machine has: `copying` (bytes per second of one processor) is measured where a cell
-    asks for much, and is None until then."""
+    """The resources of a machine. `copying` (bytes per second of one processor) is measured where a
+    cell needs much, and is None until then."""
 
     processors: int
     memory_bytes: int

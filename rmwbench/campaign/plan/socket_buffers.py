@@ -21,8 +21,8 @@ _SIZE = r"(\d+)\s*([kKmMgG]?i?[bB]?)"
 
 
 def _patterns(cyclone: str, fast: str, zenoh: str) -> tuple[str, ...]:
-    """Where a configuration names a buffer's size. Cyclone DDS asks for the larger of `min` and
-    `max`, and does not open where it is not granted `min` (`file_faults`). Fast DDS asks per
+    """The patterns of a buffer's size in a configuration. Cyclone DDS asks for the larger of `min`
+    and `max`, and does not open where it is not granted `min` (`file_faults`). Fast DDS asks per
     transport, or for the whole participant."""
     element = f"Socket{cyclone}BufferSize"
     return (
@@ -114,7 +114,8 @@ class UngrantedBuffer:
 
 
 def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
-    """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
+    """The buffers that the kernel does not grant; none where it grants them, or its limit is
+    unknown."""
     buffers = []
     for side, limit in LIMITS.items():
         buffer_bytes, most = asked_bytes(text, side), kernel.sysctls.get(limit)
@@ -148,8 +149,8 @@ def ungranted_of_side(
 
 
 def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
-    """A line for each ungranted buffer, with its arms and the one command that grants it, for
-    whoever is about to run them."""
+    """A line for each ungranted buffer, with its arms and the command that grants it, for a user
+    who is about to run them."""
     arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
         for buffer in ungranted_of_cell(cell, workers, kernels):

@@ -34,8 +34,7 @@ SYSCTLS = (
     "kernel.sched_autogroup_enabled",
     "vm.swappiness",
 )
-# The words of the kernel's command line that change timing; the rest may hold secrets and is
-# nobody's business.
+# The words of the kernel's command line that change timing; the rest may hold secrets.
 BOOT_OPTIONS = (
     "isolcpus",
     "nohz_full",

@@ -24,10 +24,10 @@ class FixChange:
 class Finding:
     """`check` is the short name; `found` and `expected` are values; `why` is one sentence.
 
-    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is what the fix
-    brought where it was measured (docs/doctor.md says how), None where nobody measured it. `spoils`
-    says that trials themselves suffer, so that reports repeat it. `changes`: what `--fix` does;
-    empty where only a person can do it, or where more than benchmarks would feel it.
+    `fix` is a command for now and `permanent` one that survives a reboot; `worth` is the measured
+    worth of the fix (docs/doctor.md says how), None where it was not measured. `spoils` says that
+    trials themselves suffer, so that reports repeat it. `changes` are those of `--fix`; empty where
+    only a person can make them, or where more than benchmarks would feel them.
     """
 
     check: str
@@ -87,7 +87,7 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class DoctorRule:
-    """One row of the doctor's table. `judge` raises Absent where nobody looked for its facts."""
+    """One row of the doctor's table. `judge` raises Absent where its facts were not looked for."""
 
     check: str
     expected: str

@@ -93,8 +93,8 @@ send_buffer = _buffer(
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
 def default_buffer(facts: Facts) -> Diagnosis:
-    """Tells the buffer of sockets that never ask for one. Raising it costs every socket memory, so
-    it is told and not blamed."""
+    """Shows the buffer of sockets that never ask for one. Raising it costs every socket memory, so
+    no value of it is a fault."""
     value = fact(facts, "sysctls", "net.core.rmem_default")
     most = fact(facts, "sysctls", "net.core.rmem_max")
     if value is None:

@@ -95,7 +95,7 @@ def steal_since_boot(facts: Facts) -> Diagnosis:
 )
 def steal_now(facts: Facts) -> Diagnosis:
     """Judges steal by the rule of trials, as if the time of looking had been a window: steal is a
-    share of what was asked for, which is little while nothing runs."""
+    share of the demanded time, which is little while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
     value = {row["probe"]: row["value"] for row in probes}
     if "steal" not in value:
@@ -116,7 +116,7 @@ def steal_now(facts: Facts) -> Diagnosis:
     why="whatever else runs takes turns with the middleware on the same cores",
 )
 def load_now(facts: Facts) -> Diagnosis:
-    """Sampled where somebody waited for it, else from the load average."""
+    """Judges the sampled share where there is one, else the load average."""
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
         share = fact(facts, "sampled", "busy")
