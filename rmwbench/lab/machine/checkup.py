@@ -44,17 +44,10 @@ class Checkup:
         }
 
 
-def checkup(
-    *,
-    tools: Mapping[str, Any],
-    calibration: Mapping[str, Any] | None,
-    sample_s: float = machine_facts.SAMPLE_S,
-) -> Checkup:
+def checkup(*, tools: Mapping[str, Any], calibration: Mapping[str, Any] | None) -> Checkup:
     """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem},
     "tools": {name: problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of
     the newest one of this machine."""
     machine_card = card.describe()
-    facts = machine_facts.everything(
-        machine_card, tools=tools, calibration=calibration, sample_s=sample_s
-    )
+    facts = machine_facts.everything(machine_card, tools=tools, calibration=calibration)
     return Checkup(machine_card["summary"], tuple(checks(facts)))

@@ -223,14 +223,13 @@ def everything(
     *,
     tools: Mapping[str, Any],
     calibration: Mapping[str, Any] | None,
-    sample_s: float,
 ) -> dict[str, Any]:
     """Everything that a rule looks at. `tools` is {"middlewares": {name: problem}, "tools": {name:
     problem}}."""
     walk = processes.walk()
     facts = quick(machine_card, walk)
     problem, fix = host()
-    facts["sampled"] = sampled(sample_s)
+    facts["sampled"] = sampled(SAMPLE_S)
     facts["shm"] = shm(walk)
     facts["network"] = network(with_host=not problem)
     facts["abilities"] = {

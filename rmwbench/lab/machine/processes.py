@@ -25,6 +25,7 @@ MIDDLEWARE_FILES = {
     "iceoryx": re.compile(r"^(iceoryx_mgmt|iox_|iox1_|roudi)"),
     "zenoh": re.compile(r"\.zenoh$"),
 }
+ICEORYX2_SERVICES = Path("/tmp/iceoryx2")
 
 
 @dataclass
@@ -37,10 +38,10 @@ class Walk:
     unseen: int = 0
 
 
-def walk(proc: Path = Path("/proc")) -> Walk:
+def walk() -> Walk:
     result = Walk()
     own_pid = os.getpid()
-    for entry in proc.iterdir():
+    for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == own_pid:
             continue
         try:
@@ -80,16 +81,12 @@ def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
     return f"{program} {script}".rstrip() or None
 
 
-def leftovers(
-    mapped: set[tuple[int, int]],
-    shm: Path = Path("/dev/shm"),
-    iceoryx2: Path = Path("/tmp/iceoryx2"),
-) -> tuple[list[dict[str, Any]], int]:
+def leftovers(mapped: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], int]:
     """Files of middlewares in shared memory that nobody maps or holds open, and how many such files
     there are altogether. iceoryx2 keeps its directory of services apart; it is left over where none
     of its files is in use."""
     leftover_files, used_middlewares, count = [], set(), 0
-    for path in _files(shm):
+    for path in sorted(Path("/dev/shm").glob("*")):
         middleware, status = _middleware_of_file(path.name), _status(path)
         if middleware is None or status is None:
             continue
@@ -99,20 +96,16 @@ def leftovers(
         else:
             size = status.st_blocks * 512
             leftover_files.append({"path": str(path), "middleware": middleware, "bytes": size})
-    registry = [s for path in iceoryx2.rglob("*") if (s := _status(path)) and not path.is_dir()]
-    count += len(registry)
-    in_use = any((s.st_dev, s.st_ino) in mapped for s in registry)
-    if registry and not in_use and "iceoryx2" not in used_middlewares:
-        size = sum(s.st_blocks * 512 for s in registry)
-        leftover_files.append({"path": str(iceoryx2), "middleware": "iceoryx2", "bytes": size})
+    paths = [path for path in ICEORYX2_SERVICES.rglob("*") if not path.is_dir()]
+    services = [status for path in paths if (status := _status(path))]
+    count += len(services)
+    in_use = any((status.st_dev, status.st_ino) in mapped for status in services)
+    if services and not in_use and "iceoryx2" not in used_middlewares:
+        size = sum(status.st_blocks * 512 for status in services)
+        leftover_files.append(
+            {"path": str(ICEORYX2_SERVICES), "middleware": "iceoryx2", "bytes": size}
+        )
     return sorted(leftover_files, key=lambda file: file["path"]), count
-
-
-def _files(directory: Path) -> list[Path]:
-    try:
-        return sorted(directory.iterdir())
-    except OSError:
-        return []
 
 
 def _middleware_of_file(name: str) -> str | None:
