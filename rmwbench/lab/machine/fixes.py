@@ -108,7 +108,8 @@ class KernelFiles:
         """Sets the value. Returns why it could not be set, or an empty text."""
         try:
             if step.kind == "limit":
-                _set_limit(step, value)
+                pid = step.process[0] if step.process else os.getppid()
+                resource.prlimit(pid, LIMITS[step.target], _pair(value))
             else:
                 self._path(step).write_text(value)
         except (OSError, ValueError) as error:
@@ -241,11 +242,6 @@ def _limit(pid: int, name: str) -> str | None:
     except (OSError, ValueError):
         return None
     return ":".join(UNLIMITED if limit == resource.RLIM_INFINITY else str(limit) for limit in pair)
-
-
-def _set_limit(step: FixStep, value: str) -> None:
-    pid = step.process[0] if step.process else os.getppid()
-    resource.prlimit(pid, LIMITS[step.target], _pair(value))
 
 
 def _pair(value: str) -> tuple[int, int]:

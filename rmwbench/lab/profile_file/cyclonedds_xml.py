@@ -1,7 +1,6 @@
 """The XML of Cyclone DDS, as CYCLONEDDS_URI takes it."""
 
 import re
-from collections.abc import Iterable
 
 from rmwbench.lab.profile_file.file_needs import (
     NOTHING,
@@ -63,6 +62,7 @@ def needs(text: str) -> FileNeeds:
     present = [
         element for element in interfaces if attribute(element, "presence_required") != "false"
     ]
+    device_names = [attribute(element, "name") for element in present]
     writes = texts(domain, "tracing", "outputfile") + texts(domain, "tracing", "packetcapturefile")
     shared = [text.lower() for text in texts(domain, "sharedmemory", "enable")]
     exchanges = {
@@ -71,7 +71,7 @@ def needs(text: str) -> FileNeeds:
     }
     return FileNeeds(
         domain_id=_domain(domains),
-        interfaces=_interface_names(attribute(element, "name") for element in present),
+        interfaces=tuple(dict.fromkeys(name for name in device_names if name and "$" not in name)),
         own=reachable(bound_addresses),
         peers=reachable(hosts),
         unresolved=names(hosts),
@@ -94,10 +94,6 @@ def _domain(domains: list[Element]) -> int | None:
     ]
     numbers = [int(text) for text in ids if text.isdigit()]
     return numbers[0] if numbers and len(numbers) == len(ids) else None
-
-
-def _interface_names(interface_names: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name in interface_names if name and "$" not in name))
 
 
 def _host(peer: str) -> str:

@@ -205,12 +205,9 @@ def _run(command: Sequence[str], directory: Path | None = None) -> subprocess.Co
 
 def _complaints(completed: subprocess.CompletedProcess[str]) -> str:
     """The first complaints of apt, each once; its errors before its warnings."""
-    complaints = _COMPLAINT.findall("\n".join(sorted(completed.stderr.splitlines(), key=_rank)))
+    lines = sorted(completed.stderr.splitlines(), key=lambda line: not line.startswith("E:"))
+    complaints = _COMPLAINT.findall("\n".join(lines))
     return "; ".join(dict.fromkeys(complaints[:3]))
-
-
-def _rank(line: str) -> bool:
-    return not line.startswith("E:")
 
 
 _NEED = re.compile(r"^([a-z0-9][a-z0-9+.-]*)(?::\w+)?\s*(?:\(\s*([<>=]+)\s*([^)\s]+)\s*\))?")
