@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from rmwbench.lab import machine
+from rmwbench.lab import kernel_files, machine
 from rmwbench.lab.machine import card
 from rmwbench.lab.machine.probe import (
     EdgeReading,
@@ -19,6 +19,7 @@ from rmwbench.lab.machine.probe import (
     read_ticks,
     window_probes,
 )
+from rmwbench.lab.sampling import cgroup
 
 
 def test_the_card_is_json_and_has_what_a_reader_needs():
@@ -52,6 +53,39 @@ def test_what_cannot_be_read_is_absent_and_not_zero(monkeypatch):
     for key in ("cpu_model", "smt_active", "governor", "turbo", "idle_driver", "memory_bytes"):
         assert hardware[key] is None, key
     assert set(card.sysctls().values()) == {None}
+
+
+def test_own_control_groups_are_version_2s_and_the_controllers_of_version_1(monkeypatch):
+    text = "4:cpu,cpuacct:/robot\n1:name=systemd:/x\n0::/user"
+    monkeypatch.setattr(kernel_files, "file_text", lambda path: text)
+    root = kernel_files.CONTROL_GROUPS
+    version2 = {root: root / "user", root / "unified": root / "unified/user"}
+    assert kernel_files.own_groups("cpu") == {root / "cpu": root / "cpu/robot"} | version2
+    assert kernel_files.own_groups("memory") == version2
+
+
+@pytest.mark.parametrize(
+    ("controller", "files", "limits"),
+    [
+        ("cpu", {"cpu.cfs_quota_us": 150000, "cpu.cfs_period_us": 100000}, 1.5),
+        ("cpu", {"cpu.cfs_quota_us": -1, "cpu.cfs_period_us": 100000}, None),
+        ("user", {"cpu.max": "250000 100000"}, 2.5),
+        ("user", {"cpu.max": "max 100000"}, None),
+        ("user", {}, None),
+    ],
+)
+def test_a_cpu_quota_is_read_in_both_versions(monkeypatch, tmp_path, controller, files, limits):
+    root = tmp_path / controller
+    root.mkdir()
+    for name, value in files.items():
+        (root / name).write_text(f"{value}\n")
+    monkeypatch.setattr(card, "own_groups", lambda controller: {root: root})
+    assert card.hardware()["container"].get("cpu_quota_cores") == limits
+
+
+def test_a_kernel_without_control_groups_has_none_to_clean(monkeypatch):
+    monkeypatch.setattr(kernel_files, "file_text", lambda path: None)
+    assert cgroup.stale() == []
 
 
 def test_ticks_are_those_of_the_processors_that_a_trial_may_use():
