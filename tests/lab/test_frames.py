@@ -83,7 +83,7 @@ def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made()
 @pytest.mark.traffic
 @pytest.mark.own_host
 def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
-    assert frames.missing(cell_of("photo")) is None
+    assert frames.unavailable_reason(cell_of("photo")) is None
     with started("photo") as sources:
         sources.wait()
         begun_ns = time.monotonic_ns()
@@ -110,9 +110,11 @@ def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
 
 def test_without_gstreamer_the_cell_is_not_supported_and_the_packages_are_named(monkeypatch):
     monkeypatch.setattr(frames, "launcher", lambda: None)
-    assert "gstreamer1.0-tools and gstreamer1.0-plugins-base" in frames.missing(cell_of())
-    assert frames.missing(cell_of("synthetic")) is None
-    assert frames.missing(cell_of("rendered")) is None
+    assert "gstreamer1.0-tools and gstreamer1.0-plugins-base" in frames.unavailable_reason(
+        cell_of()
+    )
+    assert frames.unavailable_reason(cell_of("synthetic")) is None
+    assert frames.unavailable_reason(cell_of("rendered")) is None
 
 
 def test_a_process_has_room_for_so_many_rings_and_says_so():
@@ -123,7 +125,7 @@ def test_a_process_has_room_for_so_many_rings_and_says_so():
         f"[{subscriptions}]}}]"
     )
     (cell,) = cells_of(f"rate_hz: 10, frames: gstreamer, nodes: {nodes}")
-    assert "may have 10 publishers" in frames.missing(cell)
+    assert "may have 10 publishers" in frames.unavailable_reason(cell)
 
 
 @needs_gstreamer

@@ -84,7 +84,7 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
 
 
 def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "SAID_EVERY_S", 0)
+    monkeypatch.setattr(build, "ANNOUNCED_EVERY_S", 0)
     lines = [artifact("part", "lib"), artifact("good", "bin")]
     printed = "\n".join(f"echo '{line}'" for line in lines)
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exec seq 100\n{printed}")
