@@ -27,7 +27,7 @@ def own_groups(controller: str) -> dict[Path, Path]:
     """Root of a hierarchy → the directory of this process's group below it: version 1's hierarchy
     of that controller, whose root has its name, and version 2's, which lies at either of two
     roots."""
-    directories = {}
+    directories: dict[Path, Path] = {}
     for line in (file_text("/proc/self/cgroup") or "").splitlines():
         _, controllers, group = line.split(":", 2)
         if not controllers:
