@@ -80,6 +80,18 @@ def test_a_decision_stays_though_later_blocks_disagree():
     assert judged(arms, Rules(alpha=sequential.alpha_at(LOOKS, 20)))["b"].verdict != "worse"
 
 
+def test_a_decision_that_a_later_look_makes_again_has_the_ratio_of_all_blocks():
+    slow_at_first = [*noisy(300, 0.02, 2, 5), *noisy(200, 0.02, 3, 15)]
+    arms = [arm("a", noisy(100, 0.02, 1)), arm("b", slow_at_first)]
+    assert at_look(arms, blocks=5)["b"].ratio.value == pytest.approx(3.0, rel=0.05)
+    late = at_look(arms)["b"]
+    assert (late.verdict, late.ratio.blocks) == ("worse", 20)
+    assert late.ratio.value == pytest.approx(300**0.25 * 200**0.75 / 100, rel=0.05)
+    alike = [arm("a", noisy(100, 0.003, 1)), arm("b", noisy(100, 0.003, 2))]
+    assert {v.ratio.blocks for v in at_look(alike, blocks=5).values()} == {5}
+    assert {v.ratio.blocks for v in at_look(alike).values()} == {20}
+
+
 def test_the_leader_becomes_best_when_the_others_fall_at_different_looks():
     """b falls early and is unlucky later, c needs the blocks: at no single look both are worse."""
     b = [*noisy(200, 0.03, 2, 5), *noisy(150, 1.2, 3, 15)]

@@ -457,6 +457,34 @@ def test_of_a_chain_the_loss_along_it_is_told():
     assert any("reliable, and yet messages were lost: lossy 20 %." in line.text for line in lines)
 
 
+def test_of_readers_that_are_not_judged_one_by_one_the_worst_is_told():
+    """`loses 31 %` was said of a late joiner that lost 75 %, beside a reader that lost nothing."""
+
+    def reader(name, lost):
+        metrics = {"response_latency_p50": exact(1e6, "ns"), "loss": exact(lost)}
+        arm = {"arm": "lossy", "qos": "reliable", "metrics": metrics, "trials": {"done": BLOCKS}}
+        shown = {"topic": name, "judged": False, "primary_metric": "response_latency_p50"}
+        return shown | {"arms": [arm], "readers": {"nodes": [name]}}
+
+    def arm(name, lost, verdict):
+        metrics = {"late_match_time": exact(1e6, "ns"), "loss": exact(lost)}
+        shown = {"arm": name, "qos": "reliable", "metrics": metrics, "verdict": verdict}
+        return shown | {"trials": {"done": BLOCKS}}
+
+    worse = {"verdict": "worse", "by": "delivery", "against": "sound"}
+    part = {
+        "workload": "map",
+        "primary_metric": "late_match_time",
+        "arms": [arm("sound", 0.0, {"verdict": "best"}), arm("lossy", 0.3, worse)],
+        "topics": [reader("listener", 0.0), reader("latecomer", 0.75)],
+    }
+    *_, fact = said.of_workload(typed(WorkloadAnswer, part))
+    assert fact.at_worst == ("for latecomer", Fates(lost=0.75, trials=BLOCKS))
+    assert fact.clause(TIME).endswith(
+        "loses 30 % of its messages (for latecomer it loses 75 % of its messages)"
+    )
+
+
 def test_tuning_is_told_by_what_the_workload_is_judged_by():
     """Of an idle node tuning was said to make it `1.25× as fast`."""
     ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "better"}

@@ -9,6 +9,7 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.judged import judged, readers_apart
@@ -152,6 +153,7 @@ def test_the_terminal_and_the_page_have_a_column_each(shown):
         assert "navigation" in told and "logger" in told
         assert "keeps each message 50.0 ms" in told
         assert "By reader: " in told
+    assert render_markdown(view(shown)).count("By reader: ") == 1
     assert "Reader logger" in html
     assert "n = " not in text  # no interval of a pooled median
 

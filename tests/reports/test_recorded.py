@@ -38,7 +38,7 @@ def test_rate_is_told_against_the_first_level_and_its_neighbour():
     assert one.step(P50, 100, 10).effect.value == pytest.approx(1 / 5.90, rel=0.01)
     assert one.step(P50, 1000, 10).verdict == "better"
     assert one.step(P50, 1000, 100) is not None
-    assert sentence(one).startswith("at 10 Hz 5.90× [3.98–8.76] as long as at 100 Hz")
+    assert sentence(one).startswith("5.90× [3.98–8.76] as long at 10 Hz as at 100 Hz")
 
 
 @pytest.mark.parametrize("name", ["rate", "sizes", "second-reader", "thin-viewer", "slow-logger"])

@@ -52,7 +52,7 @@ def test_a_factor_that_slows_an_arm_down_is_told_level_by_level(tmp_path):
             assert step.answer.effect.low < expected < step.answer.effect.high
     assert set(verdicts(one, "undelivered").values()) == {"equivalent"}
     text = said.sentence(one)
-    assert text.startswith("at level 1 1.5") and "as long as at level 0" in text
+    assert text.startswith("1.5") and "as long at level 1 as at level 0" in text
     assert "everything is delivered at each level" in text
 
 
@@ -71,7 +71,7 @@ def test_of_a_single_arm_the_factor_is_the_answer(tmp_path):
         assert "measured alone" not in whole and "nothing to compare it" not in whole
     assert texts(view(doc, draw=True).sections).count(ALONE) == 3, "the evidence of each level"
     answer = text[text.index("The answer") :]
-    assert "camera along level" in answer and "as long as at level 0" in answer
+    assert "camera along level" in answer and "as long at level 1 as at level 0" in answer
     assert [one.title.rsplit(", ", 1)[1] for one in doc.workloads] == [
         "level 0",
         "level 1",
@@ -206,11 +206,11 @@ def test_without_a_ratio_the_worse_level_is_named_with_the_metric(metric, title,
 @pytest.mark.parametrize(
     ("metric", "verdict", "told"),
     [
-        (PRIMARY, "worse", "at 5 Hz 16.0× [15.0–17.0] as long as at 1 Hz, more at each level"),
+        (PRIMARY, "worse", "16.0× [15.0–17.0] as long at 5 Hz as at 1 Hz, more at each level"),
         (
             "achieved_rate",
             "worse",
-            "achieved rate at 1 Hz 16.0× [15.0–17.0] as much as at 5 Hz, less at each level",
+            "achieved rate 16.0× [15.0–17.0] as much at 1 Hz as at 5 Hz, less at each level",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def judge(
     """Verdicts of every arm of every workload of one report: workload -> arm name -> verdict.
 
     `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays
-    so, in their words; who is best follows from it.
+    so, in their words where this look does not claim the same; who is best follows from it.
     """
     decided = decided or {}
     contenders = _contenders(workloads)

@@ -7,8 +7,9 @@ shares add up to alpha and a whole report is judged at each look with that look'
 the union bound no more than alpha of campaigns ever make a false claim: whatever the dependence
 between looks, arms, workloads and metrics is, with Holm inside a look, with t at five blocks, and
 without the joint normality that classical boundaries need. For the same reason a claim once made
-stays made, and the interval shown with it (at its look's level: a repeated confidence interval,
-Jennison & Turnbull, J. R. Stat. Soc. B 51, 1989) holds however the campaign stopped.
+stays made, and the interval shown with it (at the level of the last look that made it: a repeated
+confidence interval, Jennison & Turnbull, J. R. Stat. Soc. B 51, 1989) holds however the campaign
+stopped.
 
 The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's
 constant boundary and O'Brien & Fleming's, whose start no t at five blocks could pass: early looks

@@ -90,8 +90,11 @@ def word(
         n: v for n, v in decided.items() if n in judged and v.verdict in ("worse", "equivalent")
     }
     verdicts = {n: _worse(judged[n], order, rules) for n in order}
-    for n, v in earlier.items():  # the earlier of two claims stands
-        verdicts[n] = v if v.verdict == "worse" else None
+    # The earlier of two claims stands. One that is made again is told by the blocks of this look:
+    # they are more, and what stopped an arm early exaggerates its ratio.
+    again = {n for n in earlier if judged[n].equivalent}
+    for n, v in earlier.items():
+        verdicts[n] = (verdicts[n] or v) if v.verdict == "worse" else None
         judged[n].equivalent |= v.verdict == "equivalent"
     standing = [name for name in order if verdicts[name] is None]
     # The leader is the fastest of those that are not decided worse (loss first, so the fastest of
@@ -99,10 +102,12 @@ def word(
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            verdicts[name] = earlier.get(name) or _open(judged[name], judged[leader], rules)
+            kept = None if name in again else earlier.get(name)
+            verdicts[name] = kept or _open(judged[name], judged[leader], rules)
     settled = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        settled[leader] = _lead(judged[leader], settled, earlier.get(leader), rules)
+        kept = None if leader in again else earlier.get(leader)
+        settled[leader] = _lead(judged[leader], settled, kept, rules)
     return {name: settled[name] for name in order}
 
 

@@ -63,7 +63,7 @@ def workload_section(
         *_sentences(doc, workload),
         *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
         *pairs(workload),
-        *(one.only(On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
+        *(one.only(On.TERMINAL) for one in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
         *_topics(doc, workload, number, pictures is not None),

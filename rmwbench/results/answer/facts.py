@@ -373,16 +373,22 @@ class Slower(WorkloadFact):
 
 @dataclass(frozen=True)
 class DeliversLess(WorkloadFact):
-    """Decided by delivery: what became of the arm's messages that did not arrive. It has a line of
-    its own under what may be concluded."""
+    """Decided by delivery: what became of the arm's messages that did not arrive, and, where its
+    readers or topics are not judged one by one, of those `at_worst`: (`for viewer`, their fates).
+    It has a line of its own under what may be concluded."""
 
     concludes: ClassVar[bool] = False
     arm: str
     against: str
     fates: Fates
+    at_worst: tuple[str, Fates] | None = None
 
     def clause(self, order: RankingWords) -> str:
-        return f"{self.arm} {self.fates.verbs() or f'delivers less than {self.against}'}"
+        worst = ""
+        if self.at_worst is not None:
+            where, fates = self.at_worst
+            worst = f" ({where} it {fates.verbs()})"
+        return f"{self.arm} {self.fates.verbs() or f'delivers less than {self.against}'}{worst}"
 
 
 @dataclass(frozen=True)
@@ -933,10 +939,22 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Worklo
 
 def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
     return [
-        DeliversLess(arm.arm, str(arm.verdict.against), fates_of(arm, part))
+        DeliversLess(
+            arm.arm, str(arm.verdict.against), fates_of(arm, part), _at_worst_reader(part, arm.arm)
+        )
         for arm in worse
         if is_by_delivery(arm)
     ]
+
+
+def _at_worst_reader(part: Part, name: str) -> tuple[str, Fates] | None:
+    """Where an arm delivers least of a workload that is judged as a whole; None where its readers
+    and topics are alike."""
+    least = _least_delivered(part, name) if isinstance(part, WorkloadAnswer) else None
+    if least is None:
+        return None
+    topic, fates = least
+    return f"{WHERE[noun(part.topics)]} {topic}", fates
 
 
 def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:

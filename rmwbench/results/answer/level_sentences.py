@@ -109,7 +109,7 @@ def _of_metric(metric: str, clauses: Sequence[str]) -> str:
 
 
 def _step(one: Levels, metric: str, at: int, by: int, answer: StatementAnswer | None) -> str:
-    """`at 10 Hz 1.65× [1.25–2.16] as long as at 100 Hz`: the larger one first; `worse at 100 Hz than
+    """`1.65× [1.25–2.16] as long at 10 Hz as at 100 Hz`: the larger one first; `worse at 100 Hz than
     at 10 Hz` where 0 or infinity leaves no ratio."""
     here, there = names(one)[at], names(one)[by]
     ratio = answer.effect if answer is not None else None
@@ -120,7 +120,7 @@ def _step(one: Levels, metric: str, at: int, by: int, answer: StatementAnswer | 
     if ratio.value < 1:
         here, there, ratio = there, here, ratio.inverse()
     much = words(metric).amount(1, fmt.ratio(ratio).full).split(" ", 1)[1]
-    return f"{_at(one)} {here} {much} as {_at(one)} {there}"
+    return f"{much} {_at(one)} {here} as {_at(one)} {there}"
 
 
 def _at(one: Levels) -> str:

@@ -318,14 +318,14 @@ METRICS: tuple[Metric, ...] = (
     ),
     *_chain_percentiles(
         "hop_transport",
-        "a hop's transport",
+        "transport time of a hop",
         "From a publish call on the chain until the next node has the message; all hops together.",
         (0.5, 0.95, 0.99),
         clocks=Clocks.HOP,
     ),
     *_chain_percentiles(
         "hop_relay",
-        "a relay's own time",
+        "own time of a relay",
         "From the moment a relay has a message until its own publish call for it: reading the "
         "payload, making the next message. All relays together; of a service, until the call that "
         "replies.",
@@ -730,7 +730,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _start(
         "late_match_time",
-        "a late joiner's time to match",
+        "time to match of a late joiner",
         "ns",
         "positive",
         "From the command by which a reader joins within the steady window until it sees all its "
@@ -774,7 +774,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     *_start_percentiles(
         "endpoint_match",
-        "an endpoint's time to match",
+        "time to match of an endpoint",
         "From the moment when its process had created all of its endpoints until an endpoint sees "
         "all its peers; 0 where it saw them before.",
         (0.5, 0.9, 0.99),
