@@ -457,6 +457,23 @@ def test_of_a_chain_the_loss_along_it_is_told():
     assert any("reliable, and yet messages were lost: lossy 20 %." in line.text for line in lines)
 
 
+def test_an_arm_that_is_worse_in_the_one_topic_that_it_has_is_told_by_that_topic():
+    """The other arm is alone in the other topic: `dog delivers less than cat` was said of the whole,
+    which has no share of its own."""
+
+    def arm(name, lost, value=1e5):
+        blocks = range(BLOCKS) if value else ()
+        counts = FateCounts(wanted=1000, lost=lost, late=0, never_sent=0, unsent_by={}, overdue=0)
+        primary, fates = dict.fromkeys(blocks, value), dict.fromkeys(blocks, counts)
+        return JudgedArm(name, primary, dict.fromkeys(blocks, (lost, 1000)), fates=fates)
+
+    part = robot(
+        {"a": [arm("cat", 0), arm("dog", 0, None)], "b": [arm("cat", 120), arm("dog", 600)]}
+    )
+    kinds = [type(fact) for fact in said.of_workload(part)]
+    assert kinds == [said.NoneCarries, said.OverTopics, said.AtWorst]
+
+
 def test_of_readers_that_are_not_judged_one_by_one_the_worst_is_told():
     """`loses 31 %` was said of a late joiner that lost 75 %, beside a reader that lost nothing."""
 

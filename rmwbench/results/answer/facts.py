@@ -950,8 +950,7 @@ def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
 def _at_worst_reader(part: Part, name: str) -> tuple[str, Fates] | None:
     """Where an arm delivers least of a workload that is judged as a whole; None where its readers
     and topics are alike."""
-    least = _least_delivered(part, name) if isinstance(part, WorkloadAnswer) else None
-    if least is None:
+    if not isinstance(part, WorkloadAnswer) or (least := _least_delivered(part, name)) is None:
         return None
     topic, fates = least
     return f"{WHERE[noun(part.topics)]} {topic}", fates
@@ -992,18 +991,19 @@ def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[Workl
     """`workload`: `whole` with the topics that somebody carries."""
     arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
-    standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
+    running = [arm for arm in worse if not is_by_failure(arm)]
     by = by_verdict(workload)
-    if by.get("alone"):
+    if by.get("alone") and not running:
         return _alone(by["alone"][0], by, workload)
+    standing = [arm for arm in arms if arm not in worse and verdict_of(arm) != "no data"]
     facts: list[WorkloadFact] = []
     if len(standing) == 1 and worse:
         open_in = _open_in(workload, standing[0].arm)
         least = _least_delivered(workload, standing[0].arm)
         facts.append(OverTopics(standing[0].arm, open_in, noun(workload.topics), least))
     elif standing:
-        open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
-        equal = [arm for arm in standing if verdict_of(arm) != "undecided"]
+        open_ = tuple(arm.arm for arm in standing if verdict_of(arm) in ("undecided", "alone"))
+        equal = [arm for arm in standing if arm.arm not in open_]
         if equal:
             facts.append(_equal(equal, workload))
             facts += [Open(open_)] if open_ else []
@@ -1011,7 +1011,6 @@ def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[Workl
             facts.append(Between(open_, not worse))  # what was lost is told of each topic
     elif worse:
         facts.append(NoneInAll(_best_in(workload), noun(workload.topics)))
-    running = [arm for arm in worse if not is_by_failure(arm)]
     facts += [_at_worst(arm, whole) for arm in sorted(running, key=_severity)]
     facts += _do_not_work(worse)
     return [*facts, *_without_data([arm for arm in arms if verdict_of(arm) == "no data"])]
