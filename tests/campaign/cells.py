@@ -9,10 +9,22 @@ from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome, Tria
 from rmwbench.lab.process.records import SENT, RecordSection
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.suite import Suite
+
+
+def suite_of(text: str) -> Suite:
+    """A suite from its file's text, but for its name and its title."""
+    whole = f"suite: mini\ntitle: a test\n{text}"
+    return parse(whole, where="mini.yaml", directory=Path(), middlewares=["fake"])
+
+
+def only_cell(text: str) -> Cell:
+    """That of a suite with one arm and one workload."""
+    (one,) = cells(suite_of(text))
+    return one
+
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.05, drain_s: 0.1, grace_s: 0.1, match_s: {match_s}}}
 arms:
@@ -43,12 +55,10 @@ def cell(
         processes=processes,
         match_s=match_s,
     )
-    return cells(parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"]))[0]
+    return only_cell(text)
 
 
 TWO_HOSTS = """
-suite: two
-title: two hosts
 timeline: {warmup_s: 0.1, steady_s: 1, match_s: 20}
 arms:
   - {name: a, middleware: fake}
@@ -63,7 +73,7 @@ workloads:
 
 
 def cell_of_two_hosts() -> Cell:
-    return cells(parse(TWO_HOSTS, where="two.yaml", directory=Path(), middlewares=["fake"]))[0]
+    return only_cell(TWO_HOSTS)
 
 
 def order(made: Cell | None = None) -> Order:

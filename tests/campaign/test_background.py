@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
@@ -20,8 +19,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, LoadFlow
 from rmwbench.lab.sampling.cgroup import remove_stale, stale
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import taps
@@ -29,8 +27,6 @@ from tests.network.laboratory import taps
 pytestmark = pytest.mark.timing
 
 SUITE = """
-suite: mini
-title: a test
 timeline: {{warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}}
 arms:
   - {{name: floor, middleware: floor, options: {{transport: {transport}, path: {transport}}}}}
@@ -53,8 +49,7 @@ def worker():
 
 def run(worker, kind="idle", host_idle="as_found", transport="tcp") -> TrialResult:
     text = SUITE.format(background=kind, host_idle=host_idle, transport=transport)
-    (cell,) = cells(parse(text, where="mini.yaml"))
-    return run_trial(Order(1, cell, 0, 0, seed=11, nonce=0x0123_4567_89AB_CDEF), worker)
+    return run_trial(order(only_cell(text)), worker)
 
 
 def probes(result: TrialResult) -> dict[str, float]:

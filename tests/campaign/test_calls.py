@@ -8,17 +8,14 @@ import pytest
 from rmwbench.analysis.metrics.bring_up import bring_up
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from rmwbench.suite.cells import Cell
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import fake_worker
 
 pytestmark = pytest.mark.usefixtures("any_machine")
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.05, drain_s: 0.2, grace_s: 0.1, match_s: 20, steady_s: {steady_s}}}
 arms: [{{name: a, middleware: fake{arm}}}]
@@ -44,8 +41,7 @@ LATE = """name: w
 
 
 def cell(workload: str, arm="", steady_s=0.3) -> Cell:
-    text = SUITE.format(workload=workload, arm=arm, steady_s=steady_s)
-    return cells(parse(text, where="mini.yaml", middlewares=["fake"]))[0]
+    return only_cell(SUITE.format(workload=workload, arm=arm, steady_s=steady_s))
 
 
 def run(tmp_path, made: Cell, fault="", stage="") -> TrialResult:

@@ -6,15 +6,11 @@ from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import SHARED, HostKind
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows
 from tests.lab import tools
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {planned: 2, minimum: 2}
 timeline: {warmup_s: 0.2, drain_s: 0.3, match_s: 3, steady_s: 0.5}
 arms:
@@ -25,10 +21,7 @@ workloads:
 
 
 def cell_of(middleware, level):
-    (cell,) = cells(
-        parse(SUITE.replace("MIDDLEWARE", middleware).replace("LEVEL", level), where="mini.yaml")
-    )
-    return cell
+    return only_cell(SUITE.replace("MIDDLEWARE", middleware).replace("LEVEL", level))
 
 
 @pytest.mark.traffic

@@ -9,11 +9,9 @@ from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import suite_of
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {blocks}
 arms:
   - {{name: one, middleware: floor, options: {{transport: shm_ring}}}}
@@ -26,7 +24,7 @@ workloads:
 
 
 def plan(blocks="{minimum: 5, maximum: 12}", **options) -> Plan:
-    suite = parse(SUITE.format(blocks=blocks), where="mini.yaml")
+    suite = suite_of(SUITE.format(blocks=blocks))
     return make_plan(suite, cells(suite), seed=3, **options)
 
 

@@ -5,17 +5,13 @@ import pytest
 
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {{planned: 1, minimum: 1}}
 timeline: {{warmup_s: 0.2, drain_s: 0.2, grace_s: 0.1, match_s: 10, steady_s: 1.5}}
 arms: [{{name: a, middleware: zenoh, profile: {profile}}}]
@@ -32,7 +28,7 @@ workloads:
 
 
 def run(profile: str) -> TrialResult:
-    (made,) = cells(parse(SUITE.format(profile=profile, end_s=0.4), where="mini.yaml"))
+    made = only_cell(SUITE.format(profile=profile, end_s=0.4))
     return run_trial(order(made), tools.worker("zenoh"))
 
 
@@ -64,4 +60,4 @@ def test_peers_that_found_each_other_by_a_router_need_it_no_more():
 
 def test_daemons_cannot_end_after_the_window():
     with pytest.raises(UserError, match="the daemons end after the steady state"):
-        cells(parse(SUITE.format(profile="router", end_s=2), where="mini.yaml"))
+        only_cell(SUITE.format(profile="router", end_s=2))

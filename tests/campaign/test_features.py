@@ -11,9 +11,8 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from rmwbench.suite.cells import Cell
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.campaign.evidence import TableEvidence
 from tests.lab import tools
@@ -21,16 +20,13 @@ from tests.lab import tools
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 HEAD = """
-suite: mini
-title: a test
 blocks: {planned: 1, minimum: 1}
 timeline: {warmup_s: 0.3, drain_s: 0.5, grace_s: 0.5, match_s: 10, steady_s: 1.0}
 """
 
 
 def cell(text: str) -> Cell:
-    (made,) = cells(parse(HEAD + text, where="mini.yaml"))
-    return made
+    return only_cell(HEAD + text)
 
 
 def run(middleware: str, text: str) -> TrialResult:

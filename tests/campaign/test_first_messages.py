@@ -3,12 +3,9 @@
 import pytest
 
 from rmwbench.campaign.trial import barrier
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import only_cell
 
 CHAIN = """
-suite: chain
-title: a chain beside a service
 arms: [{name: a, middleware: fake}]
 workloads:
   - name: w
@@ -21,8 +18,6 @@ workloads:
       - {name: planner, subscriptions: [{topic: boxes}]}
 """
 LINKS = """
-suite: far
-title: two hosts
 arms: [{name: a, middleware: fake}]
 workloads:
   - name: w
@@ -44,12 +39,8 @@ class Crew:
         return {name: {"sent": self._sent} for name in requests}
 
 
-def made(text, tmp_path):
-    return cells(parse(text, where="x.yaml", directory=tmp_path, middlewares=["fake"]))[0]
-
-
-def test_behind_a_relay_as_many_are_heard_as_its_source_sent(tmp_path):
-    cell = made(CHAIN, tmp_path)
+def test_behind_a_relay_as_many_are_heard_as_its_source_sent():
+    cell = only_cell(CHAIN)
     image, boxes = (e for e in cell.endpoints if e.kind == "publisher")
     readers = {e.topic: e.endpoint for e in cell.endpoints if e.kind == "subscription"}
     probes, crew = barrier._Probes(cell), Crew({str(image.endpoint): 3})
@@ -60,11 +51,11 @@ def test_behind_a_relay_as_many_are_heard_as_its_source_sent(tmp_path):
         assert probes.expected(*pair) == 3 and probes.counted_by(*pair) == pair
 
 
-def test_a_client_counts_the_answers_to_its_own(tmp_path):
+def test_a_client_counts_the_answers_to_its_own():
     text = CHAIN[: CHAIN.index("    message")] + (
         "    request: Bytes(100)\n    reply: Bytes(100)\n    rate_hz: 10\n    clients: 2\n"
     )
-    cell = made(text, tmp_path)
+    cell = only_cell(text)
     service = next(e for e in cell.endpoints if e.kind == "service")
     clients = [e for e in cell.endpoints if e.kind == "client"]
     assert len(clients) == 2
@@ -79,7 +70,7 @@ def test_a_client_counts_the_answers_to_its_own(tmp_path):
         assert crew.asked == [{client.process: {"endpoints": [client.endpoint]}}]
 
 
-def test_the_next_probe_waits_for_what_the_slowest_link_takes(tmp_path):
-    cell = made(LINKS, tmp_path)
+def test_the_next_probe_waits_for_what_the_slowest_link_takes():
+    cell = only_cell(LINKS)
     takes_s = barrier._Probes(cell).send(Crew({"1": 1}), [(2, 1)])
     assert takes_s == pytest.approx(1.0), "1 MB at 8 Mbit/s"

@@ -5,17 +5,13 @@ import pytest
 
 from rmwbench.campaign.plan.profile import resolved_profile
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
 
 SUITE = """
-suite: mini
-title: a test
 timeline: {{warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}}
 arms:
   - {{name: floor, middleware: floor, options: {{transport: {transport}, path: {path}}}}}
@@ -35,7 +31,7 @@ def run(
     text = SUITE.format(
         transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers
     )
-    (cell,) = cells(parse(text, where="mini.yaml"))
+    cell = only_cell(text)
     assert resolved_profile(cell.arm, worker)["name"] == "untouched"
     return run_trial(order(cell), worker)
 

@@ -6,16 +6,13 @@ import pytest
 
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import order, suite_of
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic
 
 SUITE = """
-suite: mini
-title: a test
 timeline: {warmup_s: 0.5, steady_s: 3, grace_s: 1, match_s: 5}
 arms:
   - {name: a, middleware: synthetic, options: {publish_block_ns: 200000000}}
@@ -36,10 +33,7 @@ factors: {schedule: [own, shared]}
 @pytest.fixture(scope="module")
 def results():
     worker = tools.worker("synthetic")
-    return {
-        cell.schedule: run_trial(order(cell), worker)
-        for cell in cells(parse(SUITE, where="mini.yaml"))
-    }
+    return {cell.schedule: run_trial(order(cell), worker) for cell in cells(suite_of(SUITE))}
 
 
 def begun_within(result, endpoint, other):

@@ -20,15 +20,11 @@ from rmwbench.codes import UNFINISHED
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order, outcome, section
+from tests.campaign.cells import only_cell, order, outcome, section
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 SUITE = """
-suite: mini
-title: a test
 timeline: {{warmup_s: 0.1, steady_s: 1.6, drain_s: 0.5, grace_s: 0.2, match_s: 5}}
 sampling: {{leftovers: true}}
 arms:
@@ -47,10 +43,7 @@ DIES = ", killed_s: 0.35, restarts_s: 0.7"
 
 
 def cell(driver="", planner="", hold_ms=0):
-    (made,) = cells(
-        parse(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms), where="mini.yaml")
-    )
-    return made
+    return only_cell(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms))
 
 
 @pytest.fixture(scope="module")

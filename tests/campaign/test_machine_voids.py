@@ -16,18 +16,14 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.codes import Code
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import only_cell, order
 from tests.lab import tools
 
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {planned: 2, minimum: 2}
 timeline: {warmup_s: 0.1, drain_s: 0.5, grace_s: 0.2, match_s: 5}
 arms:
@@ -79,9 +75,8 @@ def test_a_stolen_processor_voids_the_trial(worker):
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         pytest.skip("with its only processor stolen nothing would run at all")
-    (cell,) = cells(parse(SUITE, where="mini.yaml"))
     with thief(processors[-1]):
-        result = run_trial(Order(1, cell, 0, 0, seed=11, nonce=5), worker)
+        result = run_trial(order(only_cell(SUITE)), worker)
     probes = result.tables["probes"].to_pylist()
     (stalled,) = [row["value"] for row in probes if row["probe"] == "canary_stalled"]
     # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it

@@ -10,11 +10,9 @@ from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
+from tests.campaign.cells import suite_of
 
 SUITE = """
-suite: mini
-title: a test
 {blocks}
 arms: [{{name: a, middleware: fake}}]
 workloads:
@@ -24,8 +22,7 @@ workloads:
 
 
 def plan(size=1000, depth=10, blocks="", budget_s=None, more=""):
-    text = SUITE.format(size=size, depth=depth, blocks=blocks, more=more)
-    suite = parse(text, where="mini.yaml", middlewares=["fake"])
+    suite = suite_of(SUITE.format(size=size, depth=depth, blocks=blocks, more=more))
     return make_plan(suite, cells(suite), seed=0, budget_s=budget_s)
 
 

@@ -4,17 +4,13 @@ worker only plays."""
 import pytest
 
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import only_cell, order
 from tests.campaign.ended import rows, well
 from tests.lab import tools
 
 pytestmark = [pytest.mark.traffic, pytest.mark.usefixtures("any_machine")]
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {{planned: 2, minimum: 2}}
 timeline: {{warmup_s: 0.1, drain_s: 0.2, grace_s: 0.1, match_s: 5, steady_s: 1.0}}
 arms: [{{name: a, middleware: floor, options: {{transport: {transport}}}}}]
@@ -24,7 +20,7 @@ workloads:
 
 
 def run(workload: str, transport: str) -> TrialResult:
-    (made,) = cells(parse(SUITE.format(workload=workload, transport=transport), where="mini.yaml"))
+    made = only_cell(SUITE.format(workload=workload, transport=transport))
     return run_trial(order(made), tools.worker("floor"))
 
 

@@ -9,18 +9,15 @@ import pytest
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial import spawn
-from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Scheduling
-from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.file.load import parse
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.process_conditions import PRIORITY, REAL_TIME
+from tests.campaign.cells import only_cell, order
 from tests.lab import tools
 
 SUITE = """
-suite: mini
-title: a test
 blocks: {{planned: 5, minimum: 5}}
 timeline: {{warmup_s: 0.05, drain_s: 0.05, steady_s: 0.3}}
 arms:
@@ -31,7 +28,7 @@ workloads:
 
 
 def cell(level: str, wait: str = "block") -> Cell:
-    return cells(parse(SUITE.format(level=level, wait=wait), where="mini.yaml"))[0]
+    return only_cell(SUITE.format(level=level, wait=wait))
 
 
 def test_processors_are_dealt_out_in_turn():
@@ -86,7 +83,7 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
     monkeypatch.setattr(spawn, "check_scheduling", look)
     made, asked = cell(level), REAL_TIME[level]
     own_limits = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    result = run_trial(Order(1, made, 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
+    result = run_trial(order(made), tools.worker("floor"))
     assert result.status in ("done", "void"), result.reason
     assert set(seen) == {process.name for process in made.processes}
     for place, threads in enumerate(seen.values()):
@@ -106,7 +103,7 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
 @pytest.mark.timing
 def test_what_the_kernel_refuses_is_not_supported_and_no_trial(monkeypatch):
     monkeypatch.setattr(spawn, "scheduling", lambda made, process: Scheduling(0, (4095,), False))
-    result = run_trial(Order(1, cell("pinned"), 0, 0, seed=7, nonce=1 << 40), tools.worker("floor"))
+    result = run_trial(order(cell("pinned")), tools.worker("floor"))
     assert result.status == "unsupported"
     assert (
         result.reason == "real_time pinned: the kernel refused processor 4095, for process talker"

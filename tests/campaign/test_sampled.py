@@ -11,18 +11,15 @@ from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import sampler
-from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.file.load import parse
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.placement import placed
-from tests.campaign.cells import cell, cell_of_two_hosts, order, outcome
+from tests.campaign.cells import cell, cell_of_two_hosts, only_cell, order, outcome
 from tests.campaign.ended import rows, well
 from tests.lab import fake_worker, tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "sampler.md"
 
 SUITE = """
-suite: mini
-title: a test
 timeline: {{warmup_s: 0.1, drain_s: 0.3, grace_s: 0.2, match_s: 5}}
 sampling: {{{sampling}}}
 arms:
@@ -37,8 +34,7 @@ Rows = list[dict]
 def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -> TrialResult:
     tools.built("sampler")
     text = SUITE.format(middleware=middleware, options=options, size=size, sampling=sampling)
-    (made,) = cells(parse(text, where="mini.yaml"))
-    return run_trial(order(made), tools.worker(middleware))
+    return run_trial(order(only_cell(text)), tools.worker(middleware))
 
 
 def fake(

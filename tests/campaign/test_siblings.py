@@ -1,7 +1,6 @@
 """A publisher that waits for the publish call of another one that shares its thread is flagged, and
 owes only what it had to send."""
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,9 +12,7 @@ from rmwbench.campaign.trial import held_calls, record_flags
 from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.codes import UNFINISHED, WAITS, Code
 from rmwbench.lab.process.records import SENT
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import outcome, section
+from tests.campaign.cells import only_cell, outcome, section
 
 MS = 1_000_000
 
@@ -32,8 +29,6 @@ class Section:
 
 
 SUITE = """
-suite: mini
-title: a test
 arms: [{{name: a, middleware: fake}}]
 timeline: {{steady_s: 1}}
 workloads:
@@ -50,8 +45,7 @@ workloads:
 
 def two_publishers(image, command, processes=("robot", "robot"), schedule="shared"):
     text = SUITE.format(camera=processes[0], control=processes[1], schedule=schedule)
-    suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-    trial = outcome(cells(suite)[0])
+    trial = outcome(only_cell(text))
     trial.sections = [image, command]
     return trial
 
@@ -103,8 +97,6 @@ def test_who_is_late_by_its_own_calls_does_not_wait_for_its_sibling():
 
 
 HELD_SUITE = """
-suite: mini
-title: a test
 arms: [{{name: a, middleware: fake}}]
 timeline: {{steady_s: 2}}
 workloads:
@@ -127,9 +119,7 @@ def held_trial(monkeypatch):
     every call took 1 ms."""
 
     def made(images, states, phase_ns=0, schedule="shared"):
-        text = HELD_SUITE.format(schedule=schedule, phase_ns=phase_ns)
-        suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-        trial = outcome(cells(suite)[0])
+        trial = outcome(only_cell(HELD_SUITE.format(schedule=schedule, phase_ns=phase_ns)))
         trial.times.window = TrialWindow(0, 0, 2000 * MS)
         trial.times.windows = {p.name: trial.times.window for p in trial.order.cell.processes}
         trial.endpoints.started = {1, 2}

@@ -1,19 +1,11 @@
 """Which threads send is granted by the worker, and one that has only one for all costs the trial."""
 
-from pathlib import Path
-
-import pytest
-
 from rmwbench.campaign.trial.changes import start_fields, take_started
 from rmwbench.campaign.trial.void import void_reasons
 from rmwbench.codes import Code
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import outcome
+from tests.campaign.cells import only_cell, outcome
 
 SUITE = """
-suite: mini
-title: a test
 arms: [{{name: a, middleware: fake}}]
 timeline: {{steady_s: 1}}
 workloads:
@@ -27,20 +19,13 @@ workloads:
 """
 
 
-@pytest.fixture
-def started():
+def started(schedule, reply):
     """A trial whose workers answered `start` so."""
-
-    def made(schedule, reply):
-        text = SUITE.format(schedule=schedule)
-        suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
-        trial = outcome(cells(suite)[0])
-        for endpoint in trial.order.cell.endpoints:
-            trial.endpoints.granted[endpoint.endpoint] = {"qos": endpoint.qos.wire()}
-        take_started(trial, {"talker": reply, "listener": reply})
-        return trial
-
-    return made
+    trial = outcome(only_cell(SUITE.format(schedule=schedule)))
+    for endpoint in trial.order.cell.endpoints:
+        trial.endpoints.granted[endpoint.endpoint] = {"qos": endpoint.qos.wire()}
+    take_started(trial, {"talker": reply, "listener": reply})
+    return trial
 
 
 def schedules_refused(trial):
@@ -48,7 +33,7 @@ def schedules_refused(trial):
     return [r.text for r in reasons if r.code is Code.GRANTED and "schedule" in r.text]
 
 
-def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants(started):
+def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants():
     trial = started("shared", {"schedule": "shared"})
     told = start_fields(trial.times.window, trial.order.cell)
     assert told["schedule"] == "shared" and told["grace_ns"] == 150_000_000
@@ -57,7 +42,7 @@ def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants(started
     assert schedules_refused(trial) == []
 
 
-def test_a_worker_that_sends_for_all_from_one_thread_was_not_given_what_was_asked(started):
+def test_a_worker_that_sends_for_all_from_one_thread_was_not_given_what_was_asked():
     """One from before there was a choice does not say what it does."""
     refused = schedules_refused(started("own", {}))
     assert len(refused) == 2 and refused[0].endswith("asked for schedule own, was given shared")

@@ -13,9 +13,7 @@ from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.middleware import find_workers, tool
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import parse
-from tests.campaign.cells import order
+from tests.campaign.cells import only_cell, order
 from tests.campaign.evidence import TableEvidence
 
 AHEAD_S = 1000
@@ -24,8 +22,6 @@ LINK_NS = 2_000_000
 CANDIDATES = ("zenoh", "cyclonedds")
 
 SUITE = """
-suite: clocks
-title: two clocks
 timeline: {{warmup_s: 0.1, steady_s: 1, match_s: 20}}
 arms:
   - {{name: a, middleware: {middleware}}}
@@ -52,7 +48,7 @@ def evidence() -> TableEvidence:
         tool.find("link")
     except UserError as error:
         pytest.skip(str(error))
-    (cell,) = cells(parse(SUITE.format(middleware=worker.middleware), where="clocks.yaml"))
+    cell = only_cell(SUITE.format(middleware=worker.middleware))
     hosts = Hosts("clocks", cell.hosts, {"base": AHEAD_S})
     try:
         hosts.wait_ready()
