@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker
 from tests.lab import tools
-from tests.support.command import exit_code
+from tests.support.command import COMMAND, exit_code
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine
 
@@ -163,15 +162,7 @@ def test_roudi_and_what_it_made_go_with_a_killed_campaign(tmp_path):
     (tmp_path / "shm.yaml").write_text(
         long + "workloads: [{name: large, message: Array1m, rate_hz: 50}]\n"
     )
-    command = [
-        sys.executable,
-        "-c",
-        "from rmwbench.cli.main import main; main()",
-        "run",
-        "shm.yaml",
-        "--out",
-        "out",
-    ]
+    command = [*COMMAND, "run", "shm.yaml", "--out", "out"]
     campaign = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

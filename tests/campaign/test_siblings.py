@@ -11,21 +11,15 @@ from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import held_calls, record_flags
 from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.codes import UNFINISHED, WAITS, Code
-from rmwbench.lab.process.records import SENT
 from tests.campaign.cells import only_cell, outcome, section
 
 MS = 1_000_000
 
 
-class Section:
-    kind = SENT
-
-    def __init__(self, endpoint, due_ns, begun_ns, return_ns):
-        self.endpoint = endpoint
-        names = ("intended_ns", "begun_ns", "return_ns", "flags")
-        self.rows = np.zeros(len(due_ns), [(name, np.int64) for name in names])
-        for name, values in zip(names, (due_ns, begun_ns, return_ns), strict=False):
-            self.rows[name] = values
+def calls(endpoint, due_ns, begun_ns, return_ns):
+    names = ("intended_ns", "begun_ns", "return_ns")
+    each = zip(due_ns, begun_ns, return_ns, strict=True)
+    return section(endpoint, *(dict(zip(names, one, strict=True)) for one in each), capacity=1000)
 
 
 SUITE = """
@@ -50,48 +44,43 @@ def two_publishers(image, command, processes=("robot", "robot"), schedule="share
     return trial
 
 
-@pytest.fixture
-def camera_and_control():
+def camera_and_control(call_ns, processes=("robot", "robot"), schedule="shared"):
     """Publish calls of an image of 30 Hz, and of a command of 1 kHz that is due in the middle of
     one of them."""
-
-    def made(call_ns, processes=("robot", "robot"), schedule="shared"):
-        due = np.arange(30) * 33 * MS
-        image = Section(1, due, due, due + call_ns)
-        command_due = np.arange(990) * MS + MS // 2
-        begun = command_due.copy()
-        for end_ns, begin_ns in zip(due + call_ns, due, strict=True):
-            waits = (command_due > begin_ns) & (command_due < end_ns)
-            begun[waits] = end_ns + np.arange(np.count_nonzero(waits)) * 1000
-        command = Section(2, command_due, begun, begun + 500)
-        return two_publishers(image, command, processes, schedule)
-
-    return made
+    due = np.arange(30) * 33 * MS
+    command_due = np.arange(990) * MS + MS // 2
+    begun = command_due.copy()
+    for end_ns, begin_ns in zip(due + call_ns, due, strict=True):
+        waits = (command_due > begin_ns) & (command_due < end_ns)
+        begun[waits] = end_ns + np.arange(np.count_nonzero(waits)) * 1000
+    image, command = calls(1, due, due, due + call_ns), calls(2, command_due, begun, begun + 500)
+    return two_publishers(image, command, processes, schedule)
 
 
-def test_a_long_call_makes_its_sibling_late_and_is_flagged(camera_and_control):
+def test_a_long_call_makes_its_sibling_late_and_is_flagged():
     (flag,) = record_flags.late_by_sibling(camera_and_control(3 * MS))
     assert flag.code is Code.LATE_BY_SIBLING and "endpoint 2" in flag.text and "2.5 ms" in flag.text
 
 
-def test_a_short_call_and_one_of_another_process_are_not(camera_and_control):
-    assert list(record_flags.late_by_sibling(camera_and_control(MS // 2))) == []
-    assert (
-        list(record_flags.late_by_sibling(camera_and_control(3 * MS, ("camera", "control")))) == []
-    )
-
-
-def test_with_a_thread_each_nobody_waits_for_another(camera_and_control):
-    """What looks so is the machine's, or a lock of the middleware's."""
-    assert list(record_flags.late_by_sibling(camera_and_control(3 * MS, schedule="own"))) == []
+@pytest.mark.parametrize(
+    ("call_ns", "more"),
+    [
+        pytest.param(MS // 2, {}, id="the call is short"),
+        pytest.param(3 * MS, {"processes": ("camera", "control")}, id="in another process"),
+        # what looks so is the machine's, or a lock of the middleware's
+        pytest.param(3 * MS, {"schedule": "own"}, id="a thread each"),
+    ],
+)
+def test_nobody_waits_for_a_sibling_where(call_ns, more):
+    assert list(record_flags.late_by_sibling(camera_and_control(call_ns, **more))) == []
 
 
 def test_who_is_late_by_its_own_calls_does_not_wait_for_its_sibling():
     """Two publishers of 100 Hz: a call of the one takes 15 ms, of the other 1 µs."""
     due = np.arange(50) * 10 * MS
     begun = np.arange(50) * (15 * MS + 1000)
-    image = Section(1, due, begun, begun + 15 * MS)
-    command = Section(2, due, begun + 15 * MS, begun + 15 * MS + 1000)
+    image = calls(1, due, begun, begun + 15 * MS)
+    command = calls(2, due, begun + 15 * MS, begun + 15 * MS + 1000)
     (flag,) = record_flags.late_by_sibling(two_publishers(image, command))
     assert "endpoint 2" in flag.text and "at most 15 ms" in flag.text
 

@@ -11,7 +11,6 @@ import json
 import math
 import os
 import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -23,9 +22,9 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from tests.lab import tools
+from tests.support.command import COMMAND
 from tests.support.shown import show_document
 
-COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 WARMUP = 4
 DIGITS = 1e-5
 """Relative: the show document keeps six digits."""
@@ -87,16 +86,14 @@ class Proof:
 
     def per_trial(self, metric: str, arm: str, workload: str = "stream") -> dict[int, float]:
         """Trial → value; the document's word for infinity becomes one."""
-        return {
-            x["trial"]: float(x["value"])
-            for x in self.arm(arm, workload)["per_trial"].get(metric, [])
-        }
+        return self._values(metric, arm, workload, "trial")
 
     def per_block(self, metric: str, arm: str, workload: str = "stream") -> dict[int, float]:
-        return {
-            x["block"]: float(x["value"])
-            for x in self.arm(arm, workload)["per_trial"].get(metric, [])
-        }
+        return self._values(metric, arm, workload, "block")
+
+    def _values(self, metric: str, arm: str, workload: str, by: str) -> dict[int, float]:
+        values = self.arm(arm, workload)["per_trial"].get(metric, [])
+        return {one[by]: float(one["value"]) for one in values}
 
     def trials(self, arm: str, workload: str = "stream", at_least: int = 1) -> list[Trial]:
         """The arm's done trials. Where the machine alone took so many that fewer are left, the test

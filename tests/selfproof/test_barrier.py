@@ -3,17 +3,10 @@ reader, a probe that is left over would make the window's first messages late by
 
 import pytest
 
-from tests.selfproof import proof
-
 pytestmark = pytest.mark.traffic
 
 INJECTED_NS = 500_000_000
 """Of a message that finds the queue empty: 200 ms of service and 300 ms of law."""
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("barrier", tmp_path_factory.mktemp("barrier"))
 
 
 def test_the_first_message_of_the_window_has_the_injected_latency(campaign):

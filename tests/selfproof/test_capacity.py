@@ -16,7 +16,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.results.capacity.capacity_document import summarise
-from tests.selfproof.proof import COMMAND
+from tests.support.command import COMMAND
 
 pytestmark = pytest.mark.timing
 
@@ -30,28 +30,9 @@ the period."""
 def searched(tmp_path_factory):
     out = tmp_path_factory.mktemp("capacity") / "out"
     suite = Path(__file__).with_name("capacity.yaml")
-    command = [
-        *COMMAND,
-        "capacity",
-        str(suite),
-        "--workload",
-        "stream",
-        "--limit",
-        "p50 response < 40 ms, loss < 5 %",
-    ]
-    command += [
-        "--resolution",
-        "10%",
-        "--from",
-        "50",
-        "--to",
-        "4kHz",
-        "--budget",
-        "70s",
-        "--out",
-        str(out),
-        "--json",
-    ]
+    command = [*COMMAND, "capacity", str(suite), "--out", str(out), "--json"]
+    command += ["--workload", "stream", "--limit", "p50 response < 40 ms, loss < 5 %"]
+    command += ["--resolution", "10%", "--from", "50", "--to", "4kHz", "--budget", "70s"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150, env=os.environ)
     assert done.returncode in (0, 1), done.stderr
     return Bundle(out), summarise(Bundle(out))

@@ -18,11 +18,6 @@ pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 HOPS = 3
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("chain", tmp_path_factory.mktemp("chain"))
-
-
 class Followed:
     """A trial's steady messages of the source, each with its fate on every hop: arrays of shape
     (n,)."""

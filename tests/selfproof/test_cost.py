@@ -21,11 +21,6 @@ PUBLISHER_BURN_NS, READER_BURN_NS = 300_000, 200_000
 PUBLISHER_GROWTH_BYTES, READER_GROWTH_BYTES = 65_536, 32_768
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("cost", tmp_path_factory.mktemp("cost"))
-
-
 def holds(campaign, metric: str, arm: str, truth: float, below: float = 0.0) -> bool:
     """Whether the truth is what this arm costs more than `plain`, in paired blocks and between the
     reported intervals; `below` is what the arm takes besides, such as for the barrier's probes."""

@@ -21,11 +21,6 @@ WORKLOADS = ["stream", "fan_out"]
 LOST = ("lost_start", "lost_middle", "lost_end")
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("fate", tmp_path_factory.mktemp("fate"))
-
-
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("arm", ARMS)
 def test_the_ledger_is_the_truth(campaign, arm, workload):

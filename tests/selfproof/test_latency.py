@@ -21,11 +21,6 @@ STAMP_GAP_NS = 200_000
 is taken away just there adds some milliseconds to one message of 300."""
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("latency", tmp_path_factory.mktemp("latency"))
-
-
 def draws(campaign, arm, trial, workload="stream"):
     return np.array(
         [fate["latency_ns"] for fate in campaign.truth(arm, trial.sent, workload)], float

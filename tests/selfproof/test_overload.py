@@ -20,11 +20,6 @@ PERIOD_NS, BLOCK_NS = 2_000_000, 3_000_000
 SENDING_NS = 700_000_000 + 150_000_000  # until the end of the schedule and its grace
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("overload", tmp_path_factory.mktemp("overload"))
-
-
 def test_the_wait_before_the_call_is_in_the_response_latency_and_not_in_the_service_latency(
     campaign,
 ):

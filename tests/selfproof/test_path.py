@@ -3,14 +3,7 @@ kernel counted must agree, or the trial is void with its reason."""
 
 import pytest
 
-from tests.selfproof import proof
-
 pytestmark = pytest.mark.traffic
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("path", tmp_path_factory.mktemp("path"))
 
 
 @pytest.mark.parametrize(

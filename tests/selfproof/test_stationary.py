@@ -4,17 +4,11 @@ its ramp begins and ends, gives no factor, and a longer window finds that it gro
 import pytest
 
 from rmwbench.results.answer import facts
-from tests.selfproof import proof
 from tests.support.shown import shown_of
 
 pytestmark = pytest.mark.traffic
 
 PERIOD_S, SERVE_S, WINDOW_S = 1 / 30, 0.045, 0.7
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    return proof.run("stationary", tmp_path_factory.mktemp("stationary"))
 
 
 def test_the_ramp_is_told_with_what_was_injected(campaign):
