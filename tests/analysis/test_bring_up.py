@@ -77,11 +77,8 @@ def test_a_node_whose_session_did_not_open_stopped_there_and_not_at_its_service(
 
 def test_what_was_under_way_or_never_begun_when_the_window_ended_is_not_active():
     one = came_up(*all_of("a", 0), *all_of("b", 0)[:2], *all_of("c", 0)[:1], nodes="abcd", end_s=4)
-    assert one.stopped == {
-        "activate.unfinished": 1,
-        "configure.unfinished": 1,
-        "service.unfinished": 1,
-    }
+    places = ("service.unfinished", "configure.unfinished", "activate.unfinished")
+    assert one.stopped == dict.fromkeys(places, 1)
     late = came_up(*all_of("a", 2), nodes="a", end_s=4.5)
     assert late.up_ns == () and late.stopped == {"activate.unfinished": 1}
 
@@ -106,10 +103,7 @@ def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
     one = came_up(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
     got = metrics(one, {"pss": 30.0, "cpu_cores": 0.5}, 60 * S)
     assert (got["pss_per_node"], got["cpu_per_node"]) == (10.0, 10 * S)
-    assert (got["bring_up_time"], got["half_up_time"], got["longest_change"]) == (
-        inf,
-        4 * S,
-        S,
-    )
+    assert (got["bring_up_time"], got["half_up_time"]) == (inf, 4 * S)
+    assert got["longest_change"] == S
     assert got["never_active"] == got["stopped_at_service"] == (1, 3)
     assert got["stopped_at_configure"] == got["stopped_at_activate"] == (0, 3)

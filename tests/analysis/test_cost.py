@@ -11,31 +11,14 @@ from tests.support.columns import PAIR, Columns, received_columns, sent_columns
 WINDOW_NS = 2_000_000_000
 
 
-def both(process, role, counter, begin, end):
-    return [
-        {
-            "process": process,
-            "role": role,
-            "endpoint": None,
-            "counter": counter,
-            "at": at,
-            "value": value,
-        }
-        for at, value in (("steady_begin", begin), ("steady_end", end))
-    ]
-
-
 def at(process, role, counter, value, when="end"):
-    return [
-        {
-            "process": process,
-            "role": role,
-            "endpoint": None,
-            "counter": counter,
-            "at": when,
-            "value": value,
-        }
-    ]
+    of = {"process": process, "role": role, "endpoint": None, "counter": counter}
+    return [of | {"at": when, "value": value}]
+
+
+def both(process, role, counter, begin, end):
+    edges = ("steady_begin", begin), ("steady_end", end)
+    return [row for when, value in edges for row in at(process, role, counter, value, when)]
 
 
 def worker(process, role, cpu):
@@ -102,13 +85,8 @@ def test_bytes_on_the_wire_are_counted_by_interface():
 def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
     got = measured(OLD)
     assert got["cpu_per_message"] == 40_000 and got["pss"] == 2000
-    for name in (
-        "cpu_cores_daemon",
-        "cpu_cores_other",
-        "cpu_cores_harness",
-        "cpu_cores_sampler",
-        "softirq_cores",
-    ):
+    of_roles = [f"cpu_cores_{role}" for role in ("daemon", "other", "harness", "sampler")]
+    for name in [*of_roles, "softirq_cores"]:
         assert got[name] == "no sampler read this trial"
     assert "interfaces" in got["wire_bytes_per_payload_byte"] and isinstance(got["power"], str)
 
@@ -150,29 +128,18 @@ def test_a_reader_that_heard_nothing_until_the_window_makes_the_first_message_in
 def test_where_a_service_is_called_no_publisher_ran_which_is_not_that_none_was_read():
     got = measured(worker("client", "client", 7) + worker("server", "service", 9))
     assert got["cpu_per_message"] > 0
-    for metric in (
-        "cpu_per_message_publisher",
-        "pss_publisher",
-        "allocations_per_message_publisher",
-    ):
-        assert got[metric] == "no publisher process ran"
+    for metric in ("cpu_per_message", "pss", "allocations_per_message"):
+        assert got[f"{metric}_publisher"] == "no publisher process ran"
     assert got["cpu_per_message_subscription"] == "no subscription process ran"
 
 
 def test_without_a_daemon_that_ran_no_sum_stands():
     rows = OLD + at("orchestrator", "machine", "step.daemon.roudi", 7)
     got = measured(rows, no_data={"": "tool sampler: ended before its answer (SIGKILL)"})
-    for metric in (
-        "cpu_per_message",
-        "cpu_cores",
-        "pss",
-        "rss",
-        "context_switches_per_message",
-        "pss_daemon",
-    ):
-        assert (
-            got[metric]
-            == "daemon roudi was not read: tool sampler: ended before its answer (SIGKILL)"
+    per_message = ("cpu_per_message", "context_switches_per_message")
+    for metric in (*per_message, "cpu_cores", "pss", "rss", "pss_daemon"):
+        assert got[metric] == (
+            "daemon roudi was not read: tool sampler: ended before its answer (SIGKILL)"
         )
     assert got["cpu_per_message_publisher"] == 60_000
     read = measured(SAMPLED + at("orchestrator", "machine", "step.daemon.roudi", 7))
@@ -325,11 +292,8 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
         sent_columns(due, bytes=size), received_columns(np.arange(messages), taken, bytes=size)
     )
     counts = measure(records, PAIR, SteadyWindow(begin_ns, begin_ns + second))
-    assert (counts.ledger.delivered, counts.arrived_in_window, counts.calls_in_window) == (
-        30,
-        22,
-        30,
-    )
+    assert counts.ledger.delivered == counts.calls_in_window == 30
+    assert counts.arrived_in_window == 22
     rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both(
         "talker", "publisher", "cpu", 0, 30_000
     )

@@ -55,12 +55,8 @@ def test_over_topics_the_best_of_a_family_is_best_in_it():
     families = {one.name: one.family for one in COPYING + LOANED}
     by_topic = best.judge({"x": COPYING + LOANED, "y": COPYING + LOANED}, Rules())
     overall = over_topics(by_topic, families=families)
-    assert {name: o.verdict.verdict for name, o in overall.items()} == {
-        "a": "best",
-        "bb": "worse",
-        "ccc": "best",
-        "dddd": "worse",
-    }
+    verdicts = {name: one.verdict.verdict for name, one in overall.items()}
+    assert verdicts == {"a": "best", "bb": "worse", "ccc": "best", "dddd": "worse"}
 
 
 def test_the_answer_has_a_sentence_for_each_family_and_never_one_best_of_both():

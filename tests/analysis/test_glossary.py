@@ -94,12 +94,8 @@ def test_what_loss_is_judged_first_is_one_metric_for_each_kind_of_messages():
 
 
 def test_a_limit_has_a_unit_that_a_limits_file_can_write():
-    assert {GLOSSARY[name].unit for name in names_for(Use.LIMIT)} == {
-        "fraction",
-        "ns",
-        "cores",
-        "bytes",
-    }
+    units = {GLOSSARY[name].unit for name in names_for(Use.LIMIT)}
+    assert units == {"fraction", "ns", "cores", "bytes"}
 
 
 def test_a_metric_of_topics_is_of_messages():

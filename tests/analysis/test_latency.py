@@ -65,12 +65,8 @@ def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
     assert m.samples["consumed_latency"].values.tolist() == [70, np.inf, np.inf, np.inf]
     assert m.samples["publish_call"].values.tolist() == [20, 20, 20]
     assert m.samples["arrival_jitter"].values.tolist() == [40]
-    assert (m.ledger.vanished, m.ledger.not_attempted, m.calls_in_window, m.scheduled) == (
-        1,
-        1,
-        3,
-        4,
-    )
+    assert (m.ledger.vanished, m.ledger.not_attempted) == (1, 1)
+    assert (m.calls_in_window, m.scheduled) == (3, 4)
 
 
 def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
@@ -109,13 +105,8 @@ def test_two_readers_double_the_deliveries_that_are_wanted():
     m = measure(
         Records([message(0, 0), message(1, 100)], received), endpoints, SteadyWindow(0, 200)
     )
-    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.vanished_end, m.pairs, m.readers) == (
-        4,
-        3,
-        1,
-        2,
-        2,
-    )
+    assert (m.ledger.wanted, m.ledger.delivered, m.ledger.vanished_end) == (4, 3, 1)
+    assert m.pairs == m.readers == 2
     assert m.samples["response_latency"].values.tolist() == [50, 50, 60, np.inf]
     assert (m.arrived_in_window, m.bytes_in_window, m.scheduled) == (3, 300, 2)
 
@@ -256,10 +247,7 @@ def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses):
     for q, value in sample.exact.items():
         assert value == ordered[rank(n, q)]
     for place in (0, n // 10, n // 3, n - 200, n - 1):
-        assert (
-            sample.at(place) == pytest.approx(ordered[place], rel=0.004)
-            or sample.at(place) == ordered[place]
-        )
+        assert sample.at(place) == pytest.approx(ordered[place], rel=0.004)
 
 
 def test_negative_latencies_of_wrong_clocks_survive():

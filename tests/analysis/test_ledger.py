@@ -128,15 +128,9 @@ def test_same_as_a_dictionary(case):
 def test_every_wanted_message_has_exactly_one_fate(case):
     writer, arrivals = case
     ledger = reconcile(writer, arranged(writer, arrivals))
-    assert (
-        ledger.wanted
-        == ledger.delivered
-        + ledger.vanished
-        + ledger.after_drain
-        + ledger.corrupt
-        + ledger.failed
-        + ledger.not_attempted
-    )
+    not_delivered = ledger.vanished + ledger.after_drain + ledger.corrupt
+    not_sent = ledger.failed + ledger.not_attempted
+    assert ledger.wanted == ledger.delivered + not_delivered + not_sent
     assert ledger.undelivered == ledger.lost + ledger.after_drain + ledger.never_sent
 
 
@@ -188,12 +182,8 @@ def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
     known = arranged(writer, arrivals)
     ledger, first = reconcile(writer, known), known.first
     assert first.tolist() == [1, -1]
-    assert (ledger.delivered, ledger.corrupt, ledger.corrupt_copies, ledger.duplicates) == (
-        1,
-        1,
-        2,
-        0,
-    )
+    assert (ledger.delivered, ledger.corrupt) == (1, 1)
+    assert (ledger.corrupt_copies, ledger.duplicates) == (2, 0)
 
 
 @given(st.permutations(range(7)))

@@ -56,11 +56,8 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
 
 def test_the_machines_noise_is_known_and_leaves_the_margin():
     noisy, quiet = rules(0.12, None), rules(0.01, None)
-    assert (noisy.margin, noisy.noise, noisy.aa_floor) == (
-        0.05,
-        0.12,
-        0.0,
-    )  # the interval contains what blocks average out
+    # the interval contains what blocks average out
+    assert (noisy.margin, noisy.noise, noisy.aa_floor) == (0.05, 0.12, 0.0)
     assert (quiet.margin, quiet.aa_floor) == (0.05, 0.0)
     assert rules(None, None).noise == 0.0
 

@@ -117,12 +117,8 @@ def test_counters_of_a_trial_become_drops_of_its_window():
     ]
     dropped = drops(rows)
     assert dropped.sockets == {"listener": 4, "talker": 0}
-    assert (dropped.reassembly, dropped.interfaces, dropped.reader_queue, dropped.noticed) == (
-        5,
-        {"lo": 3, "eth0": 33},
-        2,
-        7,
-    )
+    assert (dropped.reassembly, dropped.interfaces) == (5, {"lo": 3, "eth0": 33})
+    assert (dropped.reader_queue, dropped.noticed) == (2, 7)
     assert drops(rows[4:6]).sockets == {"local": 99}
     of_desk = counter("ip.reasm_fails", 0, 40, process="desk", role="machine")
     assert drops([*rows, *of_desk]).reassembly == 45
@@ -132,23 +128,14 @@ def test_counters_of_a_trial_become_drops_of_its_window():
 def test_what_links_lost_is_a_place_and_no_history_is_blamed():
     """A lossy network explains at most what it dropped; `nothing below dropped anything` would be
     wrong."""
-    ledger = Ledger(wanted=100, delivered=90, vanished_middle=10)
-    quiet = locate(
-        ledger,
-        Drops(sockets={}, interfaces={}, reassembly=0, noticed=0),
-        reliable=True,
-        keep_last=True,
-    )
+    ten_lost, none = ledger(vanished_middle=10), Drops(sockets={}, interfaces={}, reassembly=0)
+    unseen = replace(none, noticed=0)
+    quiet = located(ten_lost, unseen, reliable=True)
     assert [place.label for place in quiet.places] == ["inferred"]
     links = {"robot up: random loss": 7, "base down: random loss": 5}
-    lossy = Drops(
-        sockets={}, interfaces={}, reassembly=0, noticed=0, links={"robot up: random loss": 7}
-    )
-    both = lossy + Drops(
-        sockets={}, interfaces={}, reassembly=0, noticed=0, links={"base down: random loss": 5}
-    )
-    assert both.links == links
-    losses = locate(ledger, both, reliable=True, keep_last=True)
+    robot, base = (replace(unseen, links={link: count}) for link, count in links.items())
+    assert (robot + base).links == links
+    losses = located(ten_lost, robot + base, reliable=True)
     told = [(p.place, p.count, p.unit, p.messages, p.label) for p in losses.places]
     assert told == [
         ("link robot up: random loss", 7, "frames", 7, "at most"),

@@ -125,22 +125,19 @@ def test_an_arm_is_judged_by_whole_intervals(one, outcome, may):
 
 
 @pytest.mark.parametrize(("count", "outcome"), [(400, OPEN), (2, MEETS)])
-def test_a_limit_along_a_chain_has_room_for_what_is_under_way_on_its_ways(count, outcome):
-    assert counts_under_way("end_to_end_undelivered") == "chain"
-    along = {"end_to_end_undelivered": interval(0.0, 0.005, "fraction", 1000)}
-    one = replace(arm(under_way={"end_to_end_undelivered": count}), metrics=along)
-    limit = AtMost(metric="end_to_end_undelivered", at_most=0.01)
-    nothing = NothingArrives(metric="end_to_end_undelivered", at_least=0.95)
-    assert of_arm([limit], nothing, one, 5).outcome == outcome
-
-
-@pytest.mark.parametrize(("count", "outcome"), [(400, OPEN), (2, MEETS)])
-def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way(count, outcome):
-    lost = {"lost_after_first": interval(0.0, 0.005, "fraction", 1000)}
-    assert counts_under_way("lost_after_first") == "ledger"
-    one = replace(arm(under_way={"lost_after_first": count}), metrics=lost)
-    limit = AtMost(metric="lost_after_first", at_most=0.01)
-    assert of_arm([limit], NOTHING, one, 5).outcome == outcome
+@pytest.mark.parametrize(
+    ("metric", "undelivered", "counted_in"),
+    [
+        pytest.param("end_to_end_undelivered", "end_to_end_undelivered", "chain", id="of a chain"),
+        pytest.param("lost_after_first", "undelivered", "ledger", id="of late nodes"),
+    ],
+)
+def test_a_limit_has_room_for_what_is_under_way(metric, undelivered, counted_in, count, outcome):
+    assert counts_under_way(metric) == counted_in
+    one = arm(under_way={metric: count})
+    one = replace(one, metrics={metric: interval(0.0, 0.005, "fraction", 1000)})
+    nothing = NothingArrives(metric=undelivered, at_least=0.95)
+    assert of_arm([AtMost(metric=metric, at_most=0.01)], nothing, one, 5).outcome == outcome
 
 
 NAMES = {"a": MEETS, "d": MISSES, "n": NONE}

@@ -149,11 +149,8 @@ def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():
     one = {"a": verdict("equivalent"), "b": verdict("undecided", 1.1, minutes=5.0)}
     two = {"a": verdict("equivalent"), "b": verdict("undecided", 1.5, minutes=9.0)}
     overall = over_topics({"x": one, "y": two})["b"]
-    assert (overall.verdict.verdict, overall.topic, overall.verdict.minutes_to_decide) == (
-        "undecided",
-        "y",
-        9.0,
-    )
+    assert (overall.verdict.verdict, overall.topic) == ("undecided", "y")
+    assert overall.verdict.minutes_to_decide == 9.0
     three = two | {"b": verdict("undecided", 1.5, minutes=None)}
     assert over_topics({"x": one, "y": three})["b"].verdict.minutes_to_decide is None
 
@@ -197,11 +194,8 @@ def test_an_arm_that_fails_in_every_trial_carries_no_topic():
     }
     of_topics = {"imu": dict.fromkeys("ab", 0.0) | {"c": 1.0}, "camera": lost}
     overall = over_topics(decisive(verdicts, of_topics, "response_latency_p50"), of_topics)
-    assert {arm: one.verdict.verdict for arm, one in overall.items()} == {
-        "a": "best",
-        "b": "worse",
-        "c": "worse",
-    }
+    words = {arm: one.verdict.verdict for arm, one in overall.items()}
+    assert words == {"a": "best", "b": "worse", "c": "worse"}
 
 
 def test_the_blocks_that_an_arm_lost_are_in_its_undelivered_share():

@@ -19,6 +19,7 @@ import json
 import os
 import random
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -60,132 +61,70 @@ outcomes: {acceptable: {undelivered: 0.01}}
 """
 NASTY: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**63), 10**30, 1e308, -0.0, 1e-320, 0.5),
-    *(
-        float("nan"),
-        float("inf"),
-        float("-inf"),
-        "",
-        " ",
-        "a",
-        "\x00",
-        "\x1b[2J",
-        "\ud800",
-        "é" * 300,
-        "x" * 70_000,
-    ),
-    *(
-        "../../etc/passwd",
-        "/dev/zero",
-        "a\nb",
-        "%s%n",
-        "${HOME}",
-        "<script>",
-        "1e999",
-        "-1",
-        "nan",
-        "2026-99-99T",
-    ),
-    *(
-        [],
-        {},
-        [[]],
-        [{}],
-        [None],
-        {"": None},
-        {"a": {"b": []}},
-        [1, "a", None],
-        [0] * 2000,
-        "done",
-        "trial",
-    ),
+    *(float("nan"), float("inf"), float("-inf"), "", " ", "a", "\x00", "\x1b[2J", "\ud800"),
+    *("é" * 300, "x" * 70_000, "../../etc/passwd", "/dev/zero", "a\nb", "%s%n", "${HOME}"),
+    *("<script>", "1e999", "-1", "nan", "2026-99-99T"),
+    *([], {}, [[]], [{}], [None], {"": None}, {"a": {"b": []}}, [1, "a", None], [0] * 2000),
+    *("done", "trial"),
 )
-READERS = (
-    *(
-        ["show", "C"],
-        ["show", "C", "--json"],
-        ["explain", "C"],
-        ["explain", "C", "--json"],
-    ),
-    *(
-        ["report", "C", "--out", "OUT.html"],
-        ["query", "select * from trials", "C"],
-        ["clean", "C", "--dry-run"],
-    ),
-    *(
-        ["published", "claims", "gscam-2025", "--campaign", "C", "--no-shipped"],
-        ["compare", "C", "OTHER"],
-        ["clean", "C"],
-    ),
-    ["report", "C", "--format", "markdown", "--out", "OUT.md"],
-)
-OPTIONS = (
-    *(
-        ["plan", "quick", "--cluster", "2", "--budget"],
-        ["plan", "quick", "--cluster", "2", "--seed"],
-    ),
-    *(
-        ["plan", "quick", "--cluster"],
-        ["plan", "quick", "--cluster", "2", "--arm"],
-        ["plan", "--cluster", "2"],
-    ),
-    *(["show"], ["report", "C", "--out"], ["report", "C", "--format"], ["explain", "C", "--trial"]),
-    *(
-        ["explain", "C", "--arm"],
-        ["compare", "C", "OTHER", "--margin"],
-        ["compare", "C", "OTHER", "--metric"],
-    ),
-    *(
-        ["compare", "C"],
-        ["query"],
-        ["query", "select 1", "C", "--rows"],
-        ["published", "claims"],
-        ["published", "claims", "--verdict"],
-    ),
-    *(
-        ["published", "claims", "--heading"],
-        ["published", "figures"],
-        ["published", "figures", "--figure"],
-        ["published", "figures", "gscam-2025", "-o"],
-    ),
-    *(
-        ["published", "questionnaire", "--question"],
-        ["published", "import"],
-        ["published", "import", "--out"],
-        ["middlewares", "show"],
-        ["clean"],
-        [""],
-    ),
-    *(
-        ["published", "community", "survey"],
-        ["published", "community", "admission"],
-        ["published", "community", "rep2004"],
-        ["capacity", "quick", "--limit"],
-    ),
-    *(
-        ["resume"],
-        ["run", "quick", "--series"],
-        ["run", "quick", "--budget"],
-        ["published", "community", "github", "--from"],
-    ),
-)
-SQL = (
-    "select",
-    "*",
-    "from",
-    "sent",
-    "received",
-    "where",
-    "group by",
-    "1",
-    "'",
-    '"',
-    "(",
-    ")",
-    ";",
-    "--",
-    "\x00",
-    "over",
-)
+
+
+def _commands(lines: str) -> tuple[list[str], ...]:
+    return tuple(shlex.split(line) for line in lines.strip().splitlines())
+
+
+READERS = _commands("""
+show C
+show C --json
+explain C
+explain C --json
+report C --out OUT.html
+query 'select * from trials' C
+clean C --dry-run
+published claims gscam-2025 --campaign C --no-shipped
+compare C OTHER
+clean C
+report C --format markdown --out OUT.md
+""")
+OPTIONS = _commands("""
+plan quick --cluster 2 --budget
+plan quick --cluster 2 --seed
+plan quick --cluster
+plan quick --cluster 2 --arm
+plan --cluster 2
+show
+report C --out
+report C --format
+explain C --trial
+explain C --arm
+compare C OTHER --margin
+compare C OTHER --metric
+compare C
+query
+query 'select 1' C --rows
+published claims
+published claims --verdict
+published claims --heading
+published figures
+published figures --figure
+published figures gscam-2025 -o
+published questionnaire --question
+published import
+published import --out
+middlewares show
+clean
+''
+published community survey
+published community admission
+published community rep2004
+capacity quick --limit
+resume
+run quick --series
+run quick --budget
+published community github --from
+""")
+SQL = ("select", "*", "from", "sent", "received", "where", "group by", "1")
+SQL += ("'", '"', "(", ")", ";", "--", "\x00", "over")
 
 
 class Material:
@@ -193,15 +132,15 @@ class Material:
 
     def __init__(self, directory: Path):
         self.directory = directory
-        self.campaign = synthetic_bundle.write(
-            directory / "campaign", blocks=5, workloads=("imu",), arms=synthetic_bundle.ARMS[:3]
-        )
-        self.other = synthetic_bundle.write(
-            directory / "other",
-            blocks=5,
-            workloads=("imu",),
-            arms=synthetic_bundle.ARMS[:3],
-            seed=9,
+        self.campaign, self.other = (
+            synthetic_bundle.write(
+                directory / name,
+                blocks=5,
+                workloads=("imu",),
+                arms=synthetic_bundle.ARMS[:3],
+                seed=seed,
+            )
+            for name, seed in (("campaign", 7), ("other", 9))
         )
         self.document = json.loads((self.campaign / "campaign.json").read_text())
         lines = (self.campaign / "journal.jsonl").read_text().splitlines()
@@ -230,18 +169,8 @@ class Material:
 
 def case(draw: random.Random, material: Material) -> dict[str, Any]:
     """One bad input, as a document of JSON."""
-    kind = draw.choice(
-        (
-            "suite",
-            "suite",
-            "campaign.json",
-            "campaign.json",
-            "journal",
-            "table",
-            "archive",
-            "options",
-        )
-    )
+    often = ("suite", "suite", "campaign.json", "campaign.json")
+    kind = draw.choice((*often, "journal", "table", "archive", "options"))
     verb = list(draw.choice(READERS))
     match kind:
         case "suite":
@@ -255,21 +184,11 @@ def case(draw: random.Random, material: Material) -> dict[str, Any]:
             return {"input": kind, "path": path, "value": draw.choice(NASTY), "verb": verb}
         case "journal":
             number = draw.randrange(len(material.lines))
+            one = {"input": kind, "line": number, "verb": verb}
             if draw.random() < 0.2:
-                return {
-                    "input": kind,
-                    "line": number,
-                    "raw": _bent(draw, json.dumps(material.lines[number])),
-                    "verb": verb,
-                }
+                return one | {"raw": _bent(draw, json.dumps(material.lines[number]))}
             path = _place(draw, material.lines[number])
-            return {
-                "input": kind,
-                "line": number,
-                "path": path,
-                "value": draw.choice(NASTY),
-                "verb": verb,
-            }
+            return one | {"path": path, "value": draw.choice(NASTY)}
         case "table":
             return _bent_table(draw, material) | {"verb": verb}
         case "archive":
@@ -318,26 +237,8 @@ def _bent(draw: random.Random, text: str) -> str:
     for _ in range(draw.randrange(1, 4)):
         at, to = sorted((draw.randrange(len(text) + 1), draw.randrange(len(text) + 1)))
         to = min(to, at + 40)
-        piece = draw.choice(
-            (
-                "",
-                "\n",
-                ":",
-                "- ",
-                "&a ",
-                "*a",
-                "[",
-                "{",
-                "}",
-                "\t",
-                "\x00",
-                "é",
-                "1e400",
-                "!!int ",
-                "<<: *a",
-                text[at:to],
-            )
-        )
+        signs = ("", "\n", ":", "- ", "&a ", "*a", "[", "{", "}", "\t", "\x00", "é")
+        piece = draw.choice((*signs, "1e400", "!!int ", "<<: *a", text[at:to]))
         text = text[:at] + piece + text[draw.choice((at, to)) :]
     return text
 
@@ -396,15 +297,8 @@ def _bent_archive(draw: random.Random) -> dict[str, Any]:
                 draw.choice(("a/log", "../log", "/log", "log", "a" * 300, "\x1b[2J"))
             )
             content = _bent(draw, text).encode()
-            member.type = draw.choice(
-                (
-                    tarfile.REGTYPE,
-                    tarfile.REGTYPE,
-                    tarfile.SYMTYPE,
-                    tarfile.FIFOTYPE,
-                    tarfile.CHRTYPE,
-                )
-            )
+            odd = (tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE)
+            member.type = draw.choice((tarfile.REGTYPE, tarfile.REGTYPE, *odd))
             member.linkname = draw.choice(("log", "/etc/passwd", "../../x"))
             member.size = len(content) if member.isreg() else 0
             tar.addfile(member, io.BytesIO(content))

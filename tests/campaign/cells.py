@@ -90,26 +90,14 @@ def outcome(made: Cell | None = None) -> TrialOutcome:
     trial.times.started_late_ns = -1
     trial.times.ended_ns = 20000
     for endpoint in trial.order.cell.endpoints:
-        wire = endpoint.wire(trial.order.cell.arm, 7)
-        trial.endpoints.granted[endpoint.endpoint] = {
-            "qos": wire["qos"],
-            "publish_mode": "sync",
-            "wait": "block",
-        }
+        qos = endpoint.wire(trial.order.cell.arm, 7)["qos"]
+        granted = {"qos": qos, "publish_mode": "sync", "wait": "block"}
+        trial.endpoints.granted[endpoint.endpoint] = granted
     return trial
 
 
-SENT_NAMES = (
-    "seq",
-    "intended_ns",
-    "begun_ns",
-    "call_ns",
-    "return_ns",
-    "cause_seq",
-    "cause_endpoint",
-    "bytes",
-    "flags",
-)
+SENT_NAMES = ("seq", "intended_ns", "begun_ns", "call_ns", "return_ns")
+SENT_NAMES += ("cause_seq", "cause_endpoint", "bytes", "flags")
 
 
 def section(endpoint, *rows, capacity=99):

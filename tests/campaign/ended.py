@@ -19,8 +19,6 @@ def well(result) -> bool:
 def heard_in_window(result) -> bool:
     """Whether a message was taken in the steady state. Not where a busy machine halted the workers
     for as long, and then there is nothing of which a path or a rate could be told."""
-    (trial,) = result.tables["trials"].to_pylist()
+    (trial,) = rows(result, "trials")
     begin_ns, end_ns = trial["steady_begin_ns"], trial["steady_end_ns"]
-    return any(
-        begin_ns <= row["taken_ns"] < end_ns for row in result.tables["received"].to_pylist()
-    )
+    return any(begin_ns <= row["taken_ns"] < end_ns for row in rows(result, "received"))

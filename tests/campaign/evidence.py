@@ -8,6 +8,11 @@ import numpy as np
 from rmwbench.analysis.records.ledger import ABSENT
 
 
+def evidence_of(result) -> "TableEvidence":
+    """What a trial recorded."""
+    return TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
+
+
 @dataclass
 class TableEvidence:
     """`rows`: table → its rows; `clock_map` other than they have it."""
@@ -22,14 +27,10 @@ class TableEvidence:
     definition: str | None = None
 
     def __post_init__(self):
-        self.row, self.endpoints, self.events = (
-            self.rows["trials"][0],
-            self.rows["endpoints"],
-            self.rows["events"],
-        )
-        self.clock_map = (
-            self.rows.get("clock_map", []) if self.clock_map is None else self.clock_map
-        )
+        (self.row,) = self.rows["trials"]
+        self.endpoints, self.events = self.rows["endpoints"], self.rows["events"]
+        if self.clock_map is None:
+            self.clock_map = self.rows.get("clock_map", [])
         self.records = self
 
     def sent(self, column):
@@ -44,12 +45,11 @@ class TableEvidence:
         )
 
     def samples(self):
-        kept = (
-            row
+        return [
+            (row["time_ns"], row["process"], row["counter"], row["value"])
             for row in self.rows.get("samples", [])
             if row["counter"] in ("cpu", "pss", "file_pss")
-        )
-        return [(row["time_ns"], row["process"], row["counter"], row["value"]) for row in kept]
+        ]
 
     def frames(self):
         return None

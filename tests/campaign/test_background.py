@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from rmwbench.lab.sampling import load_process
 from rmwbench.lab.sampling.background import Background, LoadFlow
 from rmwbench.lab.sampling.cgroup import remove_stale, stale
 from tests.campaign.cells import only_cell, order
-from tests.campaign.ended import well
+from tests.campaign.ended import rows, well
 from tests.lab import tools
 from tests.network.laboratory import taps
 
@@ -53,20 +54,15 @@ def run(worker, kind="idle", host_idle="as_found", transport="tcp") -> TrialResu
 
 
 def probes(result: TrialResult) -> dict[str, float]:
-    return {
-        row["probe"]: row["value"]
-        for row in result.tables["probes"].to_pylist()
-        if row["at"] == "window"
-    }
+    return {row["probe"]: row["value"] for row in rows(result, "probes", at="window")}
 
 
 def cpu_ns(result: TrialResult) -> dict[str, float]:
     """Role → processor time in the window."""
-    used_ns: dict[str, float] = {}
-    for row in result.tables["counters"].to_pylist():
-        if row["counter"] == "cpu" and row["at"] in ("steady_begin", "steady_end"):
-            sign = 1 if row["at"] == "steady_end" else -1
-            used_ns[row["role"]] = used_ns.get(row["role"], 0) + sign * row["value"]
+    used_ns: dict[str, float] = defaultdict(float)
+    for at, sign in (("steady_begin", -1), ("steady_end", 1)):
+        for row in rows(result, "counters", counter="cpu", at=at):
+            used_ns[row["role"]] += sign * row["value"]
     return used_ns
 
 
@@ -90,9 +86,7 @@ def test_all_processors_busy_is_all_processors_busy(worker):
         probed["background_achieved"] > 0.8
         and probed["busy"] + probed["softirq"] + probed["steal"] >= 0.9
     )
-    assert "machine_bound" in [
-        v.rule for v in machine.violations(result.tables["probes"].to_pylist())
-    ]
+    assert "machine_bound" in [v.rule for v in machine.violations(rows(result, "probes"))]
     assert cpu_ns(result)["background"] > 5 * cpu_ns(result)["publisher"]
     assert probed["background_cpu"] <= probed["own"] <= 1
 
@@ -113,30 +107,22 @@ def test_traffic_is_on_the_interface_and_not_on_the_middlewares_account(worker, 
     quiet, loud = (
         not_failed(run(worker, kind, transport=transport)) for kind in ("idle", "traffic")
     )
-    sent, seen = {}, {}
-    for name, result in (("quiet", quiet), ("loud", loud)):
-        rows = [
-            r
-            for r in result.tables["counters"].to_pylist()
-            if r["counter"] == "interface.lo.tx_bytes"
-        ]
-        at = {r["at"]: r["value"] for r in rows}
-        sent[name] = at["steady_end"] - at["steady_begin"]
+    sent, seen, attested = [], [], []
+    for result in (quiet, loud):
+        counted = rows(result, "counters", counter="interface.lo.tx_bytes")
+        at = {row["at"]: row["value"] for row in counted}
+        sent.append(at["steady_end"] - at["steady_begin"])
         begin, end = (
             snapshot["interfaces"]["lo"]["tx_bytes"]
             for snapshot in json.loads(result.files["sampler.json"])["snapshots"]
         )
-        seen[name] = end - begin
-    assert seen["loud"] > seen["quiet"] + 0.6 * 0.8 * 10_000 * 1428
-    assert sent["loud"] == pytest.approx(sent["quiet"], rel=0.4)
+        seen.append(end - begin)
+        by_path = rows(result, "attestations", path=transport, label="counted")
+        attested.append(sum(row["bytes"] for row in by_path))
+    assert seen[1] > seen[0] + 0.6 * 0.8 * 10_000 * 1428
     assert probes(loud)["background_rate"] == pytest.approx(14e6, rel=0.1)
-    attested = {}
-    for name, result in (("quiet", quiet), ("loud", loud)):
-        rows = result.tables["attestations"].to_pylist()
-        attested[name] = sum(
-            row["bytes"] for row in rows if (row["path"], row["label"]) == (transport, "counted")
-        )
-    assert attested["loud"] == pytest.approx(attested["quiet"], rel=0.4)
+    for of_quiet, of_loud in (sent, attested):
+        assert of_loud == pytest.approx(of_quiet, rel=0.4)
 
 
 def test_processors_kept_awake_count_as_idle(worker):
@@ -153,10 +139,8 @@ def test_processors_kept_awake_count_as_idle(worker):
 def test_nothing_is_left_of_a_load(worker):
     result = not_failed(run(worker, "traffic", "awake"))
     assert loads() == []
-    names = {row["process"]: row["role"] for row in result.tables["counters"].to_pylist()}
-    unread = [
-        row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "no_data"
-    ]
+    names = {row["process"]: row["role"] for row in rows(result, "counters")}
+    unread = [row["text"] for row in rows(result, "events", event="no_data")]
     assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
     assert not [path for path in stale() if path.name.startswith(f"rmwbench-{os.getpid()}:")]
 
@@ -168,7 +152,7 @@ def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
     result = run(worker, "cpu50", "awake")
     assert result.status == "void"
     assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}
-    events = [row for row in result.tables["events"].to_pylist() if row["event"] == "problem"]
+    events = rows(result, "events", event="problem")
     assert {row["process"] for row in events} == {"background", "awake"} and all(
         row["text"] for row in events
     )

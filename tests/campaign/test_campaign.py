@@ -24,7 +24,7 @@ from rmwbench.lab.machine import void_rules
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
-from tests.support.command import exit_code
+from tests.support.command import captured
 from tests.support.shown import show_document
 
 SUITE = """
@@ -68,12 +68,8 @@ class Bench:
     """A directory with a suite and a fake worker, and the command line on it."""
 
     def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]):
-        self.path, self.suite, self.workers, self.out = (
-            path,
-            path / "mini.yaml",
-            path / "workers",
-            path / "out",
-        )
+        self.path, self.suite = path, path / "mini.yaml"
+        self.workers, self.out = path / "workers", path / "out"
         self._capsys = capsys
         self.suite.write_text(SUITE)
         self.workers.mkdir()
@@ -119,9 +115,8 @@ class Bench:
         """In this process, which spares a second of imports. Exit status, and both outputs
         together."""
         self._capsys.readouterr()
-        code = exit_code(*arguments)
-        captured = self._capsys.readouterr()
-        return code, captured.out + captured.err
+        code, out, err = captured(self._capsys, *arguments)
+        return code, out + err
 
     def run(self, *arguments: object) -> tuple[int, str]:
         return self.command("run", self.suite, "--out", self.out, "--no-report", *arguments)
@@ -186,11 +181,8 @@ def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
     assert {(row["workload"], row["arm"]) for row in rows} == {
         (w, a) for w in ("small", "fan") for a in ("one", "two")
     }
-    assert json.loads(rows[0]["definition"])["arm"]["profile"] == {
-        "name": "untouched",
-        "format": "none",
-        "text": "",
-    }
+    profile = json.loads(rows[0]["definition"])["arm"]["profile"]
+    assert profile == {"name": "untouched", "format": "none", "text": ""}
     logs = [row for row in bundle.rows("files") if row["name"].endswith(".stderr")]
     assert bundle.file(logs[0]["sha256"]) == b"the last words\n"
 
@@ -305,14 +297,10 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
         bundle.trials("done")
     ) == 8
     taken = bundle.trials()[0]
-    assert (taken.cause, taken.codes) == (
-        "machine",
-        ("block",),
-    ) and "with trial 2 (machine: steal" in taken.reason
-    assert (
-        len({row["seed"] for row in bundle.rows("trials") if row["trial"] in (1, 2, 9, 10, 11)})
-        == 1
-    )
+    assert (taken.cause, taken.codes) == ("machine", ("block",))
+    assert "with trial 2 (machine: steal" in taken.reason
+    of_block = [row for row in bundle.rows("trials") if row["trial"] in (1, 2, 9, 10, 11)]
+    assert len({row["seed"] for row in of_block}) == 1
     assert len({row["nonce"] for row in bundle.rows("trials")}) == 11
     document = show_document(bundle)
     assert document["campaign"]["trials"] == {

@@ -181,11 +181,8 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     assert read == pytest.approx(1000 * payload, rel=1e-6)
     assert written == pytest.approx(2 * read)  # once into the message, once into the middleware
     beyond = SMALL.beyond(large)
-    assert (beyond.kind, beyond.asked, beyond.carried) == (
-        "copying",
-        pytest.approx(2000 * payload),
-        9e9,
-    )
+    assert (beyond.kind, beyond.carried) == ("copying", 9e9)
+    assert beyond.asked == pytest.approx(2000 * payload)
     assert "16.8 of 9 GB/s" in beyond.text
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None

@@ -12,6 +12,7 @@ from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import Account
 from tests.campaign.cells import order
+from tests.campaign.ended import rows
 from tests.lab import tools
 from tests.suite.suite_text import cells_of
 
@@ -34,22 +35,17 @@ def carried_whole(result):
     """The events, the costs and the probes of a trial in which every frame arrived and was what its
     writer said."""
     assert result.status in ("done", "void"), result.reason
-    received = result.tables["received"].to_pylist()
+    received = rows(result, "received")
     # 0.2 + 1.0 s at 50 Hz
     assert len(received) == 60 and not any(row["flags"] & 1 for row in received)
-    counters = result.tables["counters"].to_pylist()
-    own = {
-        row["counter"]: row["value"] for row in counters if row["counter"].startswith("own.frames_")
-    }
-    assert (
-        own["own.frames_fresh"] + own["own.frames_repeated"] == 60 and own["own.frames_fresh"] > 0
-    )
-    (told,) = [
-        row["text"] for row in result.tables["events"].to_pylist() if row["event"] == "source"
-    ]
+    counters = rows(result, "counters")
+    values = {row["counter"]: row["value"] for row in counters}
+    fresh, repeated = values["own.frames_fresh"], values["own.frames_repeated"]
+    assert fresh + repeated == 60 and fresh > 0
+    (told,) = [row["text"] for row in rows(result, "events", event="source")]
     cost = {row["process"]: row["role"] for row in counters if row["counter"] == "cpu"}
     assert "other" not in cost.values()
-    return told, cost, {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist()}
+    return told, cost, {row["probe"]: row["value"] for row in rows(result, "probes")}
 
 
 @pytest.mark.traffic

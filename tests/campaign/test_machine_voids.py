@@ -19,6 +19,7 @@ import pytest
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.codes import Code
 from tests.campaign.cells import only_cell, order
+from tests.campaign.ended import rows
 from tests.lab import tools
 
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
@@ -77,8 +78,7 @@ def test_a_stolen_processor_voids_the_trial(worker):
         pytest.skip("with its only processor stolen nothing would run at all")
     with thief(processors[-1]):
         result = run_trial(order(only_cell(SUITE)), worker)
-    probes = result.tables["probes"].to_pylist()
-    (stalled,) = [row["value"] for row in probes if row["probe"] == "canary_stalled"]
+    (stalled,) = [row["value"] for row in rows(result, "probes", probe="canary_stalled")]
     # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it
     # took. A hypervisor may break its own rule beside it, and a worker may start late for it.
     assert stalled > 0.1
@@ -114,15 +114,8 @@ def test_a_used_up_quota_voids_the_trial():
             group.rmdir()
         pytest.skip(f"no CPU group can be made here: {error.strerror}")
     try:
-        command = [
-            "sh",
-            "-c",
-            f'echo $$ > {group}/cgroup.procs; exec "$@"',
-            "sh",
-            sys.executable,
-            "-c",
-            BURN,
-        ]
+        enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+        command = ["sh", "-c", enter, "sh", sys.executable, "-c", BURN]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         codes = done.stdout.split()
         assert "throttled" in codes and set(codes) <= {"throttled", "steal"}, (codes, done.stderr)

@@ -39,10 +39,8 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     result = run(tmp_path, made=made)
     assert well(result)
     (trial,) = rows(result, "trials")
-    assert (
-        trial["steady_end_ns"] - trial["start_ns"] == 250_000_000
-        and trial["nonce"] == "feedfacecafebeef"
-    )
+    assert trial["steady_end_ns"] - trial["start_ns"] == 250_000_000
+    assert trial["nonce"] == "feedfacecafebeef"
     assert 0 < trial["setup_ns"] < trial["duration_ns"]
     sent, received = rows(result, "sent"), rows(result, "received")
     assert [row["seq"] for row in sent] == list(range(50))
@@ -50,23 +48,14 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
         assert {row["seq"] for row in received if row["endpoint"] == reader} == set(range(50))
     assert all(row["cause_endpoint"] is None and row["cause_seq"] is None for row in sent)
     assert all(trial["start_ns"] <= row["intended_ns"] < trial["steady_end_ns"] for row in sent)
-    assert {row["flags"] & 4 for row in sent if row["intended_ns"] < trial["steady_begin_ns"]} == {
-        4
-    }
+    warm_up = [row for row in sent if row["intended_ns"] < trial["steady_begin_ns"]]
+    assert {row["flags"] & 4 for row in warm_up} == {4}
     events = {(row["event"], row["endpoint"]) for row in rows(result, "events")}
-    assert {
-        ("matched", 1),
-        ("first_message", 2),
-        ("first_message", 3),
-        ("finished", 1),
-        ("created", 3),
-    } <= events
+    assert {("matched", 1), ("first_message", 2), ("first_message", 3)} <= events
+    assert {("finished", 1), ("created", 3)} <= events
     roles = {row["process"]: row["role"] for row in rows(result, "counters")}
-    assert (
-        roles["talker"] == "publisher"
-        and roles["listener_1"] == "subscription"
-        and roles["local"] == "machine"
-    )
+    expected = {"talker": "publisher", "listener_1": "subscription", "local": "machine"}
+    assert expected.items() <= roles.items()
     counters = {(row["process"], row["counter"], row["at"]) for row in rows(result, "counters")}
     assert {
         ("talker", "cpu", "steady_begin"),
@@ -75,14 +64,9 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     } <= counters
     assert ("local", "interface.lo.tx_bytes", "steady_begin") in counters
     if heard_in_window(result):
-        assert {(r["path"], r["label"]) for r in rows(result, "attestations")} >= {
-            ("udp", "counted")
-        }
-    assert {row["probe"] for row in rows(result, "probes")} >= {
-        "sleep_overshoot_max",
-        "steal",
-        "idle",
-    }
+        assert rows(result, "attestations", path="udp", label="counted")
+    probed = {row["probe"] for row in rows(result, "probes")}
+    assert probed >= {"sleep_overshoot_max", "steal", "idle"}
     assert result.files["talker.stderr"] == b"the last words\n"
     assert all(row["granted"] for row in rows(result, "endpoints"))
 
@@ -147,7 +131,7 @@ def test_an_unmatched_reader_is_named(tmp_path):
 
 
 def flags(result: TrialResult) -> dict[str, str]:
-    return {row["code"]: row["text"] for row in rows(result, "events") if row["event"] == "flag"}
+    return {row["code"]: row["text"] for row in rows(result, "events", event="flag")}
 
 
 def test_a_reader_that_hears_nothing_is_a_result_and_costs_no_other_reader_its_data(tmp_path):
@@ -197,7 +181,7 @@ def test_a_publisher_that_its_call_holds_is_a_result(tmp_path, monkeypatch):
     through = [row for row in sent if row["return_ns"] is not None]
     never = [row for row in sent if row["call_ns"] is None]
     assert len(through) + len(never) == 50 and len(never) >= 30
-    (held,) = [row for row in rows(result, "events") if row["event"] == "unfinished"]
+    (held,) = rows(result, "events", event="unfinished")
     (trial,) = rows(result, "trials")
     since_ns = max(through[-1]["return_ns"], never[0]["intended_ns"])
     assert held["endpoint"] == 1 and held["value"] == held["time_ns"] - since_ns
@@ -221,11 +205,7 @@ def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
 
 def test_overflow_voids_the_trial(tmp_path):
     result = run(tmp_path, "scribble", "collect")
-    assert (
-        result.status == "void"
-        and result.reason.startswith("records: endpoint")
-        and "room for" in result.reason
-    )
+    assert (result.status, result.reasons[0].code) == ("void", Code.RECORDS)
 
 
 def test_a_damaged_records_file_fails_the_trial(tmp_path):
@@ -260,11 +240,8 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     assert 10 < len(never) < 50 and all(
         row["begun_ns"] is None and row["bytes"] is None for row in never
     )
-    (asked,) = (
-        json.loads(e["asked"])["arrival"]
-        for e in rows(result, "endpoints")
-        if e["kind"] == "publisher"
-    )
+    (publisher,) = rows(result, "endpoints", kind="publisher")
+    asked = json.loads(publisher["asked"])["arrival"]
     assert 0 < asked["phase_ns"] < 5_000_000
     due = [row["intended_ns"] - trial["start_ns"] - asked["phase_ns"] for row in sent]
     assert due == [k * 5_000_000 for k in range(50)]

@@ -14,7 +14,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.middleware import find_workers, tool
 from tests.campaign.cells import only_cell, order
-from tests.campaign.evidence import TableEvidence
+from tests.campaign.evidence import TableEvidence, evidence_of
 
 AHEAD_S = 1000
 LINK_NS = 2_000_000
@@ -59,35 +59,20 @@ def evidence() -> TableEvidence:
     # A busy machine may break the network's promise: that voids the trial, and none of its stamps.
     assert result.status in ("done", "void") and "clock" not in (result.reason or ""), result.reason
     assert "received" in result.tables, result.reason
-    return TableEvidence(
-        {name: table.to_pylist() for name, table in result.tables.items() if name != "frames"}
-    )
+    return evidence_of(result)
 
 
-def one_way_ns(evidence, writer_kind_host):
-    """Latencies of the messages that were sent from that host."""
-    writer = next(
-        e["endpoint"]
-        for e in evidence.endpoints
-        if e["kind"] == "publisher" and e["host"] == writer_kind_host
-    )
-    told = measure_trial(
-        replace(
-            evidence,
-            rows={
-                **evidence.rows,
-                "received": [row for row in evidence.rows["received"] if row["writer"] == writer],
-            }
-            | {"sent": [row for row in evidence.rows["sent"] if row["endpoint"] == writer]}
-            | {
-                "endpoints": [
-                    e
-                    for e in evidence.endpoints
-                    if e["kind"] == "subscription" or e["endpoint"] == writer
-                ]
-            },
-        )
-    )
+def one_way_ns(evidence, host):
+    """A trial of the messages that were sent from that host alone, and their latencies."""
+    publishers = [end for end in evidence.endpoints if end["kind"] == "publisher"]
+    (writer,) = (end["endpoint"] for end in publishers if end["host"] == host)
+    others = [end for end in publishers if end["endpoint"] != writer]
+    of_writer = {
+        "endpoints": [end for end in evidence.endpoints if end not in others],
+        "sent": [row for row in evidence.rows["sent"] if row["endpoint"] == writer],
+        "received": [row for row in evidence.rows["received"] if row["writer"] == writer],
+    }
+    told = measure_trial(replace(evidence, rows=evidence.rows | of_writer))
     return told, told.messages.samples["response_latency"].values
 
 

@@ -10,7 +10,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.lab import machine
 from tests.lab import fake_worker, tools
-from tests.support.command import exit_code
+from tests.support.command import captured
 from tests.support.shown import show_document
 
 SUITE = """
@@ -30,12 +30,8 @@ MODES = {"transport": "udp|tcp", "threads": "no: it has one"}
 
 class Bench:
     def __init__(self, path: Path, capsys: pytest.CaptureFixture[str]):
-        self.path, self.workers, self.out, self._capsys = (
-            path,
-            path / "workers",
-            path / "out",
-            capsys,
-        )
+        self.path, self._capsys = path, capsys
+        self.workers, self.out = path / "workers", path / "out"
         self.workers.mkdir()
         tools.place(self.workers)
 
@@ -52,9 +48,8 @@ class Bench:
 
     def command(self, *arguments: object) -> tuple[int, str]:
         self._capsys.readouterr()
-        code = exit_code(*arguments)
-        captured = self._capsys.readouterr()
-        return code, captured.out + captured.err
+        code, out, err = captured(self._capsys, *arguments)
+        return code, out + err
 
     def lines(self, kind: str) -> list[dict]:
         lines = map(json.loads, (self.out / "journal.jsonl").read_text().splitlines())
@@ -212,15 +207,10 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
     (mixed,) = [
         row for row in bundle.rows("cells") if row["arm"] == "two" and row["workload"] == "small"
     ]
-    assert (mixed["middleware"], mixed["version"], mixed["release_date"]) == (
-        "fake + zenoh",
-        "1.0 + 2.0",
-        "2020-01-01",
-    )
-    assert {described.middleware for described in bundle.campaign.middlewares} == {
-        "fake",
-        "zenoh",
-    }
+    assert (mixed["middleware"], mixed["version"]) == ("fake + zenoh", "1.0 + 2.0")
+    assert mixed["release_date"] == "2020-01-01"
+    described = {one.middleware for one in bundle.campaign.middlewares}
+    assert described == {"fake", "zenoh"}
     trials = [line.trial for line in bundle.trials("done") if line.cell == mixed["cell"]]
     ends = {
         (row["process"], row["middleware"])

@@ -14,7 +14,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.placement import placed
 from tests.campaign.cells import order
-from tests.campaign.evidence import TableEvidence
+from tests.campaign.evidence import TableEvidence, evidence_of
 from tests.cluster.pair import AHEAD_S, Pair, why_not
 
 pytestmark = [
@@ -78,7 +78,7 @@ def result(pair, workers):
 
 @pytest.fixture(scope="module")
 def found(result) -> TableEvidence:
-    return TableEvidence({name: table.to_pylist() for name, table in result.tables.items()})
+    return evidence_of(result)
 
 
 def test_messages_cross_and_are_recorded_on_both_machines(found):
