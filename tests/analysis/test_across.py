@@ -270,11 +270,8 @@ def test_what_two_hosts_clocks_could_hide_is_not_claimed(paired):
 
     assert asked(1.3, 9_000).verdict == "worse" and asked(1 / 1.3, 6_000).verdict == "better"
     blurred = asked(1.3, 20_000)
-    assert (
-        blurred.verdict == "undecided"
-        and "clocks" in blurred.reason
-        and blurred.effect.low < 1 < blurred.effect.high
-    )
+    assert blurred.verdict == "undecided" and "clocks" in blurred.reason
+    assert blurred.effect.low < 1 < blurred.effect.high
     assert asked(1.0, 0).verdict == "equivalent" and asked(1.0, 9_000).verdict == "undecided"
     assert asked(1.3, 200_000).effect.high > 1e6
 

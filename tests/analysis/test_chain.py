@@ -436,13 +436,10 @@ def test_it_agrees_with_following_each_message_by_hand(relays):
     records = Records([sends[i] for i in order[0]], [receipts[i] for i in order[1]])
     chains = measure_chains(records, rows, SteadyWindow(0, 1000 * n), {})
     assert chains.samples["end_to_end_latency"].values.tolist() == sorted(truth)
-    assert (
-        chains.values["lost_in_transport"] == lost[TRANSPORT]
-        and chains.values["lost_in_relays"] == lost[RELAY]
-    )
-    assert chains.chain.nodes == (relays + 2, relays + 2) and len(chains.chain.parts) == 2 * (
-        relays + 1
-    )
+    assert chains.values["lost_in_transport"] == lost[TRANSPORT]
+    assert chains.values["lost_in_relays"] == lost[RELAY]
+    assert chains.chain.nodes == (relays + 2, relays + 2)
+    assert len(chains.chain.parts) == 2 * (relays + 1)
     assert sum(part.lost for part in chains.chain.parts) == n - chains.chain.arrived
 
 
@@ -463,11 +460,8 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
         "relays": 20,
         REMAINDER: 0,
     }
-    assert (
-        sum(spent.spent_ns.values()) == spent.end_to_end_ns == 170
-        and not spent.traced
-        and not spent.shares
-    )
+    assert sum(spent.spent_ns.values()) == spent.end_to_end_ns == 170
+    assert not spent.traced and not spent.shares
     # The second reader was busy and needed no wake-up for this message: its notification is from
     # before the publish.
     receipts[1]["notified_ns"] = 120
@@ -517,10 +511,8 @@ def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
     assert set(spent.spent_ns) <= set(WORDS)
     without = {name: values[spans["layer"] != 7] for name, values in spans.items()}
     lacking = layers([trace], without)
-    assert (
-        lacking.spent_ns[REMAINDER] == 85
-        and sum(lacking.spent_ns.values()) == lacking.end_to_end_ns
-    )
+    assert lacking.spent_ns[REMAINDER] == 85
+    assert sum(lacking.spent_ns.values()) == lacking.end_to_end_ns
 
 
 class Traced(Evidence):

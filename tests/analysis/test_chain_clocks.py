@@ -43,9 +43,8 @@ def test_the_ends_of_a_chain_bound_it_and_not_what_lies_between():
 
 def test_a_call_that_comes_back_is_exact_however_the_other_clock_runs():
     trial = measure_trial(a_trial())
-    assert (
-        "end_to_end_latency" not in trial.clock_bounds and trial.clock_bounds["hop_transport"] > 0
-    )
+    assert "end_to_end_latency" not in trial.clock_bounds
+    assert trial.clock_bounds["hop_transport"] > 0
     sample = trial.messages.samples["end_to_end_latency"]
     assert sample.exact[0.5] == pytest.approx(2 * LATENCY_NS + 30_000, rel=1e-3)
     kinds = [part.kind for part in trial.chain.parts]

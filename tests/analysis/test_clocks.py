@@ -139,16 +139,11 @@ def test_a_time_goes_there_and_back():
 def test_absent_stays_absent_and_the_reference_itself_is_exact():
     same = fit([OffsetReading(BEGIN_NS, 0, 0)])
     stamps = np.array([ABSENT, 5, BEGIN_NS])
-    assert (
-        same.exact
-        and (same.to_reference(stamps) == stamps).all()
-        and not same.bound([0, BEGIN_NS]).any()
-    )
+    assert same.exact and (same.to_reference(stamps) == stamps).all()
+    assert not same.bound([0, BEGIN_NS]).any()
     other = fit([OffsetReading(BEGIN_NS, AHEAD_NS, 10)])
-    assert (
-        other.to_reference(stamps).tolist() == [ABSENT, 5 - AHEAD_NS, BEGIN_NS - AHEAD_NS]
-        and not other.exact
-    )
+    assert other.to_reference(stamps).tolist() == [ABSENT, 5 - AHEAD_NS, BEGIN_NS - AHEAD_NS]
+    assert not other.exact
 
 
 def test_one_reading_is_worth_less_the_farther_away():

@@ -64,9 +64,8 @@ def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are
     assert got["cpu_cores_other"] == pytest.approx(300_000 / WINDOW_NS)
     assert got["cpu_cores_harness"] == pytest.approx(6_000_000 / WINDOW_NS)
     assert got["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
-    assert (
-        got["cpu_per_message_publisher"] == 60_000 and got["cpu_per_message_subscription"] == 10_000
-    )
+    assert got["cpu_per_message_publisher"] == 60_000
+    assert got["cpu_per_message_subscription"] == 10_000
     assert got["softirq_cores"] == pytest.approx(0.01)
     assert got["context_switches_per_message"] == 2 and got["page_faults_per_message"] == 2
     assert got["processor_wait_per_message"] == 4_800
@@ -76,10 +75,8 @@ def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are
 def test_bytes_on_the_wire_are_counted_by_interface():
     got = measured(SAMPLED)
     assert got["wire_bytes_per_payload_byte"] == 3.5 and got["packets_per_message"] == 0.35
-    assert (
-        got["wire_bytes_per_payload_byte_lo"] == 3
-        and got["wire_bytes_per_payload_byte_eth0"] == 0.5
-    )
+    assert got["wire_bytes_per_payload_byte_lo"] == 3
+    assert got["wire_bytes_per_payload_byte_eth0"] == 0.5
 
 
 def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
@@ -270,10 +267,8 @@ def test_allocations_are_of_each_side_and_only_where_somebody_counted():
     counted += both("listener", "subscription", "allocations", 40, 40)
     counted += both("listener", "subscription", "allocated", 5_000, 5_000)
     got = measured(OLD + counted)
-    assert (
-        got["allocations_per_message_publisher"] == 3
-        and got["allocated_bytes_per_message_publisher"] == 192
-    )
+    assert got["allocations_per_message_publisher"] == 3
+    assert got["allocated_bytes_per_message_publisher"] == 192
     # counted, and none: not the same as not counted
     assert got["allocations_per_message_subscription"] == 0
     got = measured(OLD)

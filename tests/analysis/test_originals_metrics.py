@@ -33,9 +33,8 @@ def test_the_mean_is_of_the_messages_that_arrived():
 def test_the_mean_of_many_messages_is_that_of_their_bins():
     values = np.random.default_rng(1).lognormal(10, 1, KEEP * 2)
     sample = make_sample([values])
-    assert sample.weight is not None and sample.mean_of_arrived == pytest.approx(
-        values.mean(), rel=0.004
-    )
+    assert sample.weight is not None
+    assert sample.mean_of_arrived == pytest.approx(values.mean(), rel=0.004)
 
 
 def test_what_was_sent_is_not_what_the_schedule_wanted():

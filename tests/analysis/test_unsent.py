@@ -108,9 +108,8 @@ def test_each_fate_is_a_metric_of_its_own():
         "never_sent_share": (280, 1000),
         "undelivered": (345, 1000),
     }
-    assert (
-        under_way_of("loss", trial) == (55, 720) and under_way_of(FATES.never_sent, trial)[0] == 0
-    )
+    assert under_way_of("loss", trial) == (55, 720)
+    assert under_way_of(FATES.never_sent, trial)[0] == 0
     assert counts_of("response_latency_p50", trial) == FateCounts.of(LEDGER)
 
 

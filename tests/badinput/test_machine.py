@@ -27,10 +27,8 @@ def test_too_little_disk_is_refused_with_the_numbers(user):
 )
 def test_a_place_that_cannot_be_written_to_is_refused(user, out, before):
     error = user.is_refused("run", "mini.yaml", "--out", out, before=before)
-    assert (
-        "a campaign cannot be written here" in error
-        and "choose another place with --out DIR" in error
-    )
+    assert "a campaign cannot be written here" in error
+    assert "choose another place with --out DIR" in error
 
 
 def test_too_little_memory_is_refused_with_the_numbers(user):

@@ -82,10 +82,8 @@ def loads() -> list[str]:
 def test_all_processors_busy_is_all_processors_busy(worker):
     result = not_failed(run(worker, "cpu100"))
     probed = probes(result)
-    assert (
-        probed["background_achieved"] > 0.8
-        and probed["busy"] + probed["softirq"] + probed["steal"] >= 0.9
-    )
+    assert probed["background_achieved"] > 0.8
+    assert probed["busy"] + probed["softirq"] + probed["steal"] >= 0.9
     assert "machine_bound" in [v.rule for v in machine.violations(rows(result, "probes"))]
     assert cpu_ns(result)["background"] > 5 * cpu_ns(result)["publisher"]
     assert probed["background_cpu"] <= probed["own"] <= 1
@@ -153,9 +151,8 @@ def test_a_load_that_does_not_come_up_voids_the_trial(worker, monkeypatch):
     assert result.status == "void"
     assert {"background", "host_idle"} <= {reason.code for reason in result.reasons}
     events = rows(result, "events", event="problem")
-    assert {row["process"] for row in events} == {"background", "awake"} and all(
-        row["text"] for row in events
-    )
+    assert {row["process"] for row in events} == {"background", "awake"}
+    assert all(row["text"] for row in events)
 
 
 def test_a_load_that_puts_on_too_little_voids_the_trial(worker, monkeypatch):
@@ -221,12 +218,8 @@ def test_idle_and_as_found_start_nothing():
             loads = Background(crew, {"background": "idle", "host_idle": "as_found"})
             loads.start()
             loads.stop()
-            assert (
-                crew.tools == {}
-                and loads.probes() == []
-                and loads.pids(host.name) == []
-                and loads.problems == {}
-            )
+            assert crew.tools == {} and loads.probes() == []
+            assert loads.pids(host.name) == [] and loads.problems == {}
 
 
 @pytest.mark.parametrize(
@@ -269,9 +262,6 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
 
 def test_a_flow_knows_what_was_sent_between_two_times():
     flow = LoadFlow(((10, 100), (20, 110), (500, 600), (510, 610)), 1428)
-    assert (
-        flow.datagrams(15, 505) == 500
-        and flow.datagrams(20, 510) == 500
-        and flow.datagrams(0, 5) == 0
-    )
+    assert flow.datagrams(15, 505) == 500 and flow.datagrams(20, 510) == 500
+    assert flow.datagrams(0, 5) == 0
     assert LoadFlow().datagrams(0, 10**9) == 0

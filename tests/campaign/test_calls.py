@@ -83,11 +83,8 @@ def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
     begin = trial["steady_begin_ns"]
     ends = {row["endpoint"]: row for row in rows(result, "endpoints")}
     number = {row["node"]: n for n, row in ends.items() if n < 8}  # the second life of `again` is 8
-    assert (
-        ends[8]["node"] == "again"
-        and ends[8]["joins_ns"] == 300_000_000
-        and ends[number["late"]]["leaves_ns"] is None
-    )
+    assert ends[8]["node"] == "again" and ends[8]["joins_ns"] == 300_000_000
+    assert ends[number["late"]]["leaves_ns"] is None
     events = rows(result, "events")
 
     def at(event: str, endpoint: int) -> list[int]:

@@ -293,9 +293,8 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
         ("done", None, 2, None, None),
     ]
     bundle = Bundle(bench.out)
-    assert [t.status for t in bundle.trials()[:2]] == ["void", "void"] and len(
-        bundle.trials("done")
-    ) == 8
+    assert [t.status for t in bundle.trials()[:2]] == ["void", "void"]
+    assert len(bundle.trials("done")) == 8
     taken = bundle.trials()[0]
     assert (taken.cause, taken.codes) == ("machine", ("block",))
     assert "with trial 2 (machine: steal" in taken.reason
@@ -461,11 +460,8 @@ def test_clean_settles_what_a_killed_campaign_left(bench):
     assert code == 0 and "would remove" in output and leftover.exists()
     before = bench.finished()
     assert bench.command("clean", bench.out)[0] == 0
-    assert (
-        not leftover.exists()
-        and not Bundle(bench.out).journal.left_behind()
-        and bench.finished() == before
-    )
+    assert not leftover.exists() and not Bundle(bench.out).journal.left_behind()
+    assert bench.finished() == before
     assert "nothing was left behind" in bench.command("clean", bench.out)[1]
 
 
@@ -473,27 +469,17 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     document = json.loads(bench.command("middlewares", "--json")[1])
     assert (document["schema"], document["version"]) == ("rmwbench/middlewares", 1)
     entries = {entry["middleware"]: entry for entry in document["middlewares"]}
-    assert (
-        entries["fake"]["built"]
-        and entries["fake"]["reason"] is None
-        and entries["fake"]["version"] == "1.0"
-    )
+    assert entries["fake"]["built"] and entries["fake"]["reason"] is None
+    assert entries["fake"]["version"] == "1.0"
     floor = entries["floor"]
     assert not floor["built"] and floor["version"] is None and floor["reason"]
     assert "build floor" in floor["command"] or "rustup" in floor["command"]
     text = bench.command("middlewares")[1]
-    assert (
-        "fake" in text
-        and "2026-01" in text
-        and "always copies" not in text
-        and "floor not ready" in text
-    )
+    assert "fake" in text and "2026-01" in text and "always copies" not in text
+    assert "floor not ready" in text
     text = bench.command("middlewares", "show", "fake")[1]
-    assert (
-        "fake 1.0, released 2026-01-01" in text
-        and "loan (it always copies)" in text
-        and "floor" not in text
-    )
+    assert "fake 1.0, released 2026-01-01" in text and "loan (it always copies)" in text
+    assert "floor" not in text
     code, text = bench.command("middlewares", "show", "fkae")
     assert code == 2 and "did you mean `fake`" in text
     code, text = bench.command("middlewares", "build", "zenho")

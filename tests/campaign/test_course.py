@@ -153,9 +153,8 @@ def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_t
             walk.look()
         walk.trial()
     course = walk.again().course
-    assert (
-        course.next is None and course.look_due and not course.finished and course.next_look == 12
-    )
+    assert course.next is None and course.look_due and not course.finished
+    assert course.next_look == 12
 
 
 def test_a_trial_that_the_machine_spoilt_takes_its_block_along_and_every_arm_runs_again():
@@ -240,9 +239,8 @@ def test_without_time_the_block_is_left_out_for_every_arm():
     assert walk.course.spoilt == SpoiltBlock((1,), again=False)
     assert walk.course.next.trial == 4
     again = walk.again().course  # who goes on has it
-    assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None] and again.rest[
-        3
-    ].trial == 4
+    assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None]
+    assert again.rest[3].trial == 4
 
 
 def test_a_comparison_lacks_blocks_where_fewer_than_so_many_ran_and_others_still_could():
@@ -250,11 +248,8 @@ def test_a_comparison_lacks_blocks_where_fewer_than_so_many_ran_and_others_still
     walk.void(may_repeat=False)
     assert walk.course.lacks(5)
     walk.to_the_end()
-    assert (
-        not walk.course.lacks(5)
-        and walk.again().course.lacks(5)
-        and not walk.again().course.lacks(4)
-    )
+    assert not walk.course.lacks(5) and walk.again().course.lacks(5)
+    assert not walk.again().course.lacks(4)
     again = walk.again()
     again.to_the_end()
     assert not again.again().course.lacks(5)

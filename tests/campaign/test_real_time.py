@@ -94,10 +94,8 @@ def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
                 {usable[place % len(usable)]} if asked and asked.pinned else set(usable)
             )
             assert (locked > 0) == bool(asked and asked.locked)
-    assert (
-        os.sched_getscheduler(0) == os.SCHED_OTHER
-        and resource.getrlimit(resource.RLIMIT_MEMLOCK) == own_limits
-    )
+    assert os.sched_getscheduler(0) == os.SCHED_OTHER
+    assert resource.getrlimit(resource.RLIMIT_MEMLOCK) == own_limits
 
 
 @pytest.mark.timing

@@ -71,10 +71,8 @@ def test_the_document_of_the_page_is_read_here_too():
         zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True)
     )
     assert units["talker", "cpu"] == "ns" and units["talker", "rss"] == "bytes"
-    assert (
-        units["machine", "interface.lo.tx_packets"] == "count"
-        and units["machine", "processor.steal"] == "ns"
-    )
+    assert units["machine", "interface.lo.tx_packets"] == "count"
+    assert units["machine", "processor.steal"] == "ns"
     assert sampled.schedule(document)["event"] == ["out_runnable", "in", "out_blocked", "woken"]
     with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
         sampler.parse(
@@ -104,11 +102,8 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     processors = next(r["value"] for r in counters if r["counter"] == "processors")
     assert sum(cpu.values()) <= machine + 2 * processors * 10_000_000 + 0.1 * window_ns
     roles = {r["process"]: r["role"] for r in counters if r["counter"] == "run_delay"}
-    assert (
-        roles["talker"] == "publisher"
-        and roles["listener"] == "subscription"
-        and roles["sampler"] == "harness"
-    )
+    assert roles["talker"] == "publisher" and roles["listener"] == "subscription"
+    assert roles["sampler"] == "harness"
 
     inside = [
         r
@@ -143,10 +138,8 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     )
     assert 1.0 <= values["wire_bytes_per_payload_byte_lo"] + last / payload < 3
     assert values["cpu_per_gigabyte"] == pytest.approx(values["cpu_per_message"] / 4000, rel=0.01)
-    assert (
-        values["cpu_cores_other"] == 0
-        and 0 < values["cpu_cores_sampler"] <= values["cpu_cores_harness"]
-    )
+    assert values["cpu_cores_other"] == 0
+    assert 0 < values["cpu_cores_sampler"] <= values["cpu_cores_harness"]
     probes = {r["probe"]: r["value"] for r in rows(result, "probes") if r["at"] == "window"}
     assert probes["canary_max"] >= probes["canary_p50"] > 0 and 0 <= probes["canary_late"] <= 1
     assert 0 < probes["own"] <= 1 and probes["foreign"] >= 0
@@ -175,9 +168,8 @@ def test_a_series_threads_and_schedule_come_only_where_asked_for():
     threads = [
         r for r in counters if r["counter"].startswith("thread.") and r["counter"].endswith(".cpu")
     ]
-    assert {"talker", "listener"} <= {r["process"] for r in threads} and {
-        r["at"] for r in threads
-    } == {"window"}
+    assert {"talker", "listener"} <= {r["process"] for r in threads}
+    assert {r["at"] for r in threads} == {"window"}
     switches = rows(result, "schedule")
     if not switches:
         assert "schedule: the kernel forbids it" in reasons(result)
@@ -213,10 +205,8 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     events = [(r["time_ns"], r["process"], r["event"]) for r in rows(result, "events")]
     created = min(time_ns for time_ns, _, event in events if event == "created")
     assert {process for _, process, event in events if event == "hello"} >= {"router", "keeper"}
-    assert (
-        result.files["router.stdout"].startswith(b"a line on stdout")
-        and b"serving" in result.files["keeper.stdout"]
-    )
+    assert result.files["router.stdout"].startswith(b"a line on stdout")
+    assert b"serving" in result.files["keeper.stdout"]
     assert created > 0 and result.steps_ns["daemon.router"] > 0
     counters = rows(result, "counters")
     cpu = grown(counters, "cpu")
@@ -363,10 +353,8 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
     assert set(begin["processes"]) == {"planner"}
     roles = {name: process["role"] for name, process in end["processes"].items()}
     assert roles == {"logger": "worker", "planner again": "worker"}
-    assert (
-        corrected["memory"] == {"planner again": {"rss_bytes": 1}}
-        and end["sockets"][1]["process"] == "planner again"
-    )
+    assert corrected["memory"] == {"planner again": {"rss_bytes": 1}}
+    assert end["sockets"][1]["process"] == "planner again"
     # as it was read
     assert document["snapshots"][1]["processes"]["rmwbench_floor"]["role"] == "other"
     assert with_successor(document, "planner again", None)["snapshots"] == document["snapshots"]

@@ -177,10 +177,8 @@ def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(vir
     assert campaign.judged == [(5, False), (8, False), (10, True)]
     last = campaign.lines("look")[-1]
     assert (last["blocks"], last["ended"], last["stop"]) == (10, True, "time")
-    assert (
-        "2 of 12 blocks left out" in output
-        and "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
-    )
+    assert "2 of 12 blocks left out" in output
+    assert "2 of 12 blocks left out" in campaign.lines("note")[0]["text"]
 
 
 def test_the_time_left_is_never_more_than_the_clock_leaves(virtual):
@@ -232,9 +230,8 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
     assert first.ending.stopped_by == "SIGINT" and first.judged == [(5, False)]
     second = virtual(open_until=12)
     second.run(plan())
-    assert second.judged == [(8, False), (12, False)] and first.ran + second.ran == list(
-        range(1, 73)
-    )
+    assert second.judged == [(8, False), (12, False)]
+    assert first.ran + second.ran == list(range(1, 73))
     assert [line["blocks"] for line in second.lines("look")] == [5, 8, 12]
     third = virtual()
     third.run(plan())
@@ -244,11 +241,8 @@ def test_a_campaign_stopped_between_looks_takes_the_same_looks_when_it_is_resume
 def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert (
-        campaign.ran[:4] == [1, 2, 73, 4]
-        and campaign.ran[-3:] == [75, 74, 3]
-        and len(campaign.ran) == 75
-    )
+    assert campaign.ran[:4] == [1, 2, 73, 4] and campaign.ran[-3:] == [75, 74, 3]
+    assert len(campaign.ran) == 75
     assert [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
     lines = {line["trial"]: line for line in campaign.lines("trial")}
     assert (lines[2]["cause"], lines[2]["voids"], lines[2]["again"]) == ("machine", [1], True)
@@ -257,10 +251,8 @@ def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
     assert "cause" not in lines[74] and "voids" not in lines[73]
     assert lines[74]["cell"] == lines[2]["cell"]
     assert (campaign.ending.done, campaign.ending.void) == (72, 3)
-    assert (
-        "its block is void for every arm, and runs again\n" in output
-        and "and runs again at the end" in output
-    )
+    assert "its block is void for every arm, and runs again\n" in output
+    assert "and runs again at the end" in output
 
 
 def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_that_runs_it(
@@ -276,19 +268,15 @@ def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_t
     )
     campaign = virtual(spoilt=frozenset({2, 73}))
     output = campaign.run(plan())
-    assert (
-        len(campaign.ran) == 72
-        and 3 not in campaign.ran
-        and [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
-    )
+    assert len(campaign.ran) == 72 and 3 not in campaign.ran
+    assert [blocks for blocks, _ in campaign.judged] == [5, 8, 12]
     told = "no time for 1 block of a comparison that the machine spoilt twice"
     assert f"{told}; `rmwbench resume` runs it" in output
     assert told in [line.get("text") for line in campaign.lines("note")]
     later = virtual()
     later.run(plan())
-    assert [number for number in later.ran if number == 3 or number > 72] == later.ran and len(
-        later.ran
-    ) == 3
+    assert [number for number in later.ran if number == 3 or number > 72] == later.ran
+    assert len(later.ran) == 3
 
 
 def test_repeats_of_what_cannot_be_spared_take_half_of_the_budget_again_and_no_more(virtual):

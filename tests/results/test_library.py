@@ -44,9 +44,8 @@ def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, direc
         assert list(arms) == [arm["arm"] for arm in workload["arms"]]
         for arm in workload["arms"]:
             mine = arms[arm["arm"]]
-            assert mine.verdict.verdict == arm["verdict"]["verdict"] and mine.is_floor == (
-                arm["role"] == "floor"
-            )
+            assert mine.verdict.verdict == arm["verdict"]["verdict"]
+            assert mine.is_floor == (arm["role"] == "floor")
             for name, shown in arm["metrics"].items():
                 metric = mine.metrics[name]
                 assert metric.no_data == shown.get("no_data")

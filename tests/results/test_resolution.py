@@ -46,15 +46,11 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
     """Its sentence was of the campaign's ten blocks and the last look: 1.49 instead of 2.56."""
     judged_arms = arms(5, 5, 5)
     said = resolved(judged_arms)
-    assert (
-        said.blocks == 5
-        and "With 5 blocks" in said.text
-        and "look 1 of 3, after 5 blocks" in said.text
-    )
+    assert said.blocks == 5 and "With 5 blocks" in said.text
+    assert "look 1 of 3, after 5 blocks" in said.text
     first = promise(judged_arms, 5, alpha=sequential.alpha_at(LOOKS, 5))
-    assert said.resolvable_ratio == pytest.approx(first, rel=1e-5) and first > promise(
-        judged_arms, 10, alpha=LAST
-    )
+    assert said.resolvable_ratio == pytest.approx(first, rel=1e-5)
+    assert first > promise(judged_arms, 10, alpha=LAST)
 
 
 def test_blocks_that_resemble_each_other_resolve_less():
