@@ -18,24 +18,50 @@ MS = 1e6
 
 
 def test_a_ramp_is_told_with_where_it_begins_and_ends():
-    ramp = np.linspace(5 * MS, 500 * MS, 21)
-    ramped = drift([ramp])
+    ramped = drift([np.linspace(5 * MS, 500 * MS, 21)])
     assert ramped is not None and ramped.rises
     assert ramped.begin_ns < 70 * MS and ramped.end_ns > 440 * MS
 
 
-def test_a_serial_queue_that_serves_more_slowly_than_it_is_filled_drifts():
-    """One server of 40 ms, a message each 33 ms."""
-    due = np.arange(30) * 33 * MS
+def queued(service_ns: float, period_ns: float) -> np.ndarray:
+    """Latencies behind one server that takes so long for each."""
+    due = np.arange(30) * period_ns
     done, free = [], 0.0
     for at in due:
-        free = max(free, at) + 40 * MS
+        free = max(free, at) + service_ns
         done.append(free)
-    assert drift([np.array(done) - due]) is not None
+    return np.array(done) - due
 
 
-def test_a_queue_that_is_full_and_stays_so_does_not():
-    assert drift([np.full(30, 300 * MS) + np.tile([1.0, -1.0], 15) * 30 * MS]) is None
+def but(latencies: np.ndarray, places: list[int] | slice, value: float) -> np.ndarray:
+    latencies[places] = value
+    return latencies
+
+
+@pytest.mark.parametrize(
+    ("latencies", "way"),
+    [
+        pytest.param(queued(40 * MS, 33 * MS), "rises", id="served more slowly than it is filled"),
+        pytest.param(np.linspace(100 * MS, 2 * MS, 40), "falls", id="falling"),
+        pytest.param(
+            300 * MS + np.tile([1.0, -1.0], 15) * 30 * MS, None, id="a queue that is full and stays"
+        ),
+        pytest.param(but(np.full(100, MS), slice(60, 66), 80 * MS), None, id="one stall"),
+        pytest.param(
+            but(np.linspace(5 * MS, 500 * MS, 21), [3, 4, 5, 12], np.inf),
+            "rises",
+            id="what never arrived is left to the losses",
+        ),
+        pytest.param(np.full(40, np.inf), None, id="nothing arrived"),
+        *(
+            pytest.param(np.linspace(MS, 100 * MS, count), None, id=f"of {count} messages")
+            for count in (0, 1, FEWEST - 1)
+        ),
+    ],
+)
+def test_what_drifts_and_which_way(latencies, way):
+    drifted = drift([latencies])
+    assert (drifted and ("rises" if drifted.rises else "falls")) == way
 
 
 @pytest.mark.long
@@ -47,29 +73,6 @@ def test_noise_of_any_size_rarely_drifts_and_an_arm_of_it_never():
     assert np.mean([one is not None for one in few]) < 0.03
     arms = [of_arm(trials[at : at + 6]) for at in range(0, 1998, 6)]
     assert not any(arms)
-
-
-def test_one_stall_is_no_drift():
-    calm = np.full(100, MS)
-    calm[60:66] = 80 * MS
-    assert drift([calm]) is None
-
-
-def test_what_never_arrived_is_left_to_the_losses():
-    ramp = np.linspace(5 * MS, 500 * MS, 21)
-    ramp[[3, 4, 5, 12]] = np.inf
-    assert drift([ramp]) is not None
-    assert drift([np.full(40, np.inf)]) is None
-
-
-@pytest.mark.parametrize("count", [0, 1, FEWEST - 1])
-def test_too_few_messages_tell_nothing(count):
-    assert drift([np.linspace(MS, 100 * MS, count)]) is None
-
-
-def test_a_latency_that_falls_drifts_too():
-    falling = drift([np.linspace(100 * MS, 2 * MS, 40)])
-    assert falling is not None and not falling.rises
 
 
 def test_an_arm_drifts_with_half_of_its_trials_in_one_direction_and_three_at_least():

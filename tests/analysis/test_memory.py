@@ -1,5 +1,6 @@
 """Growth of memory per message from readings whose law is known."""
 
+import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import memory
@@ -16,20 +17,17 @@ COUNTERS = [
 def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memory.Reading]:
     """`pss` of the seconds since the window began, plus `files`, which is told apart."""
     out: list[memory.Reading] = []
-    at_s = 0.0
-    while at_s < 10.0:
+    for at_s in np.arange(0.0, 10.0, every_s):
         time_ns = WINDOW.begin_ns + round(at_s * 1e9)
-        whole = pss(at_s) + (files(at_s) if callable(files) else files)
-        out.append((time_ns, process, "pss", whole))
-        out.append((time_ns, process, "file_pss", files(at_s) if callable(files) else files))
-        at_s += every_s
+        of_files = files(at_s) if callable(files) else files
+        out.append((time_ns, process, "pss", pss(at_s) + of_files))
+        out.append((time_ns, process, "file_pss", of_files))
     return out
 
 
-def measured(samples, **changes):
-    return memory.growth(
-        samples, COUNTERS, WINDOW, **({"published": 1000, "heard": 500, "delivered": 500} | changes)
-    )
+def measured(samples, counters=COUNTERS, **changes):
+    counts = {"published": 1000, "heard": 500, "delivered": 500} | changes
+    return memory.growth(samples, counters, WINDOW, **counts)
 
 
 def test_a_leak_is_told_per_message_of_its_side():
@@ -54,8 +52,7 @@ def test_what_is_no_part_of_a_middleware_is_not_in_its_memory():
         for name in ("talker", "recorder", "background", "sampler")
         for reading in readings(name, lambda s: 1e6)
     ]
-    got = memory.growth(samples, counters, WINDOW, published=1000, heard=500, delivered=500)
-    assert got["pss_at_begin"] == 1e6
+    assert measured(samples, counters)["pss_at_begin"] == 1e6
 
 
 def test_what_fills_in_the_first_half_is_not_a_leak():
@@ -72,8 +69,5 @@ def test_nothing_is_made_of_nothing():
     assert got["pss_growth_per_message_publisher"] == "no publisher process was read"
     got = measured(readings("listener", lambda s: 1e6), heard=0)
     assert got["pss_growth_per_message_subscription"] == "no message to divide by"
-    both = [{"process": "all", "role": "both"}]
-    got = memory.growth(
-        readings("all", lambda s: 1e6), both, WINDOW, published=1, heard=1, delivered=1
-    )
+    got = measured(readings("all", lambda s: 1e6), [{"process": "all", "role": "both"}])
     assert got["pss_growth_per_message_publisher"] == "publisher and subscription share a process"

@@ -40,39 +40,34 @@ def in_time(due=20, sent=20):
     return calls(np.arange(sent) * 10, 0.1, due)
 
 
-def test_a_publisher_that_its_own_call_holds():
-    """A call of 14 ms every 10 ms: of 1 s a publisher sends 71 of its hundred messages."""
-    slow = calls(np.arange(71) * 14, 14)
-    assert held_by(slow, []) is UnsentBy.CALL
+CAMERA = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
+COMMANDS = calls(np.arange(20) * 50 + 49.6, 0.1)
+"""The camera's calls fill the thread; commands come to be sent between two of them."""
+STUCK = in_time(100, 30)
+STUCK.returned_ns[29] = ABSENT
 
 
-def test_a_publisher_that_waits_for_another_of_its_thread():
-    """The camera's calls fill the thread; commands come to be sent between two of them."""
-    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
-    commands = calls(np.arange(20) * 50 + 49.6, 0.1)
-    assert held_by(commands, [camera]) is UnsentBy.SIBLING
-    assert held_by(camera, [commands]) is UnsentBy.CALL
-
-
-def test_calls_that_overlap_are_of_threads_of_their_own():
-    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
-    stopped = in_time(100, 10)
-    assert held_by(stopped, [camera]) is UnsentBy.MACHINE
-
-
-def test_a_thread_that_did_not_run_is_held_by_no_call():
-    assert held_by(in_time(100, 30), []) is UnsentBy.MACHINE
-
-
-def test_a_call_that_never_returned_held_all_that_was_due_after_it():
-    stuck = in_time(100, 30)
-    stuck.returned_ns[29] = ABSENT
-    assert held_by(stuck, []) is UnsentBy.CALL
+@pytest.mark.parametrize(
+    ("own", "others", "by"),
+    [
+        # of 1 s it sends 71 of its hundred messages
+        pytest.param(calls(np.arange(71) * 14, 14), [], UnsentBy.CALL, id="14 ms every 10 ms"),
+        pytest.param(COMMANDS, [CAMERA], UnsentBy.SIBLING, id="another of its thread"),
+        pytest.param(CAMERA, [COMMANDS], UnsentBy.CALL, id="whom the other waits for"),
+        pytest.param(
+            in_time(100, 10), [CAMERA], UnsentBy.MACHINE, id="calls that overlap are of two threads"
+        ),
+        pytest.param(in_time(100, 30), [], UnsentBy.MACHINE, id="a thread that did not run"),
+        pytest.param(STUCK, [], UnsentBy.CALL, id="a call that never returned"),
+        pytest.param(calls([], 1), [], UnsentBy.MACHINE, id="never called"),
+    ],
+)
+def test_what_kept_a_publisher_from_sending(own, others, by):
+    assert held_by(own, others) is by
 
 
 def test_a_call_without_a_record_since_it_never_returned_holds_what_was_due_after_it():
     recorded = in_time(100, 30)
-    assert held_by(recorded, []) is UnsentBy.MACHINE
     assert held_by(recorded.with_open_call(), []) is UnsentBy.CALL
     first = calls([], 1)
     assert held_by(first.with_open_call(), []) is UnsentBy.CALL
@@ -176,9 +171,7 @@ def columns_of(writer, recorded):
 
 def test_whom_a_publisher_waited_for_may_be_of_another_topic():
     """Commands alone are measured: the camera beside them held the thread of both."""
-    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
-    commands = calls(np.arange(20) * 50 + 49.6, 0.1)
-    of_each = columns_of(1, camera), columns_of(2, commands)
+    of_each = columns_of(1, CAMERA), columns_of(2, COMMANDS)
     sent = {name: np.concatenate([one[name] for one in of_each]) for name in of_each[0]}
     columns = Columns(sent, NOTHING)
     talker = [EndpointRow(1, "publisher", "camera", process="talker")]

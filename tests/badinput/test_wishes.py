@@ -3,38 +3,28 @@
 import pytest
 
 ARM, RATE = "middleware: fake}", "rate_hz: 400}"
+FLOW = "{name: small, message: Bytes(100), rate_hz: 400}"
 
+
+def of_arm(more):
+    return ARM, f"middleware: fake, {more}}}", 6
+
+
+def of_nodes(talker, listener, more=""):
+    nodes = f"nodes: [{{name: a, {talker}}}, {{name: b, {listener}}}]{more}"
+    return FLOW, f"{FLOW[:-1]}, {nodes}}}", 8
+
+
+TALKS, HEARS = "publishers: [{topic: t}]", "subscriptions: [{topic: t}]"
+FAR = of_nodes(f"host: left, {TALKS}", f"host: right, {HEARS}", ", network: thin")
+UNLIKE = of_nodes("publishers: [{topic: t, qos: {reliability: best_effort}}]", HEARS)
 EDITS = {
     "middleware": (ARM, "middleware: fak}", 6, "unknown middleware `fak`", "did you mean `fake`?"),
-    "profile": (
-        ARM,
-        "middleware: fake, profile: untuched}",
-        6,
-        "no profile",
-        "did you mean 'untouched'?",
-    ),
-    "profile file": (
-        ARM,
-        "middleware: fake, profile: ./mine.xml}",
-        6,
-        "cannot be read",
-        "relative to the suite",
-    ),
-    "path": (
-        ARM,
-        "middleware: fake, options: {path: smh}}",
-        6,
-        "unknown path `smh`",
-        "did you mean `shm`?",
-    ),
-    "key of an arm": (
-        ARM,
-        "middleware: fake, optons: {}}",
-        6,
-        "unknown key `optons`",
-        "did you mean `options`?",
-    ),
-    "key of a workload": (
+    "profile": (*of_arm("profile: untuched"), "no profile", "did you mean 'untouched'?"),
+    "profile file": (*of_arm("profile: ./mine.xml"), "cannot be read", "relative to the suite"),
+    "path": (*of_arm("options: {path: smh}"), "unknown path `smh`", "did you mean `shm`?"),
+    "key of an arm": (*of_arm("optons: {}"), "unknown key `optons`", "did you mean `options`?"),
+    "workload key": (
         RATE,
         "rate_hzz: 400}",
         8,
@@ -57,39 +47,19 @@ EDITS = {
         "`depth` contradicts `history: keep_all`",
         "remove `depth`",
     ),
-    "qualities that never match": (
-        "{name: small, message: Bytes(100), rate_hz: 400}",
-        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, publishers: "
-        "[{topic: t, qos: {reliability: best_effort}}]}, {name: b, subscriptions: [{topic: t}]}]}",
-        8,
-        "never matches",
-        "best_effort",
-    ),
-    "payload below the header": (
+    "qualities that never match": (*UNLIKE, "never matches", "best_effort"),
+    "too short a payload": ("Bytes(100)", "Bytes(63)", 8, "cannot carry", "use Bytes(64) or more"),
+    "payload beyond any message": (
         "Bytes(100)",
-        "Bytes(63)",
+        "Bytes(8000000000)",
         8,
-        "cannot carry",
-        "use Bytes(64) or more",
+        "larger than a middleware can be asked to carry",
+        "at most 1073741824 bytes",
     ),
     "rate beyond the clock": (RATE, "rate_hz: 3e6}", 8, "the clock cannot hold", "saturation"),
     "rate of nothing": (RATE, "rate_hz: 0}", 8, "positive", "more than 0 Hz"),
-    "capability": (
-        ARM,
-        "middleware: fake, loan: true}",
-        6,
-        "cannot do what workload `small` asks",
-        "exclude",
-    ),
-    "a network that is not there": (
-        "{name: small, message: Bytes(100), rate_hz: 400}",
-        "{name: small, message: Bytes(100), rate_hz: 400, nodes: [{name: a, host: left, "
-        "publishers: [{topic: t}]}, {name: b, host: right, subscriptions: [{topic: t}]}], network: "
-        "thin}",
-        8,
-        "unknown network `thin`",
-        "the file defines no network",
-    ),
+    "capability": (*of_arm("loan: true"), "cannot do what workload `small` asks", "exclude"),
+    "a network that is not there": (*FAR, "unknown network `thin`", "the file defines no network"),
     "too much memory": (
         "Bytes(100), rate_hz: 400}",
         "Bytes(1000000000), rate_hz: 400, qos: {depth: 100000}}",

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from rmwbench.campaign.trial import trial_sources
 from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.trial_life import run_trial
+from rmwbench.campaign.trial.trial_sources import source_flags, source_voids
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import Account
 from tests.campaign.cells import order
@@ -80,33 +80,24 @@ def outcome(*accounts: Account, **counters: int) -> TrialOutcome:
 
 def test_a_source_below_its_rate_voids_the_trial_and_one_that_is_only_late_flags_it():
     slow = outcome(Account(1, due=100, made=97, late=0, latest_ns=0.0, ended=None))
-    assert [
-        "made 97 of the 100 frames" in reason.text for reason in trial_sources.source_voids(slow)
-    ] == [True]
+    (void,) = source_voids(slow)
+    assert "made 97 of the 100 frames" in void.text
     late = outcome(Account(1, due=100, made=100, late=5, latest_ns=9e7, ended=None))
-    assert list(trial_sources.source_voids(late)) == []
-    assert ["5 %" in flag.text for flag in trial_sources.source_flags(late)] == [True]
+    (flag,) = source_flags(late)
+    assert "5 %" in flag.text and not list(source_voids(late))
     gone = outcome(Account(1, due=100, made=100, late=0, latest_ns=math.inf, ended=9))
-    assert [
-        "ended within the trial" in reason.text for reason in trial_sources.source_voids(gone)
-    ] == [True]
+    (void,) = source_voids(gone)
+    assert "ended within the trial" in void.text
 
 
 def test_frames_that_went_out_twice_and_torn_ones_are_flagged():
     good = Account(1, due=100, made=100, late=0, latest_ns=0.0, ended=None)
-    assert (
-        list(trial_sources.source_flags(outcome(good, frames_fresh=100, frames_repeated=1))) == []
-    )
-    assert list(trial_sources.source_flags(outcome(good, frames_fresh=100))) == []
-    (twice, torn) = trial_sources.source_flags(
-        outcome(good, frames_fresh=90, frames_repeated=10, frames_torn=2)
-    )
+    for repeated in ({}, {"frames_repeated": 1}):
+        assert not list(source_flags(outcome(good, frames_fresh=100, **repeated)))
+    often = outcome(good, frames_fresh=90, frames_repeated=10, frames_torn=2)
+    (twice, torn) = source_flags(often)
     assert "10 %" in twice.text and "2 frames" in torn.text
 
 
 def test_a_cell_without_frames_has_no_source():
-    assert (
-        list(trial_sources.source_voids(outcome()))
-        == list(trial_sources.source_flags(outcome()))
-        == []
-    )
+    assert not list(source_voids(outcome())) and not list(source_flags(outcome()))
