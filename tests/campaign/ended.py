@@ -1,12 +1,31 @@
 """How a trial ended, for tests of what it recorded."""
 
+from collections.abc import Iterable
 from typing import Any
+
+from rmwbench.analysis.metrics.cost import cost
 
 
 def rows(result, table: str, **wanted: Any) -> list[dict[str, Any]]:
     """Of a table of its, all that have these values; none where there is no such table."""
     there = result.tables[table].to_pylist() if table in result.tables else []
     return [row for row in there if all(row[name] == value for name, value in wanted.items())]
+
+
+def grown(counters: Iterable[dict[str, Any]], counter: str) -> dict[str, float]:
+    """Process → what this counter of it grew by within the window."""
+    edges: dict[str, dict[str, float]] = {"steady_begin": {}, "steady_end": {}}
+    for row in counters:
+        if row["counter"] == counter and row["at"] in edges:
+            edges[row["at"]][row["process"]] = row["value"]
+    begin, end = edges.values()
+    return {process: value - begin[process] for process, value in end.items()}
+
+
+def costs(counters: Iterable[dict[str, Any]], messages: int, window_ns: int, **more: Any):
+    """What a trial cost of which so many messages were sent and all came to one reader."""
+    each = dict.fromkeys(("published", "heard", "delivered"), messages)
+    return cost(counters, window_ns=window_ns, **each, **more)
 
 
 def well(result) -> bool:

@@ -13,7 +13,7 @@ from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from tests.campaign.cells import only_cell, order
-from tests.campaign.ended import rows, well
+from tests.campaign.ended import grown, rows, well
 from tests.campaign.evidence import evidence_of
 from tests.lab import tools
 
@@ -35,14 +35,6 @@ def run(middleware: str, text: str) -> TrialResult:
     return result
 
 
-def grown(result: TrialResult, process: str, counter: str) -> float:
-    at = {
-        row["at"]: row["value"]
-        for row in rows(result, "counters", process=process, counter=counter)
-    }
-    return at["steady_end"] - at["steady_begin"]
-
-
 ALLOCATIONS = """
 sampling: {{allocations: true}}
 arms: [{arm}]
@@ -55,9 +47,10 @@ def test_the_harness_allocates_nothing_per_message():
     protocol."""
     result = run("floor", ALLOCATIONS.format(arm="{name: a, middleware: floor}"))
     assert len(rows(result, "received")) > 400
-    for process in ("talker", "listener"):
-        assert grown(result, process, "allocations") == 0
-        assert grown(result, process, "allocated") == 0
+    counters = rows(result, "counters")
+    for counter in ("allocations", "allocated"):
+        of_each = grown(counters, counter)
+        assert of_each["talker"] == of_each["listener"] == 0
 
 
 @pytest.mark.timing  # what it measures, others change
@@ -66,11 +59,13 @@ def test_planted_allocations_are_counted_in_the_process_that_makes_them():
         "{name: a, middleware: synthetic, options: {memory_growth_bytes: publisher=64 reader=256}}"
     )
     result = run("synthetic", ALLOCATIONS.format(arm=planted))
+    counters = rows(result, "counters")
     for process, bytes_each in (("talker", 64), ("listener", 256)):
         # besides one for each of the 400, the list that keeps them is made larger a few times
-        assert 400 <= grown(result, process, "allocations") <= 420
-        assert 400 * bytes_each <= grown(result, process, "allocated") <= 400 * bytes_each + 40_000
-        assert grown(result, process, "frees") <= 30  # the schedule's own, at its end
+        assert 400 <= grown(counters, "allocations")[process] <= 420
+        least = 400 * bytes_each
+        assert least <= grown(counters, "allocated")[process] <= least + 40_000
+        assert grown(counters, "frees")[process] <= 30  # the schedule's own, at its end
 
 
 def test_a_trial_that_is_not_asked_counts_nothing():

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.cost import cost
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.record.tables import trial_tables
@@ -21,7 +20,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from tests.campaign.cells import only_cell, order, outcome, section
-from tests.campaign.ended import rows, well
+from tests.campaign.ended import costs, rows, well
 from tests.lab import tools
 
 SUITE = """
@@ -161,11 +160,9 @@ def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it
         at = zip(("steady_begin", "steady_end"), edges, strict=True)
         trial.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
     counters = trial_tables(trial, "done", None, [])["counters"].to_pylist()
-    both = cost(counters, published=100, heard=100, delivered=100, window_ns=10 * second)
     alone = [row for row in counters if row["process"] == "planner again"]
-    one = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
-    assert one["cpu_cores"] == pytest.approx(0.025)
-    assert both["cpu_cores"] == pytest.approx(0.125)
+    assert costs(alone, 100, 10 * second)["cpu_cores"] == pytest.approx(0.025)
+    assert costs(counters, 100, 10 * second)["cpu_cores"] == pytest.approx(0.125)
 
 
 def stuck(what, timeout_s, *_):

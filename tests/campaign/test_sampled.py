@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.metrics import cost
+from rmwbench.analysis.metrics.cost import unread
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
@@ -14,7 +14,7 @@ from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.placement import placed
 from tests.campaign.cells import cell, cell_of_two_hosts, only_cell, order, outcome
-from tests.campaign.ended import rows, well
+from tests.campaign.ended import costs, grown, rows, well
 from tests.lab import fake_worker, tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "sampler.md"
@@ -27,8 +27,6 @@ arms:
 workloads:
   - {{name: w, message: Bytes({size}), rate_hz: 200, timeline: {{steady_s: 0.5}}}}
 """
-
-Rows = list[dict]
 
 
 def real(middleware="floor", options="transport: tcp", size=1000, sampling="") -> TrialResult:
@@ -48,18 +46,8 @@ def fake(
     )
 
 
-def grown(counters: Rows, counter: str) -> dict[str, float]:
-    """Process → growth of a counter within the window."""
-    wanted = [r for r in counters if r["counter"] == counter]
-    at = {
-        edge: {r["process"]: r["value"] for r in wanted if r["at"] == edge}
-        for edge in ("steady_begin", "steady_end")
-    }
-    return {name: value - at["steady_begin"][name] for name, value in at["steady_end"].items()}
-
-
 def reasons(result: TrialResult) -> str:
-    return "\n".join(r["text"] for r in rows(result, "events") if r["event"] == "no_data")
+    return "\n".join(row["text"] for row in rows(result, "events", event="no_data"))
 
 
 def test_the_document_of_the_page_is_read_here_too():
@@ -94,11 +82,9 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     assert {"talker", "listener", "sampler", "init", "orchestrator"} <= cpu.keys()
     assert all(value >= 0 for value in cpu.values()) and cpu["talker"] > 0
     # Ticks are 10 ms each, one more or less on either side and processor.
-    machine = (
-        grown(counters, "processor.user")["machine"]
-        + grown(counters, "processor.system")["machine"]
+    machine = sum(
+        grown(counters, f"processor.{what}")["machine"] for what in ("user", "system", "softirq")
     )
-    machine += grown(counters, "processor.softirq")["machine"]
     processors = next(r["value"] for r in counters if r["counter"] == "processors")
     assert sum(cpu.values()) <= machine + 2 * processors * 10_000_000 + 0.1 * window_ns
     roles = {r["process"]: r["role"] for r in counters if r["counter"] == "run_delay"}
@@ -127,15 +113,8 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     # A snapshot reads one counter after the other: a message may pass between two of them.
     wire = grown(counters, "interface.lo.tx_bytes")["local"]
     assert wire >= sent - last
-    values = cost.cost(
-        counters,
-        published=len(inside),
-        heard=len(inside),
-        delivered=len(inside),
-        window_ns=window_ns,
-        delivered_bytes=payload,
-        no_data=cost.unread(rows(result, "events")),
-    )
+    no_data = unread(rows(result, "events"))
+    values = costs(counters, len(inside), window_ns, delivered_bytes=payload, no_data=no_data)
     assert 1.0 <= values["wire_bytes_per_payload_byte_lo"] + last / payload < 3
     assert values["cpu_per_gigabyte"] == pytest.approx(values["cpu_per_message"] / 4000, rel=0.01)
     assert values["cpu_cores_other"] == 0
@@ -218,7 +197,7 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     )
     (trial,) = rows(result, "trials")
     window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
-    values = cost.cost(counters, published=80, heard=80, delivered=80, window_ns=window_ns)
+    values = costs(counters, 80, window_ns)
     assert values["cpu_cores_daemon"] == pytest.approx((cpu["router"] + cpu["keeper"]) / window_ns)
     assert values["cpu_cores"] >= values["cpu_cores_daemon"] and values["pss_daemon"] > 2_000_000
 
@@ -280,14 +259,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
     assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), (
         "the worker's own account stays"
     )
-    why = cost.cost(
-        counters,
-        published=1,
-        heard=1,
-        delivered=1,
-        window_ns=10,
-        no_data=cost.unread(rows(result, "events")),
-    )
+    why = costs(counters, 1, 10, no_data=unread(rows(result, "events")))
     assert said in why["cpu_cores_other"] and said in why["softirq_cores"]
 
 
@@ -390,13 +362,7 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
     made = outcome(placed([cell_of_two_hosts()], "--place")[0])
     there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
     made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
-    values = cost.cost(
-        list(sampled.counters(made)),
-        published=1,
-        heard=1,
-        delivered=1,
-        window_ns=10**9,
-        no_data=cost.unread(sampled.events(made)),
-    )
+    no_data = unread(sampled.events(made))
+    values = costs(list(sampled.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)
     assert values["softirq_cores"] == pytest.approx(0.03)
