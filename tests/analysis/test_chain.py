@@ -77,15 +77,19 @@ def endpoint(number, kind, topic, node, relays=None, reliability=None):
     }
 
 
+def relay(number, hop, node):
+    """Its subscription of that number, and its publisher, which has the next."""
+    return [
+        endpoint(number, "subscription", f"t{hop}", node),
+        endpoint(number + 1, "publisher", f"t{hop + 1}", node, relays=number),
+    ]
+
+
 def chain(relays):
     """talker 1 → (subscription, publisher) of each relay → listener; numbers as they come."""
     rows = [endpoint(1, "publisher", "t0", "talker")]
     for hop in range(relays):
-        number = len(rows) + 1
-        rows.append(endpoint(number, "subscription", f"t{hop}", f"relay_{hop + 1}"))
-        rows.append(
-            endpoint(number + 1, "publisher", f"t{hop + 1}", f"relay_{hop + 1}", relays=number)
-        )
+        rows += relay(len(rows) + 1, hop, f"relay_{hop + 1}")
     return [*rows, endpoint(len(rows) + 1, "subscription", f"t{relays}", "listener")]
 
 
@@ -329,12 +333,8 @@ def test_a_fork_counts_each_last_reader_and_a_join_each_way_in():
         endpoint(6, "publisher", "c", "relay", relays=4),
         endpoint(7, "subscription", "c", "listener"),
     ]
-    sends = [
-        sent(1, 0, 0, 0),
-        sent(2, 0, 5, 5),
-        sent(5, 0, 20, 20, (1, 0)),
-        sent(6, 0, 30, 30, (2, 0)),
-    ]
+    sends = [sent(1, 0, 0, 0), sent(2, 0, 5, 5)]
+    sends += [sent(5, 0, 20, 20, (1, 0)), sent(6, 0, 30, 30, (2, 0))]
     receipts = [got(3, 1, 0, 10), got(4, 2, 0, 15), got(7, 5, 0, 50), got(7, 6, 0, 60)]
     join = chained(sends, receipts, rows)
     assert join.samples["end_to_end_latency"].values.tolist() == [50, 55]
@@ -346,12 +346,8 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
         endpoint(2, "service", "s", "server"),
         endpoint(3, "client", "s", "x"),
     ]
-    sends = [
-        sent(1, 0, 0, 5),
-        sent(3, 0, 0, 6),
-        sent(2, 0, 40, 45, (3, 0)),
-        sent(2, 1, 50, 55, (1, 0)),
-    ]
+    sends = [sent(1, 0, 0, 5), sent(3, 0, 0, 6)]
+    sends += [sent(2, 0, 40, 45, (3, 0)), sent(2, 1, 50, 55, (1, 0))]
     receipts = [got(2, 1, 0, 30), got(2, 3, 0, 20), got(1, 2, 1, 90)]
     chains = chained(sends, receipts, rows)
     assert sorted(chains.samples["end_to_end_latency"].values.tolist()) == [90, np.inf]
@@ -385,21 +381,11 @@ def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
 
 
 def test_diamonds_without_end_are_refused_and_not_walked():
-    rows, subscription = [endpoint(1, "publisher", "t0", "talker")], 2
+    rows = [endpoint(1, "publisher", "t0", "talker")]
     for hop in range(12):
         for side in ("a", "b"):
-            rows.append(endpoint(subscription, "subscription", f"t{hop}", f"{side}{hop}"))
-            rows.append(
-                endpoint(
-                    subscription + 1,
-                    "publisher",
-                    f"t{hop + 1}",
-                    f"{side}{hop}",
-                    relays=subscription,
-                )
-            )
-            subscription += 2
-    rows.append(endpoint(subscription, "subscription", "t12", "listener"))
+            rows += relay(len(rows) + 1, hop, f"{side}{hop}")
+    rows.append(endpoint(len(rows) + 1, "subscription", "t12", "listener"))
     with pytest.raises(ValueError, match=str(MOST_PATHS)):
         paths(rows)
     assert "ways" in chained([], [], rows).reason
@@ -473,22 +459,10 @@ def test_layers_add_up_and_what_is_out_of_order_is_the_remainder():
 
 def test_traced_layers_are_cut_at_the_public_functions_of_rcl_and_rmw():
     rows = [endpoint(1, "publisher", "t", "talker"), endpoint(2, "subscription", "t", "listener")]
-    noted = [
-        (1, 2, 120),
-        (1, 3, 130),
-        (2, 7, 200),
-        (2, 9, 215),
-        (2, 10, 220),
-        (2, 11, 250),
-        (2, 12, 255),
-    ]
-    spans = {
-        "endpoint": np.array([e for e, _, _ in noted]),
-        "writer": np.ones(len(noted), np.int64),
-        "seq": np.zeros(len(noted), np.int64),
-        "layer": np.array([layer for _, layer, _ in noted]),
-        "time_ns": np.array([t for _, _, t in noted], np.int64),
-    }
+    noted = [(1, 2, 120), (1, 3, 130), (2, 7, 200), (2, 9, 215)]
+    noted += [(2, 10, 220), (2, 11, 250), (2, 12, 255)]
+    spans = dict(zip(("endpoint", "layer", "time_ns"), np.array(noted).T, strict=True))
+    spans |= {"writer": np.ones(len(noted), np.int64), "seq": np.zeros(len(noted), np.int64)}
     records = Records([sent(1, 0, 100, 110)], [stamped(2, 1, 0, 257, 257, 260)])
     (trace,) = traces(records, paths(rows, least=1), WINDOW, {})
     spent = layers([trace], spans)

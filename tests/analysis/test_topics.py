@@ -96,31 +96,22 @@ def test_a_stream_is_reliable_where_both_of_its_ends_are():
 
 
 def verdict(name, ratio=None, by=None, minutes=None):
-    shown = (
-        NoRatio(no_data="few")
-        if ratio == "none"
-        else None
-        if ratio is None
-        else BlockRatio(ratio, ratio / 2, ratio * 2, 6)
-    )
+    shown = NoRatio(no_data="few") if ratio == "none" else None
+    if isinstance(ratio, float):
+        shown = BlockRatio(ratio, ratio / 2, ratio * 2, 6)
     return Verdict(name, "a", shown, "why", minutes, by)
 
 
 def test_a_robot_needs_all_of_its_topics():
-    overall = over_topics(
-        {
-            "imu": {
-                "a": verdict("best"),
-                "b": verdict("worse", 1.2, "latency"),
-                "c": verdict("worse", 1.3, "latency"),
-            },
-            "front": {
-                "a": verdict("worse", 3.0, "latency"),
-                "b": verdict("best"),
-                "c": verdict("worse", 9.0, "loss"),
-            },
-        }
-    )
+    best = verdict("best")
+    slower, slow = (verdict("worse", ratio, "latency") for ratio in (1.3, 1.2))
+    imu = {"a": best, "b": slow, "c": slower}
+    front = {
+        "a": verdict("worse", 3.0, "latency"),
+        "b": best,
+        "c": verdict("worse", 9.0, "loss"),
+    }
+    overall = over_topics({"imu": imu, "front": front})
     assert {arm: (one.verdict.verdict, one.topic) for arm, one in overall.items()} == {
         "a": ("worse", "front"),
         "b": ("worse", "imu"),

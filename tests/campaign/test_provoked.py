@@ -41,7 +41,7 @@ def endings(directory: Path) -> dict[str, set[tuple[str, str]]]:
     arms = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
     ended: dict[str, set[tuple[str, str]]] = {arm: set() for arm in arms.values()}
     for line in bundle.trials():
-        if not (line.reason or "").startswith(("machine:", "canary:", "steal:")):
+        if line.cause != "machine":
             ended[arms[line.cell]].add((line.status, line.reason or ""))
     return ended
 

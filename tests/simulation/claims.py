@@ -4,6 +4,7 @@
 import math
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -166,15 +167,21 @@ def rate(name: str, campaigns: int, once: Callable[[], bool], enough: Enough) ->
     return Rate(name, happened / n, n)
 
 
+def errs(report: Report, rng: np.random.Generator) -> bool:
+    return report.false(judge(report.arms(rng), report.rules))
+
+
+def errs_at_looks(
+    report: Report, rng: np.random.Generator, looks: Sequence[int], *, ended: bool = False
+) -> bool:
+    return report.false(sequential.judge(report.arms(rng), report.rules, looks, ended=ended))
+
+
 def false_claims(
     reports: Sequence[tuple[int, Report]], scale: float = 1.0, enough: Enough = all_of_them
 ) -> Iterator[Rate]:
     for seed, (campaigns, report) in enumerate(reports):
-        rng = np.random.default_rng(1000 + seed)
-
-        def wrong(report: Report = report, rng: np.random.Generator = rng) -> bool:
-            return report.false(judge(report.arms(rng), report.rules))
-
+        wrong = partial(errs, report, np.random.default_rng(1000 + seed))
         yield rate(report.name, int(campaigns * scale), wrong, enough)
 
 
@@ -262,13 +269,7 @@ def false_claims_of_looks(scale: float = 1.0, enough: Enough = all_of_them) -> I
     """Equal arms looked at until something is claimed or the blocks end."""
     for seed, (looks, noise) in enumerate(SCHEDULES):
         report = Report("", [1] * 3, 1, looks[-1], noise=noise)
-        rng = np.random.default_rng(3000 + seed)
-
-        def wrong(
-            report: Report = report, looks: Sequence[int] = looks, rng: np.random.Generator = rng
-        ) -> bool:
-            return report.false(sequential.judge(report.arms(rng), report.rules, looks))
-
+        wrong = partial(errs_at_looks, report, np.random.default_rng(3000 + seed), looks)
         yield rate(f"3 equal arms, {noise}, looks {looks}", int(500 * scale), wrong, enough)
 
 
@@ -297,11 +298,7 @@ def false_claims_of_budgets(scale: float = 1.0, enough: Enough = all_of_them) ->
     for seed, blocks in enumerate((7, 12, 16)):
         report = Report("", [1] * 3, 1, blocks)
         rng = np.random.default_rng(3500 + seed)
-
-        def wrong(report: Report = report, rng: np.random.Generator = rng) -> bool:
-            verdicts = sequential.judge(report.arms(rng), report.rules, looks, ended=True)
-            return report.false(verdicts)
-
+        wrong = partial(errs_at_looks, report, rng, looks, ended=True)
         name = f"3 equal arms, looks {looks}, budget ends at {blocks}"
         yield rate(name, int(400 * scale), wrong, enough)
 
