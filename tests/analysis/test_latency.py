@@ -185,10 +185,8 @@ def test_the_longest_run_of_undelivered_messages_is_of_one_writer_and_one_reader
     assert m.undelivered_in_a_row == 3
     assert MeasuredTrial(1, 0, m, 80).values["undelivered_in_a_row"] == 3
     assert measure(Records(sent, []), endpoints, SteadyWindow(0, 80)).undelivered_in_a_row == 8
-    alone = measure(Records(sent, []), PAIR[:1], SteadyWindow(0, 80))
-    assert (
-        MeasuredTrial(1, 0, alone, 80).reasons["undelivered_in_a_row"] == "the trial has no reader"
-    )
+    alone = MeasuredTrial(1, 0, measure(Records(sent, []), PAIR[:1], SteadyWindow(0, 80)), 80)
+    assert alone.reasons["undelivered_in_a_row"] == "the trial has no reader"
 
 
 def test_a_share_that_is_one_minus_another_has_its_interval():

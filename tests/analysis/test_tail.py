@@ -130,10 +130,8 @@ def test_a_publisher_that_loses_its_processor_within_a_publish_call_is_not_block
             column[AT + behind] = max(column[AT + behind], stamps.return_ns[AT] + behind)
     causes = lambda w: {slow.place: slow.cause for slow in explain(stamps, w).messages}  # noqa: E731
     assert causes(Witnesses())[AT + 1] == "publish blocked"
-    assert (
-        causes(Witnesses(publisher_waits=stretch(length=3 * PERIOD)))[AT + 1]
-        == "publisher not scheduled"
-    )
+    waited = Witnesses(publisher_waits=stretch(length=3 * PERIOD))
+    assert causes(waited)[AT + 1] == "publisher not scheduled"
 
 
 def test_a_backlog_behind_a_late_message_is_not_blamed_on_its_publish_call():
@@ -149,15 +147,9 @@ def test_lost_messages_are_not_a_tail_and_a_calm_stream_has_none():
     stream.taken_ns[AT] = ABSENT
     tail = explain(stream)
     assert (tail.messages, tail.of) == ([], N - 1)
-    assert (
-        explain(
-            made(
-                stream.intended_ns[:N],
-                {n: np.full(N, ABSENT) for n in ("begun", "call", "return", "notified", "taken")},
-            )
-        )
-        is None
-    )
+    names = ("begun", "call", "return", "notified", "taken")
+    nothing = made(stream.intended_ns, dict.fromkeys(names, np.full(N, ABSENT)))
+    assert explain(nothing) is None
 
 
 def test_a_tail_counts_everything_and_says_what_nobody_watched():

@@ -82,9 +82,8 @@ def test_every_block_runs_every_cell_once():
 def test_the_arms_of_a_comparison_run_back_to_back():
     made = plan()
     for start in range(0, len(made.trials), 8):
-        assert (
-            len({made.cell(trial.cell).comparison for trial in made.trials[start : start + 8]}) == 1
-        )
+        together = made.trials[start : start + 8]
+        assert len({made.cell(trial.cell).comparison for trial in together}) == 1
 
 
 def order(made, block):

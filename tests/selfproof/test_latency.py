@@ -37,11 +37,8 @@ def test_every_trial_was_good_and_complete(campaign):
     assert campaign.document["campaign"]["blocks_complete"] >= 5
     for arm in ["plain", *LAWS]:
         assert {len(trial.sent.seq) for trial in campaign.trials(arm)} == {300}
-        assert (
-            campaign.metric("loss", arm)["value"]
-            == campaign.metric("never_sent", arm)["value"]
-            == 0
-        )
+        for metric in ("loss", "never_sent"):
+            assert campaign.metric(metric, arm)["value"] == 0
 
 
 @pytest.mark.parametrize("arm", LAWS)
@@ -68,12 +65,9 @@ def test_percentiles_and_their_intervals_hold_the_injected_truth(campaign, arm, 
         since_ns = trial.sent.call_ns if kind == "service" else trial.sent.intended_ns
         recorded = taken(trial) - since_ns
         assert values[trial.trial] == pytest.approx(proof.quantile(recorded, q), rel=proof.DIGITS)
-        spans.append((proof.quantile(drawn, q), proof.latest(drawn, (recorded - drawn).mean(), q)))
-        assert (
-            spans[-1][0] * (1 - proof.DIGITS)
-            <= values[trial.trial]
-            <= spans[-1][1] * (1 + proof.DIGITS)
-        )
+        least, most = proof.quantile(drawn, q), proof.latest(drawn, (recorded - drawn).mean(), q)
+        assert least * (1 - proof.DIGITS) <= values[trial.trial] <= most * (1 + proof.DIGITS)
+        spans.append((least, most))
     truth, latest = (float(np.exp(np.log(ends).mean())) for ends in zip(*spans, strict=True))
     machine_ns = latest - truth
     assert proof.inside(campaign.metric(metric, arm), truth, below=machine_ns)
