@@ -13,8 +13,9 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker
+from tests.campaign.running import run_suite
 from tests.lab import tools
-from tests.support.command import COMMAND, exit_code
+from tests.support.command import COMMAND
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine
 
@@ -62,11 +63,6 @@ def worker() -> Worker:
     return tools.worker("cyclonedds")
 
 
-def run(directory: Path, suite: str) -> int:
-    (directory / "shm.yaml").write_text(suite)
-    return exit_code("run", directory / "shm.yaml", "--out", directory / "out", "--no-report")
-
-
 class Trials:
     """What a finished campaign knows of its trials, by the name of their arm or workload."""
 
@@ -102,7 +98,7 @@ def leftovers() -> list[str]:
 
 def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_path):
     before = leftovers()
-    run(tmp_path, LARGE)
+    run_suite(tmp_path, LARGE)
     trials = Trials(tmp_path, "arm")
     for arm in ("shared", "loaned", "by mode"):
         assert trials.status(arm) == ("done", None)
@@ -121,7 +117,7 @@ def test_the_path_is_attested_and_a_blob_topic_that_goes_around_it_is_void(tmp_p
 
 
 def test_a_history_that_switches_shared_memory_off_voids_the_trial_and_keep_all_does_not(tmp_path):
-    run(tmp_path, HISTORIES)
+    run_suite(tmp_path, HISTORIES)
     trials = Trials(tmp_path, "workload")
     status, reason = trials.status("latched")
     assert status == "void" and reason is not None
@@ -134,10 +130,10 @@ def test_a_history_that_switches_shared_memory_off_voids_the_trial_and_keep_all_
 
 def test_a_users_own_profile_names_the_daemon_that_it_needs(tmp_path, worker, capsys):
     (tmp_path / "mine.xml").write_text(worker.profile("shm")["text"])
-    assert run(tmp_path, OWN.replace("roudi", "rouid")) == 2
+    assert run_suite(tmp_path, OWN.replace("roudi", "rouid")) == 2
     assert "did you mean `roudi`?" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    run(tmp_path, OWN)
+    run_suite(tmp_path, OWN)
     trials = Trials(tmp_path, "arm")
     assert trials.status("own") == ("done", None)
     assert trials.bytes_on("own", "shm") > 10 << 20

@@ -21,18 +21,13 @@ workloads:
 """
 
 
-@pytest.fixture(scope="module")
-def worker():
-    return tools.worker("floor")
-
-
 def run(
-    worker, transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1
+    transport="shm_ring", path="shm", size=320, schedule="rate_hz: 500", subscribers=1
 ) -> TrialResult:
     text = SUITE.format(
         transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers
     )
-    cell = only_cell(text)
+    cell, worker = only_cell(text), tools.worker("floor")
     assert resolved_profile(cell.arm, worker)["name"] == "untouched"
     return run_trial(order(cell), worker)
 
@@ -41,8 +36,8 @@ def run(
     ("transport", "path"), [("shm_ring", "shm"), ("tcp", "tcp"), ("unix", "unix")]
 )
 @pytest.mark.parametrize("size", [320, 1_000_000])
-def test_every_message_is_in_both_records_and_its_path_is_attested(worker, transport, path, size):
-    result = run(worker, transport, path, size, "rate_hz: 100")
+def test_every_message_is_in_both_records_and_its_path_is_attested(transport, path, size):
+    result = run(transport, path, size, "rate_hz: 100")
     assert well(result)
     sent = {row["seq"]: row for row in rows(result, "sent")}
     received = {row["seq"]: row for row in rows(result, "received")}
@@ -57,7 +52,7 @@ def test_every_message_is_in_both_records_and_its_path_is_attested(worker, trans
     assert sum(result.tables["attestations"]["fraction"].to_pylist()) == pytest.approx(1.0)
 
 
-def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
+def test_a_schedule_is_computed_here_as_the_worker_computes_it():
     """The due times of messages that were never sent come from our own copy of the schedule: here
     is where the two must agree."""
     from rmwbench.campaign.record.due_times import never_sent_due_ns
@@ -67,7 +62,7 @@ def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
         "arrival: {kind: burst, rate_hz: 20, count: 5}",
         "arrival: {kind: periodic, rate_hz: 333, phase_ns: 777}",
     ):
-        result = run(worker, schedule=schedule)
+        result = run(schedule=schedule)
         assert well(result)
         cell, (trial,) = result.order.cell, rows(result, "trials")
         arrival = cell.endpoints[0].wire(cell.arm, result.order.seed)["arrival"]
@@ -79,13 +74,13 @@ def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
         assert max(abs(a - b) for a, b in zip(ours, intended, strict=True)) <= 2
 
 
-def test_a_path_that_was_not_taken_voids_the_trial(worker):
-    result = run(worker, "tcp", "shm", schedule="rate_hz: 100")
+def test_a_path_that_was_not_taken_voids_the_trial():
+    result = run("tcp", "shm", schedule="rate_hz: 100")
     assert result.status == "void" and Code.PATH in {reason.code for reason in result.reasons}
 
 
-def test_a_fan_out_reaches_every_reader(worker):
-    result = run(worker, subscribers=3, schedule="rate_hz: 100")
+def test_a_fan_out_reaches_every_reader():
+    result = run(subscribers=3, schedule="rate_hz: 100")
     assert well(result)
     readers = result.tables["received"]["endpoint"].to_pylist()
     assert {endpoint: readers.count(endpoint) for endpoint in readers} == {2: 50, 3: 50, 4: 50}

@@ -45,13 +45,8 @@ def cell(driver="", planner="", hold_ms=0):
     return only_cell(SUITE.format(driver=driver, planner=planner, hold_ms=hold_ms))
 
 
-@pytest.fixture(scope="module")
-def worker():
-    return tools.worker("floor")
-
-
-def run(worker, **how) -> TrialResult:
-    return run_trial(order(cell(**how)), worker)
+def run(**how) -> TrialResult:
+    return run_trial(order(cell(**how)), tools.worker("floor"))
 
 
 def events(result: TrialResult, name: str) -> list[dict]:
@@ -65,8 +60,8 @@ def ran(result: TrialResult) -> TrialResult:
 
 
 @pytest.mark.traffic
-def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker):
-    result = ran(run(worker, planner=DIES, hold_ms=90))
+def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process():
+    result = ran(run(planner=DIES, hold_ms=90))
     (event,) = events(result, "killed")
     assert event["process"] == "planner" and event["text"] in (
         "killed_s while holding 1 message",
@@ -94,8 +89,8 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
 
 
 @pytest.mark.traffic
-def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
-    result = ran(run(worker, driver=DIES))
+def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive():
+    result = ran(run(driver=DIES))
     assert events(result, "killed")[0]["text"] == "killed_s"  # nobody was to hold anything
     endpoints = rows(result, "endpoints")
     first, second = (
@@ -112,7 +107,7 @@ def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
 
 
 @pytest.mark.traffic
-def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, monkeypatch):
+def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(monkeypatch):
     spawned = spawn.Spawner.spawn
 
     def with_other_records(self, process):
@@ -124,7 +119,7 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
         return spawned(self, process)
 
     monkeypatch.setattr(spawn.Spawner, "spawn", with_other_records)
-    result = ran(run(worker, planner=DIES))
+    result = ran(run(planner=DIES))
     assert "trial_nonce" in events(result, "not_joined")[0]["text"]
     assert events(result, "not_joined")[0]["process"] == "planner again"
 

@@ -44,11 +44,6 @@ while time.monotonic() < end:
 """
 
 
-@pytest.fixture(scope="module")
-def worker():
-    return tools.worker("floor")
-
-
 @contextlib.contextmanager
 def thief(processor):
     """A real-time thread on that processor. The kernel leaves 5 % of each second to the others."""
@@ -72,10 +67,11 @@ def spoilt_is_void(monkeypatch):
     monkeypatch.delenv("RMWBENCH_SPOILT")
 
 
-def test_a_stolen_processor_voids_the_trial(worker):
+def test_a_stolen_processor_voids_the_trial():
     processors = sorted(os.sched_getaffinity(0))
     if len(processors) < 2:
         pytest.skip("with its only processor stolen nothing would run at all")
+    worker = tools.worker("floor")
     with thief(processors[-1]):
         result = run_trial(order(only_cell(SUITE)), worker)
     (stalled,) = [row["value"] for row in rows(result, "probes", probe="canary_stalled")]

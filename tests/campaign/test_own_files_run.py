@@ -9,16 +9,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import find_workers
 from rmwbench.suite.side import bare
 from tests.campaign.own_file_cells import FILES, TWO_HOSTS, middleware_of, suite
+from tests.campaign.running import run_suite
 from tests.lab import tools
-from tests.support.command import exit_code
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
-
-
-def run(directory: Path, text: str) -> int:
-    (directory / "mine.yaml").write_text(text)
-    out = directory / "out"
-    return exit_code("run", directory / "mine.yaml", "--out", out, "--no-report")
 
 
 def matched(directory: Path) -> set[str]:
@@ -50,7 +44,7 @@ def _whatever_the_machine_does(monkeypatch):
 )
 def test_it_runs_as_it_stands_on_the_robot(tmp_path, name, hosts):
     needed(name)
-    run(tmp_path, suite(name, hosts=hosts))
+    run_suite(tmp_path, suite(name, hosts=hosts))
     assert matched(tmp_path) == {"talker", "listener"}
 
 
@@ -60,7 +54,7 @@ def test_two_hosts_with_a_file_each(tmp_path):
     needed("whitelist-address-fastdds.xml")
     other = FILES / "other-address-fastdds.xml"
     more = f", processes: {{listener: {{profile: {other}}}}}"
-    run(tmp_path, suite("whitelist-address-fastdds.xml", hosts=TWO_HOSTS, more=more))
+    run_suite(tmp_path, suite("whitelist-address-fastdds.xml", hosts=TWO_HOSTS, more=more))
     assert matched(tmp_path) == {"talker", "listener"}
 
 
@@ -68,7 +62,7 @@ def test_a_router_is_started_from_its_own_file(tmp_path):
     """It listens where that says, which is where the session's file connects to."""
     needed("session-of-a-router-zenoh.json5")
     more = f", daemon: {{profile: {FILES / 'router-zenoh.json5'}}}"
-    run(tmp_path, suite("session-of-a-router-zenoh.json5", more=more))
+    run_suite(tmp_path, suite("session-of-a-router-zenoh.json5", more=more))
     assert matched(tmp_path) == {"talker", "listener"}
 
 
@@ -77,13 +71,13 @@ def test_a_discovery_server_serves_where_the_file_says(tmp_path, hosts):
     name, middleware = "super-client-fastdds.xml", "fastdds-2.9"
     if middleware not in find_workers([middleware]):
         pytest.skip("this system's Fast DDS is not 2.9, whose file this is")
-    run(tmp_path, suite(name, middleware=middleware, hosts=hosts))
+    run_suite(tmp_path, suite(name, middleware=middleware, hosts=hosts))
     assert matched(tmp_path) == {"talker", "listener"}
 
 
 def test_what_it_writes_is_kept_with_the_trial_and_not_on_the_machine(tmp_path):
     needed("trace-file-cyclonedds.xml")
-    run(tmp_path, suite("trace-file-cyclonedds.xml"))
+    run_suite(tmp_path, suite("trace-file-cyclonedds.xml"))
     kept = [row["name"] for row in Bundle(tmp_path / "out").rows("files")]
     assert "cdds.log" in kept
     assert not Path("/var/log/robot").exists()
@@ -105,6 +99,6 @@ def test_what_it_writes_is_kept_with_the_trial_and_not_on_the_machine(tmp_path):
 )
 def test_it_is_refused_before_any_trial_with_what_mends_it(tmp_path, capfd, name, hosts, says):
     needed(name)
-    assert run(tmp_path, suite(name, hosts=hosts)) == 2
+    assert run_suite(tmp_path, suite(name, hosts=hosts)) == 2
     assert says in capfd.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
+from tests.campaign.running import run_suite
 from tests.lab import tools
-from tests.support.command import exit_code
 from tests.support.shown import show_document
 
 pytestmark = pytest.mark.traffic
@@ -31,8 +31,7 @@ def workers(*names: str) -> None:
 def run(directory: Path, arms: str, workloads: str, *files: tuple[str, str]) -> int:
     for name, text in files:
         (directory / name).write_text(text)
-    (directory / "provoked.yaml").write_text(SUITE + arms + "workloads:\n" + workloads)
-    return exit_code("run", directory / "provoked.yaml", "--out", directory / "out", "--no-report")
+    return run_suite(directory, SUITE + arms + "workloads:\n" + workloads)
 
 
 def endings(directory: Path) -> dict[str, set[tuple[str, str]]]:

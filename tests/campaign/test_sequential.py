@@ -25,9 +25,9 @@ from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.errors import UserError
+from tests.campaign.running import run_suite
 from tests.campaign.test_course import plan
 from tests.lab import tools
-from tests.support.command import exit_code
 from tests.support.shown import show_document
 
 
@@ -344,12 +344,10 @@ workloads:
 
 def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
     tools.worker("synthetic")
-    suite, out = tmp_path / "planted.yaml", tmp_path / "out"
-    suite.write_text(SYNTHETIC.format(there_ns=there_ns, maximum=maximum))
-    code = exit_code("run", suite, "--out", out, "--no-report")
+    code = run_suite(tmp_path, SYNTHETIC.format(there_ns=there_ns, maximum=maximum))
     captured = capsys.readouterr()
     assert code == 0, captured.err
-    return Bundle(out), captured.err
+    return Bundle(tmp_path / "out"), captured.err
 
 
 @pytest.mark.timing
