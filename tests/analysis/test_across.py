@@ -58,9 +58,10 @@ def test_within_a_campaign_the_blocks_mood_cancels_and_between_campaigns_it_does
     assert answer.needed > 10
 
 
-def test_a_difference_within_the_margin_is_not_claimed():
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_difference_within_the_margin_is_not_claimed(paired):
     rng = np.random.default_rng(3)
-    answer = one(ask(values(rng, sd=0.001), values(rng, 1.02, sd=0.001)))
+    answer = one(ask(values(rng, sd=0.001), values(rng, 1.02, sd=0.001), paired=paired))
     assert answer.effect.low > 1
     assert answer.verdict == "equivalent"
 

@@ -30,27 +30,18 @@ DEFINITION = {
 
 def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int = 2) -> list[dict]:
     """`received`: at → bytes by then; snapshots a second apart, in their order."""
-    counters = []
-    times = {at: k * S for k, at in enumerate(received)}
-    times["steady_end"] = length_s * S
-    for at, value in received.items():
-        counters.append(
-            {"process": process, "role": ROLE, "counter": "tcp.received", "at": at, "value": value}
-        )
-        counters.append(
-            {
-                "process": process,
-                "role": ROLE,
-                "counter": "snapshot_time",
-                "at": at,
-                "value": times[at],
-            }
-        )
-    for at, value in (("steady_begin", 7), ("steady_end", 7 + cpu_ns)):
-        counters.append(
-            {"process": process, "role": ROLE, "counter": "cpu", "at": at, "value": value}
-        )
-    return counters
+    times = {at: k * S for k, at in enumerate(received)} | {"steady_end": length_s * S}
+    cpu = {"steady_begin": 7, "steady_end": 7 + cpu_ns}
+    told = {
+        "tcp.received": received,
+        "snapshot_time": {at: times[at] for at in received},
+        "cpu": cpu,
+    }
+    return [
+        {"process": process, "role": ROLE, "counter": counter, "at": at, "value": value}
+        for counter, values in told.items()
+        for at, value in values.items()
+    ]
 
 
 LAPTOP = rows("a", {"steady_begin": 100, "second_1": 1100, "steady_end": 4100}, cpu_ns=S // 10)

@@ -116,12 +116,15 @@ def private_mounts() -> list[str]:
 
 @pytest.fixture
 def user(tmp_path):
-    workers = tmp_path / "workers"
+    (tmp_path / "home").mkdir()
+    return settled(tmp_path / "home", tmp_path / "workers")
+
+
+def settled(home: Path, workers: Path) -> User:
+    """With the suite and the worker in place."""
     workers.mkdir()
     fake_worker.install(workers)
     tools.place(workers)
-    home = tmp_path / "home"
-    home.mkdir()
     (home / "mini.yaml").write_text(SUITE)
     return User(home, workers)
 
@@ -130,12 +133,7 @@ def user(tmp_path):
 def finished(tmp_path_factory):
     """A finished campaign to copy and to damage."""
     path = tmp_path_factory.mktemp("finished")
-    workers = path / "workers"
-    workers.mkdir()
-    fake_worker.install(workers)
-    tools.place(workers)
-    (path / "mini.yaml").write_text(SUITE)
-    user = User(path, workers)
+    user = settled(path, path / "workers")
     done = user.types("run", "mini.yaml", "--out", "campaign", "--no-report")
     assert done.returncode == 0, done.stderr
     for _ in range(5):  # what a starved machine cost it; that is not what is tested with it

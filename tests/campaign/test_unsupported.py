@@ -41,9 +41,13 @@ class Bench:
         )
         made.rename(self.workers / f"rmwbench-{name}")
 
-    def run(self, extra="wait: block", *arguments: object, edit=("", "")) -> tuple[int, str]:
+    def write(self, extra="wait: block", edit=("", "")) -> Path:
         suite = self.path / "mini.yaml"
         suite.write_text(SUITE.replace("EXTRA", extra).replace(*edit))
+        return suite
+
+    def run(self, extra="wait: block", *arguments: object, edit=("", "")) -> tuple[int, str]:
+        suite = self.write(extra, edit)
         return self.command("run", suite, "--out", self.out, "--no-report", *arguments)
 
     def command(self, *arguments: object) -> tuple[int, str]:
@@ -102,8 +106,7 @@ def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
 
 def test_the_plan_shows_it_without_running_anything(bench):
     bench.install(capabilities={"services": "no: only topics"})
-    suite = bench.path / "mini.yaml"
-    suite.write_text(SUITE.replace("EXTRA", "wait: poll"))
+    suite = bench.write("wait: poll")
     code, output = bench.command("plan", suite)
     assert code == 0 and "Not supported" in output
     assert "one in calls: fake has no services" in output
@@ -115,9 +118,7 @@ def test_the_plan_shows_it_without_running_anything(bench):
 @pytest.mark.long
 def test_a_budget_pays_only_for_what_can_run(bench):
     bench.install(capabilities={"services": "no: only topics"})
-    suite = bench.path / "mini.yaml"
-    suite.write_text(SUITE.replace("EXTRA", "wait: poll"))
-    planned = json.loads(bench.command("plan", suite, "--json")[1])
+    planned = json.loads(bench.command("plan", bench.write("wait: poll"), "--json")[1])
     code, output = bench.run("wait: poll", "--budget", f"{planned['estimated_s'] + 0.1}s")
     assert code == 0, output
 
@@ -213,9 +214,8 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
 def test_a_pair_that_carries_transforms_in_two_ways_does_not_meet(bench):
     bench.install()
     bench.install(name="rclcpp")
-    suite = bench.path / "mini.yaml"
-    pair = SUITE.replace("EXTRA", "processes: {listener|service: {middleware: rclcpp}}")
-    suite.write_text(pair.replace("Bytes(100)", "TFMessage(30)"))
+    pair = "processes: {listener|service: {middleware: rclcpp}}"
+    suite = bench.write(pair, ("Bytes(100)", "TFMessage(30)"))
     document = json.loads(bench.command("plan", suite, "--json")[1])
     # `one` has the same middleware on both sides.
     ((cell, reason),) = [(row["cell"], row["reason"]) for row in document["unsupported"]]

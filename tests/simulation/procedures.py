@@ -194,13 +194,20 @@ def _alone():
     )
 
 
+def drawn(
+    law: Law, ratios: Sequence[float], workloads: int, blocks: int, rng: np.random.Generator
+) -> np.ndarray:
+    """A campaign's values, shape (workloads, arms, blocks)."""
+    mood = 0.0 if law is rounded else 0.5 * rng.standard_normal((workloads, 1, blocks))
+    logs = law(rng, (workloads, len(ratios), blocks)) + np.log(np.array(ratios))[:, None]
+    return np.exp(logs + mood)
+
+
 def _worse(
     law: Law, ratios: Sequence[float], workloads: int, blocks: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Which arms are called worse, shape (workloads, arms)."""
-    shape = (workloads, len(ratios), blocks)
-    mood = 0.0 if law is rounded else 0.5 * rng.standard_normal((workloads, 1, blocks))
-    values = np.exp(law(rng, shape) + np.log(np.array(ratios))[:, None] + mood)
+    values = drawn(law, ratios, workloads, blocks, rng)
     arms = {
         f"w{w}": [
             JudgedArm(f"{i:02}", dict(enumerate(values[w, i].tolist()))) for i in range(len(ratios))

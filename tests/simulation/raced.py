@@ -16,7 +16,7 @@ import numpy as np
 
 from rmwbench.analysis.verdicts import interim, sequential
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
-from tests.simulation.procedures import LAWS, RATIOS, Law, rounded
+from tests.simulation.procedures import LAWS, RATIOS, Law, drawn
 
 SEED = 20261123
 
@@ -83,10 +83,8 @@ def campaign(
 ) -> tuple[np.ndarray, float, int]:
     """(which arms are called worse, shape (workloads, arms), the time that it took, its blocks): as
     a campaign runs."""
-    shape = (workloads, len(ratios), design.maximum)
-    mood = 0.0 if law is rounded else 0.5 * rng.standard_normal((workloads, 1, design.maximum))
-    values = np.exp(law(rng, shape) + np.log(np.array(ratios))[:, None] + mood)
-    lasts = np.full(shape[:2], design.maximum)
+    values = drawn(law, ratios, workloads, design.maximum, rng)
+    lasts = np.full(values.shape[:2], design.maximum)
     names = [f"{i:02}" for i in range(len(ratios))]
     cells = {
         (f"w{w}", name): w * len(ratios) + i
