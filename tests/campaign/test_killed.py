@@ -216,4 +216,4 @@ def test_a_node_that_was_killed_before_it_was_up_has_not_joined_and_voids_nothin
     assert changes._posted == [] and planner in changes.absent_endpoints
     assert trial.endpoints.not_joined == (set() if joined else {planner})
     assert [e["event"] for e in trial.events] == ["killed", *["not_joined"] * (not joined)]
-    assert not [one for one in void._granted(trial) if f"endpoint {planner} " in one.text]
+    assert not [one for one in void.void_reasons(trial, []) if f"endpoint {planner} " in one.text]
