@@ -16,7 +16,7 @@ RANGES = ("within", "differs")
 """Relations to a range around the bar, which `factor` is half as wide as."""
 Scalar = str | int | float | bool
 Text = Annotated[str, Field(min_length=1)]
-Levels = dict[str, Scalar | list[Scalar]]
+LevelChoices = dict[str, Scalar | list[Scalar]]
 """Factor -> its level, or those among its levels that are meant."""
 
 
@@ -82,7 +82,7 @@ class Predicate(Strict):
     by: Literal["ratio", "difference", "exponent"] = "ratio"
     times_metric: str | None = None
     right_metric: str | None = None
-    base_at: Levels = Field(default_factory=dict)
+    base_at: LevelChoices = Field(default_factory=dict)
     sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
     cells: Cells | None = None
     of_machine: bool = False
@@ -96,9 +96,9 @@ class Predicate(Strict):
     right_workload: str | None = None
     topic: str | None = None
     right_topic: str | None = None
-    at: Levels = Field(default_factory=dict)
-    left_at: Levels = Field(default_factory=dict)
-    right_at: Levels = Field(default_factory=dict)
+    at: LevelChoices = Field(default_factory=dict)
+    left_at: LevelChoices = Field(default_factory=dict)
+    right_at: LevelChoices = Field(default_factory=dict)
     across_layers: bool = False
     """The sides are of two layers on purpose: what a layer adds."""
 

@@ -29,7 +29,7 @@ from rmwbench.suite.file.places import (
     suite_file,
 )
 from rmwbench.suite.file.tree import validated
-from rmwbench.suite.predicate import Levels, Predicate, Relation, Text
+from rmwbench.suite.predicate import LevelChoices, Predicate, Relation, Text
 
 Kind = Literal[
     "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"
@@ -277,7 +277,7 @@ class Claims(Strict):
     """The same as data, with the rest that makes an answer of today more than a proxy."""
     lasts_s: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
     """Suite -> how long a run of the original took, of which its figures are."""
-    original: dict[str, Levels] = Field(default_factory=dict)
+    original: dict[str, LevelChoices] = Field(default_factory=dict)
     """Suite -> the workloads (under `workload`) and the levels of those of its conditions that the
     original has; all where empty. The other conditions, and suites that are not named, are
     ours."""
@@ -343,7 +343,7 @@ class Claims(Strict):
 
 
 def levels_of(level: Any) -> Sequence[Any]:
-    """What is meant by a level, or by several of them (`predicate.Levels`)."""
+    """What is meant by a level, or by several of them (`predicate.LevelChoices`)."""
     return level if isinstance(level, list) else [level]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, levels_of
 from rmwbench.suite.file.short_version import KEY as SHORT
-from rmwbench.suite.predicate import Levels
+from rmwbench.suite.predicate import LevelChoices
 
 LAYERS = ("rclcpp", "native", "rclpy", "floor")
 """After the claim's own."""
@@ -115,7 +115,7 @@ def _at(test: ClaimTest, tree: Mapping[str, Any], left: str, right: str) -> set[
 
 
 def _places(
-    tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str, *, every: bool
+    tree: Mapping[str, Any], workload: str | None, at: LevelChoices, arm: str, *, every: bool
 ) -> Iterator[CellPlace]:
     short = {} if every else tree.get(SHORT) or {}
     factors: Mapping[str, Sequence[Any]] = tree.get("factors") or {}

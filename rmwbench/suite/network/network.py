@@ -101,14 +101,14 @@ class Medium(Strict):
         } | ({} if self.codel is None else {"codel": self.codel.wire()})
 
 
-class Class(Strict):
+class PriorityClass(Strict):
     """Frames that leave a queue before the others."""
 
     dscp: int | None = Field(default=None, ge=0, le=63)
     udp_port: int | None = Field(default=None, ge=1, le=65535)
 
     @model_validator(mode="after")
-    def _by_one_key(self) -> "Class":
+    def _by_one_key(self) -> "PriorityClass":
         if (self.dscp is None) == (self.udp_port is None):
             raise Fault(
                 "which frames?", expected="`dscp: 46` or `udp_port: 7412`", actual="both or neither"
@@ -235,7 +235,7 @@ class Network(Strict):
     links: dict[str, Access] = Field(default_factory=dict)
     media: dict[str, Medium] = Field(default_factory=dict)
     multicast: Literal["flood", "snoop", "drop"] = "flood"
-    priority: Annotated[tuple[Class, ...], Field(strict=False)] = ()
+    priority: Annotated[tuple[PriorityClass, ...], Field(strict=False)] = ()
     ip_fragments: Literal["stock", "tuned"] = "stock"
     congestion_control: str = Field(default="cubic", pattern=r"^[a-z0-9_]{1,15}$")
     neighbours: Literal["permanent", "dynamic"] = "permanent"

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.timeline import Span
-from rmwbench.suite.workload.topology import LOCAL_HOST, BringUp, Node, Placement
+from rmwbench.suite.workload.topology import BringUp, Node, Placement
 
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""
@@ -31,8 +31,8 @@ def chain(
     subscribers: int,
     relays: int,
     processes: Placement,
-    hosts: Hosts = (LOCAL_HOST,),
-    relays_host: str | None = None,
+    hosts: Hosts,
+    relays_host: str | None,
 ) -> tuple[Node, ...]:
     """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the
     relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n. Without, or where
@@ -57,9 +57,7 @@ def chain(
 
 
 @lru_cache(maxsize=256)
-def calls(
-    service: str, clients: int, processes: Placement, hosts: Hosts = (LOCAL_HOST,)
-) -> tuple[Node, ...]:
+def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tuple[Node, ...]:
     """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first
     host, the clients on the others in turn."""
     shared = SHARED if processes == "one" else None
@@ -179,7 +177,7 @@ class Graph(Strict):
             )
         return self
 
-    def expanded(self, topic: str, hosts: Hosts = (LOCAL_HOST,)) -> tuple[Node, ...]:
+    def expanded(self, topic: str, hosts: Hosts) -> tuple[Node, ...]:
         """The nodes node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left
         without any."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
