@@ -348,7 +348,7 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
     from rmwbench.published.community.community_views import replaceable, shipped, view_of
 
     folder = session.directory / "community"
-    bar = admission.view(admission.document(admission.OURS))
+    bar = admission.view(admission.judge(admission.OURS))
     community_parts = [
         CommunityPart(
             title="Admission of candidates",

@@ -4,7 +4,7 @@ from the projects and users."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -91,8 +91,8 @@ class GithubOptions:
 
 def github(options: GithubOptions) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.community.github import engagement as measure
-    from rmwbench.published.community.github import engagement_view as show
+    from rmwbench.published.community.github.engagement import measure
+    from rmwbench.published.community.github.engagement_view import view
 
     path = page(options.out, options.report)
     begin = None if options.since is None else _since(options.since)
@@ -122,8 +122,8 @@ def github(options: GithubOptions) -> None:
             options.max_wait,
             options.api,
         )
-    doc = measure.document(projects, people_only=options.people)
-    _show(doc, lambda draw: show.view(doc, draw=draw), path, options.as_json)
+    engagement = measure(projects, people_only=options.people)
+    _show(engagement, lambda draw: view(engagement, draw=draw), path, options.as_json)
 
 
 def _collected(
@@ -267,19 +267,19 @@ class Rep2004Options:
 
 
 def rep2004(options: Rep2004Options) -> None:
-    from rmwbench.published.community.rep2004 import side_by_side as compare
+    from rmwbench.published.community.rep2004.side_by_side import compare, view
 
     sources: list[tuple[str | None, Path]] = []
     for text in options.documents:
         name, equals, path = text.partition("=")
         has_name = equals and not Path(text).exists()
         sources.append((name, Path(path)) if has_name else (None, Path(text)))
-    doc = compare.document(sources, _days(options.date or (), [path for _, path in sources]))
+    compared = compare(sources, _days(options.date or (), [path for _, path in sources]))
     if options.without_words:
-        doc = compare.without_words(doc)
+        compared = compared.without_words()
     _show(
-        doc,
-        lambda draw: compare.view(doc, evidence=draw or options.evidence),
+        compared,
+        lambda draw: view(compared, evidence=draw or options.evidence),
         page(options.out, options.report),
         options.as_json,
     )
@@ -349,22 +349,26 @@ def survey(options: SurveyOptions) -> None:
         return
     if options.file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
-    from rmwbench.published.community.survey import analyse
-    from rmwbench.published.community.survey import answers_file as read
-    from rmwbench.published.community.survey import survey_view as show
-    from rmwbench.published.community.survey.answers_file import parse_scale
+    from rmwbench.published.community.survey.analyse import analyse
+    from rmwbench.published.community.survey.answers_file import (
+        item_of,
+        parse_scale,
+        published_figures,
+        read,
+    )
+    from rmwbench.published.community.survey.survey_view import view
 
-    item = read.item_of(options.file)
-    answers = read.read(
+    item = item_of(options.file)
+    answers = read(
         item,
         scale=parse_scale(options.scale) if options.scale else None,
         columns=options.column or (),
         group_by=options.group,
     )
-    doc = analyse.document(answers, options.compare, read.published_figures(item, options.file))
+    result = analyse(answers, options.compare, published_figures(item, options.file))
     _show(
-        doc,
-        lambda draw: show.view(doc, draw=draw),
+        result,
+        lambda draw: view(result, draw=draw),
         page(options.out, options.report),
         options.as_json,
     )
@@ -390,14 +394,14 @@ def admission(
     report: Report = None,
     as_json: Json = False,
 ) -> None:
-    from rmwbench.published.community import admission as bar
+    from rmwbench.published.community.admission import OURS, judge, view
 
-    doc = bar.document(file or bar.OURS, rep_2000, distribution)
-    _show(doc, lambda draw: bar.view(doc), page(out, report), as_json)
+    judged = judge(file or OURS, rep_2000, distribution)
+    _show(judged, lambda draw: view(judged), page(out, report), as_json)
 
 
 def _show(
-    doc: dict[str, Any], view: "Callable[[bool], View]", out: Path | None, as_json: bool
+    answer: object, view: "Callable[[bool], View]", out: Path | None, as_json: bool
 ) -> None:
     """The page if asked for, and the terminal's tables or the document."""
     if out is not None:
@@ -405,7 +409,9 @@ def _show(
 
         write_html(view(True), out)
     if as_json:
-        return print_json(doc)
+        from rmwbench.results.model import document
+
+        return print_json(document(answer))
     deliver(view(False))
     if out is not None:
         say_written(out)

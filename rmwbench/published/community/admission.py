@@ -8,9 +8,11 @@ criterion without evidence is `not stated`, never `not met`.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date as Date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -76,12 +78,40 @@ class AdmissionFile(Strict):
     candidates: Annotated[tuple[AdmissionCandidate, ...], Field(strict=False, min_length=1)]
 
 
-def document(
-    path: Path, rep2000: Path | None = None, distribution: str | None = None
-) -> dict[str, Any]:
-    """The admission document (docs/community.md) of a YAML file of candidates. With REP-2000's
-    text, tiers come from its table for the distribution (the newest one it has a table for, if not
-    named). UserError with file and line."""
+@dataclass(frozen=True, kw_only=True)
+class JudgedCriterion:
+    status: str
+    value: str | None
+    evidence: str | None
+    date: str | None
+    note: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedCandidate:
+    """`criteria`: by the keys of CRITERIA."""
+
+    name: str
+    package: str | None
+    criteria: Mapping[str, JudgedCriterion]
+    admitted: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Admission:
+    """The admission document (docs/community.md)."""
+
+    schema: Literal["rmwbench/community-admission"] = "rmwbench/community-admission"
+    version: Literal[1] = 1
+    source: str
+    distribution: str | None
+    criteria: Mapping[str, str]
+    candidates: Sequence[JudgedCandidate]
+
+
+def judge(path: Path, rep2000: Path | None = None, distribution: str | None = None) -> Admission:
+    """The candidates of a YAML file. With REP-2000's text, tiers come from its table for the
+    distribution (the newest one it has a table for, if not named). UserError with file and line."""
     candidates = validated(read(path), where=str(path), model=AdmissionFile).candidates
     support: dict[str, tuple[int, int]] = {}
     if rep2000 is not None:
@@ -92,7 +122,7 @@ def document(
             where=f"--distribution {distribution}",
             fix="--rep-2000",
         )
-    rows = []
+    judged = []
     for candidate in candidates:
         tier = candidate.tier or Tier()
         if rep2000 is not None and candidate.package:
@@ -106,27 +136,28 @@ def document(
             "licence": _licence(candidate.licence or Licence()),
             "protocol": _protocol(candidate.protocol or Protocol()),
         }
-        statuses = {one["status"] for one in criteria.values()}
+        statuses = {criterion.status for criterion in criteria.values()}
         admitted = "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
-        about = {"name": candidate.name, "package": candidate.package}
-        rows.append({**about, "criteria": criteria, "admitted": admitted})
-    return {
-        "schema": "rmwbench/community-admission",
-        "version": 1,
-        "source": str(path),
-        "distribution": distribution,
-        "criteria": CRITERIA,
-        "candidates": rows,
-    }
+        judged.append(
+            JudgedCandidate(
+                name=candidate.name,
+                package=candidate.package,
+                criteria=criteria,
+                admitted=admitted,
+            )
+        )
+    return Admission(
+        source=str(path), distribution=distribution, criteria=CRITERIA, candidates=judged
+    )
 
 
-def _tier(given: Tier) -> dict[str, Any]:
+def _tier(given: Tier) -> JudgedCriterion:
     value = given.tier
     status = NOT_STATED if value is None else MET if value == 1 else NOT_MET
     return _criterion(status, None if value is None else f"Tier {value}", given)
 
 
-def _licence(given: Licence) -> dict[str, Any]:
+def _licence(given: Licence) -> JudgedCriterion:
     if not given.spdx:
         return _criterion(NOT_STATED, None, given)
     allowed = permissive(given.spdx)
@@ -135,24 +166,24 @@ def _licence(given: Licence) -> dict[str, Any]:
     return _criterion(status, given.spdx, given, note)
 
 
-def _protocol(given: Protocol) -> dict[str, Any]:
+def _protocol(given: Protocol) -> JudgedCriterion:
     status = NOT_STATED if not given.name else MET if given.name.lower() in RTPS else NOT_MET
     return _criterion(status, given.name, given)
 
 
 def _criterion(
     status: str, value: str | None, given: AdmissionEvidence, note: str | None = None
-) -> dict[str, Any]:
+) -> JudgedCriterion:
     """Without evidence a value is somebody's word, and counts as not stated."""
     if status != NOT_STATED and not given.evidence:
         status, note = NOT_STATED, "said without evidence"
-    return {
-        "status": status,
-        "value": value,
-        "evidence": given.evidence,
-        "date": given.date and given.date.isoformat(),
-        "note": "; ".join(filter(None, (note, given.note))) or None,
-    }
+    return JudgedCriterion(
+        status=status,
+        value=value,
+        evidence=given.evidence,
+        date=given.date and given.date.isoformat(),
+        note="; ".join(filter(None, (note, given.note))) or None,
+    )
 
 
 def permissive(expression: str) -> bool | None:
@@ -245,27 +276,27 @@ def tiers(path: Path, distribution: str | None = None) -> tuple[str, dict[str, t
     return chosen, tables[chosen]
 
 
-def view(doc: dict[str, Any]) -> View:
+def view(admission: Admission) -> View:
     """A row per candidate and criterion."""
     rows = []
-    for candidate in doc["candidates"]:
-        for place, (key, text) in enumerate(doc["criteria"].items()):
-            criterion = candidate["criteria"][key]
-            start = ["", ""] if place else [candidate["name"], candidate["admitted"]]
-            about = (criterion[k] or "–" for k in ("value", "evidence", "date", "note"))
-            rows.append([*start, text, criterion["status"], *about])
+    for candidate in admission.candidates:
+        for place, (key, text) in enumerate(admission.criteria.items()):
+            criterion = candidate.criteria[key]
+            start = ["", ""] if place else [candidate.name, candidate.admitted]
+            about = (criterion.value, criterion.evidence, criterion.date, criterion.note)
+            rows.append([*start, text, criterion.status, *(words or "–" for words in about)])
     columns = ("candidate", "admitted", "criterion", "status")
     lead = [
         "The minimum bar of the evaluation of 2020, criterion by criterion; each status with its "
         "evidence."
     ]
-    if doc["distribution"]:
-        lead.append(f"Tiers of REP-2000 for {doc['distribution']}.")
+    if admission.distribution:
+        lead.append(f"Tiers of REP-2000 for {admission.distribution}.")
     return View(
         title="Admission to a report",
         about=[*map(Text, lead)],
         sections=[
             panel("Candidates", [], Table((*columns, "found", "evidence", "as of", "note"), rows))
         ],
-        card=[doc["source"]],
+        card=[admission.source],
     )

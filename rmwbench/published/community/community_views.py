@@ -2,27 +2,34 @@
 whichever it was; and those that are shipped, because what they are about is public and was read on
 a day that they name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.published.community import admission
 from rmwbench.published.community.github import engagement_view as github
+from rmwbench.published.community.github.engagement import Engagement
 from rmwbench.published.community.rep2004 import side_by_side as rep2004
 from rmwbench.published.community.survey import survey_view as survey
+from rmwbench.published.community.survey.analyse import SurveyResult
 from rmwbench.report.view import Text, View
 
-VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {
-    "rmwbench/community-github": partial(github.view, months=False),
-    "rmwbench/community-rep2004": partial(rep2004.view, evidence=False),
-    "rmwbench/community-survey": survey.view,
-    "rmwbench/community-admission": admission.view,
+VIEWS: Mapping[str, tuple[type, Callable[[Any], View]]] = {
+    "rmwbench/community-github": (Engagement, partial(github.view, months=False)),
+    "rmwbench/community-rep2004": (
+        rep2004.ComparedDeclarations,
+        partial(rep2004.view, evidence=False),
+    ),
+    "rmwbench/community-survey": (SurveyResult, survey.view),
+    "rmwbench/community-admission": (admission.Admission, admission.view),
 }
-"""By the document's schema."""
+"""By the document's schema, what it is read as, and the view of that."""
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -46,7 +53,8 @@ def view_of(path: Path) -> View:
     """Raises UserError where the file is not such a document."""
     try:
         document = parse_json(read_input(path))
-        return VIEWS[document["schema"]](document)
+        kind, view = VIEWS[document["schema"]]
+        return view(TypeAdapter(kind).validate_python(document))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             "this is not a document of `rmwbench published community … --json`",

@@ -48,7 +48,7 @@ def report(session):
     beside = [
         CommunityPart(
             title="Admission",
-            view=admission.view(admission.document(admission.OURS)),
+            view=admission.view(admission.judge(admission.OURS)),
             command="",
             opens=True,
         ),

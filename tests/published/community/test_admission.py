@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.admission import OURS, document, permissive, tiers, view
+from rmwbench.published.community.admission import OURS, judge, permissive, tiers, view
 from tests.support.command import exit_code
 
 REP = """\
@@ -68,15 +68,14 @@ def candidates(tmp_path):
     return path
 
 
-def statuses(doc):
+def statuses(admission):
     return {
-        c["name"]: ([x["status"] for x in c["criteria"].values()], c["admitted"])
-        for c in doc["candidates"]
+        c.name: ([x.status for x in c.criteria.values()], c.admitted) for c in admission.candidates
     }
 
 
 def test_the_bar(candidates):
-    assert statuses(document(candidates)) == {
+    assert statuses(judge(candidates)) == {
         "One": (["met", "met", "met"], "yes"),
         "Word": (["not stated", "not met", "not stated"], "no"),  # said without evidence
         "Nothing": (["not stated"] * 3, "could not tell"),
@@ -88,13 +87,13 @@ def test_tiers_from_the_reps_text(candidates, tmp_path):
     rep.write_text(REP)
     name, found = tiers(rep)
     assert name == "Newer Release" and found == {"rmw_two_cpp": (1, 19), "rmw_one_cpp": (2, 21)}
-    doc = document(candidates, rep)
-    assert statuses(doc)["One"] == (["not met", "met", "met"], "no")
-    assert doc["candidates"][0]["criteria"]["tier"]["evidence"] == "rep-2000.rst:21"
-    assert statuses(document(candidates, rep, "older"))["One"][1] == "yes"
+    admission = judge(candidates, rep)
+    assert statuses(admission)["One"] == (["not met", "met", "met"], "no")
+    assert admission.candidates[0].criteria["tier"].evidence == "rep-2000.rst:21"
+    assert statuses(judge(candidates, rep, "older"))["One"][1] == "yes"
     candidates.write_text(YAML.replace("rmw_one_cpp", "rmw_three_cpp"))
-    tier = document(candidates, rep)["candidates"][0]["criteria"]["tier"]
-    assert tier["status"] == "not stated" and "not in the table" in tier["note"]
+    tier = judge(candidates, rep).candidates[0].criteria["tier"]
+    assert tier.status == "not stated" and "not in the table" in tier.note
     with pytest.raises(UserError, match="no table for this distribution"):
         tiers(rep, "rolling")
     rep.write_text("nothing")
@@ -142,20 +141,20 @@ def test_licence_expressions(expression, allowed):
 def test_bad_files_say_where(candidates, old, new, words):
     assert old in YAML
     candidates.write_text(YAML.replace(old, new, 1))
-    with pytest.raises(UserError) as found:
-        document(candidates)
-    assert words in found.value.render() and str(candidates) in found.value.render()
+    with pytest.raises(UserError) as raised:
+        judge(candidates)
+    assert words in raised.value.render() and str(candidates) in raised.value.render()
 
 
 def test_ours_has_evidence_for_whatever_it_says(capsys):
     assert exit_code("published", "community", "admission", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
-    assert [one.title for one in view(doc).sections] == ["Candidates"]
+    assert [one.title for one in view(judge(OURS)).sections] == ["Candidates"]
     for candidate in doc["candidates"]:
-        for found in candidate["criteria"].values():
-            assert found["status"] == "not stated" or (
-                found["evidence"].startswith("https://") and found["date"]
+        for criterion in candidate["criteria"].values():
+            assert criterion["status"] == "not stated" or (
+                criterion["evidence"].startswith("https://") and criterion["date"]
             )
     assert not any(
         (c["note"] or "").startswith("said without")

@@ -10,15 +10,21 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
 from rmwbench.published.community.github.client import ApiClient
 from rmwbench.published.community.github.collect import collect
-from rmwbench.published.community.github.engagement import document
+from rmwbench.published.community.github.engagement import measure
 from rmwbench.published.community.github.project import digest
 from rmwbench.published.community.github.saved import load, save
+from rmwbench.results import model
 from tests.published.community.github_server import NAME, comment, commit, issue, person
 from tests.support.command import exit_code
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SINCE = NOW - timedelta(days=100)
 BOT = person("mergify[bot]", "Bot")
+
+
+def document(projects, **options):
+    """As `--json` prints it."""
+    return model.document(measure(projects, **options))
 
 
 def ago(days):
@@ -328,5 +334,5 @@ def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
     place.mkdir()
     (place / "issues.json").write_text(json.dumps(wheels.lists["issues"]))
     (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
-    html = render_html(view(document(load(tmp_path)), draw=True))
+    html = render_html(view(measure(load(tmp_path)), draw=True))
     assert "<script>alert(1)" not in html

@@ -9,10 +9,10 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.github import engagement_view as show
 from rmwbench.published.community.github import history
-from rmwbench.published.community.github.engagement import document
+from rmwbench.published.community.github.engagement import measure
 from rmwbench.published.community.github.project import is_bot_name
 from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
-from tests.published.community.test_github import run
+from tests.published.community.test_github import document, run
 from tests.support.views import texts
 
 EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
@@ -162,7 +162,7 @@ def test_commits_of_the_future_are_in_no_window_and_said(git):
     found = measured(git.path, 10)
     assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
     assert found["history"]["undated"] == 1
-    view = show.view(document([read(git.path, 10)]))
+    view = show.view(measure([read(git.path, 10)]))
     assert any(
         "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])
     )

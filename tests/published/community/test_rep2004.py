@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.declaration import classify, open_points, read
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
-from rmwbench.published.community.rep2004.side_by_side import document, view
+from rmwbench.published.community.rep2004.side_by_side import compare, view
 from tests.support.command import exit_code
 from tests.support.views import cells, heads, tables, texts
 
@@ -291,7 +291,7 @@ def test_the_levels_are_the_reps():
 
 
 def test_open_points_are_of_the_claimed_level():
-    points = {p["number"]: p["status"] for p in open_points(read(CORE, "x.md"))}
+    points = {p.number: p.status for p in open_points(read(CORE, "x.md"))}
     assert (
         points["1.ii"] == "not met"
         and points["3.i"] == "not stated"
@@ -327,9 +327,9 @@ def test_dates_from_git_line_by_line(tmp_path):
     git("commit", "-qm", "one", day="2024-01-01")
     path.write_text(CORE.replace("Everything is a pull request", "All is a pull request"))
     git("commit", "-qam", "two", day="2025-06-01")
-    (package,) = document([(None, path)])["packages"]
-    of = {item["number"]: item["date"] for item in package["items"]}
-    assert package["date"] == "2025-06-01" and package["date_from"] == "git"
+    (package,) = compare([(None, path)]).packages
+    of = {item.number: item.date for item in package.items}
+    assert package.date == "2025-06-01" and package.date_from == "git"
     assert of["2.i"] == "2025-06-01" and of["1.i"] == "2024-01-01" and of["7.i"] is None
 
 
@@ -337,10 +337,8 @@ def test_packages_side_by_side(tmp_path):
     a, b = tmp_path / "a.md", tmp_path / "b.rst"
     a.write_text(CORE)
     b.write_text(RST)
-    doc = document(
-        [(None, a), (None, b), ("again", a)], {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
-    )
-    shown = view(doc)
+    days = {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
+    shown = view(compare([(None, a), (None, b), ("again", a)], days))
     table = tables(shown.sections)[0]
     assert heads(table) == [
         "requirement",
@@ -359,7 +357,7 @@ def test_packages_side_by_side(tmp_path):
     assert any("18 months" in line for line in texts(shown.about))
     later = tmp_path / "later.md"
     later.write_text(CORE)
-    twice = [package["package"] for package in document([(None, a), (None, later)])["packages"]]
+    twice = [package.package for package in compare([(None, a), (None, later)]).packages]
     assert twice == [f"tiny_rmw ({a})", f"tiny_rmw ({later})"], (
         "two versions of one package are told apart"
     )
@@ -370,8 +368,8 @@ def test_two_files_of_one_package_and_one_day_have_names_that_differ(tmp_path):
     for path in paths:
         path.write_text(CORE)
     days = {"a.md": "2025-01-02", "b.md": "2025-01-02", "c.md": "2026-01-02"}
-    found = document([(None, path) for path in paths], days)
-    names = [package["package"] for package in found["packages"]]
+    compared = compare([(None, path) for path in paths], days)
+    names = [package.package for package in compared.packages]
     assert names == [f"tiny_rmw ({paths[0]})", f"tiny_rmw ({paths[1]})", "tiny_rmw (2026-01-02)"]
 
 

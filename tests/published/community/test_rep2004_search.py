@@ -5,8 +5,12 @@ import json
 
 import pytest
 
-from rmwbench.published.community.rep2004.declaration_search import search_declarations
-from rmwbench.published.community.rep2004.side_by_side import document, view
+from rmwbench.published.community.community_views import view_of
+from rmwbench.published.community.rep2004.declaration_search import (
+    OtherDeclaration,
+    search_declarations,
+)
+from rmwbench.published.community.rep2004.side_by_side import compare, view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import View
 from tests.published.community.git_repository import Git
@@ -26,18 +30,14 @@ def text_of(shown: View) -> str:
 
 def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
     git("tag", "1.0")
-    found = search_declarations("acme/wheels", git.path)
-    assert (found["found"], found["elsewhere"]) == ([], [])
-    assert (found["as_of"], found["branch"], found["branches"], found["tags"]) == (
-        "2024-05-01",
-        "main",
-        1,
-        1,
-    )
-    doc = document([("acme/wheels", git.path)])
-    assert doc["packages"] == [] and doc["searched"] == [found]
-    told = text_of(view(doc))
-    assert "no declaration found in acme/wheels as of 2024-05-01" in told and "not stated" in told
+    search = search_declarations("acme/wheels", git.path)
+    assert (search.found, search.elsewhere) == ([], [])
+    assert (search.as_of, search.branch) == ("2024-05-01", "main")
+    assert (search.branches, search.tags) == (1, 1)
+    compared = compare([("acme/wheels", git.path)])
+    assert compared.packages == [] and compared.searched == [search]
+    text = text_of(view(compared))
+    assert "no declaration found in acme/wheels as of 2024-05-01" in text and "not stated" in text
 
 
 def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
@@ -46,23 +46,21 @@ def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
     git("tag", "-a", "-m", "x", "skeleton", at="2024-05-09")
     git.commit("2024-05-03", "pkg/other.md", "x\n")
     git("checkout", "-q", "main")
-    found = search_declarations("acme/wheels", git.path)
-    assert found["found"] == [] and found["as_of"] == "2024-05-01"
-    assert found["elsewhere"] == [
-        {"path": "pkg/QUALITY_DECLARATION.md", "ref": "archive", "date": "2024-05-03"}
+    search = search_declarations("acme/wheels", git.path)
+    assert search.found == [] and search.as_of == "2024-05-01"
+    assert search.elsewhere == [
+        OtherDeclaration(path="pkg/QUALITY_DECLARATION.md", ref="archive", date="2024-05-03")
     ]
-    assert "archive, 2024-05-03" in text_of(view(document([("acme/wheels", git.path)])))
+    assert "archive, 2024-05-03" in text_of(view(compare([("acme/wheels", git.path)])))
 
 
 def test_one_on_the_default_branch_is_named(git):
     git.commit("2024-05-02", "pkg/QUALITY.md", "x\n")
-    found = search_declarations("acme/wheels", git.path)
-    assert found["found"] == ["pkg/QUALITY.md"] and found["elsewhere"] == []
-    told = text_of(view(document([("acme/wheels", git.path)])))
-    assert (
-        "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in told
-        and "no declaration found" not in told
-    )
+    search = search_declarations("acme/wheels", git.path)
+    assert search.found == ["pkg/QUALITY.md"] and search.elsewhere == []
+    text = text_of(view(compare([("acme/wheels", git.path)])))
+    assert "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in text
+    assert "no declaration found" not in text
 
 
 def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys):
@@ -79,7 +77,13 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
     )
     doc = json.loads(capsys.readouterr().out)
     assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1
-    told = view(doc)
-    assert [s.title for s in told.sections][:2] == ["Requirements", "Whether there is one"]
+    assert titles(doc, tmp_path)[:2] == ["Requirements", "Whether there is one"]
     del doc["searched"]  # as documents were made before
-    assert "Whether there is one" not in [s.title for s in view(doc).sections]
+    assert "Whether there is one" not in titles(doc, tmp_path)
+
+
+def titles(doc, tmp_path) -> list[str]:
+    """The titles of the sections of a saved document."""
+    path = tmp_path / "rep2004.json"
+    path.write_text(json.dumps(doc))
+    return [section.title for section in view_of(path).sections]

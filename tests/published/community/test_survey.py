@@ -7,8 +7,9 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.survey import analyse, form
+from rmwbench.published.community.survey import form
 from rmwbench.published.community.survey import survey_view as show
+from rmwbench.published.community.survey.analyse import analyse
 from rmwbench.published.community.survey.answers_file import (
     AGREEMENT,
     item_of,
@@ -18,6 +19,7 @@ from rmwbench.published.community.survey.answers_file import (
 )
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Picture
+from rmwbench.results.model import document
 from tests.support.command import exit_code
 
 SECRET = "my employer's secret robot"
@@ -56,35 +58,29 @@ def test_questions_are_found_by_their_answers(answers):
 
 
 def test_the_document_has_no_words_of_anybody(answers):
-    doc = analyse.document(read(item_of(answers), group_by="Middleware"))
-    text = json.dumps(doc) + render_markdown(show.view(doc))
+    result = analyse(read(item_of(answers), group_by="Middleware"))
+    text = json.dumps(document(result)) + render_markdown(show.view(result))
     assert SECRET not in text and "secret" not in text
-    assert doc["groups"] == {"everyone": 17, "a": 8, "b": 7}  # c's two could be recognised
-    assert doc["not_shown"]["columns"] == 2
+    assert result.groups == {"everyone": 17, "a": 8, "b": 7}  # c's two could be recognised
+    assert result.not_shown.columns == 2
 
 
 def test_counts_medians_and_the_comparison(answers):
-    doc = analyse.document(read(item_of(answers), group_by="Middleware"))
-    fast = doc["questions"][0]["groups"]
-    assert (
-        fast["a"]["counts"] == [0, 0, 0, 0, 8] and fast["a"]["median"]["value"] == "Strongly Agree"
-    )
-    assert fast["b"]["counts"] == [0, 6, 0, 0, 0] and fast["b"]["no_opinion"] == 1
-    assert fast["a"]["upper_half"]["value"] == 1.0 and 0.5 < fast["a"]["upper_half"]["low"] < 1
-    first, second = doc["comparison"]["of"]
-    assert doc["comparison"]["groups"] == ["a", "b"]
-    assert (
-        first["verdict"] == "higher"
-        and first["delta"]["value"] == 1.0
-        and first["p_holm"] == 2 * first["p"]
-    )
+    result = analyse(read(item_of(answers), group_by="Middleware"))
+    fast = result.questions[0].groups
+    assert fast["a"].counts == [0, 0, 0, 0, 8] and fast["a"].median.value == "Strongly Agree"
+    assert fast["b"].counts == [0, 6, 0, 0, 0] and fast["b"].no_opinion == 1
+    assert fast["a"].upper_half.value == 1.0 and 0.5 < fast["a"].upper_half.low < 1
+    first, second = result.comparison.of
+    assert result.comparison.groups == ("a", "b")
+    assert first.verdict == "higher" and first.delta.value == 1.0
+    assert first.p_holm == 2 * first.p
     # of C(14, 6) only one is as far
-    assert first["p"] == pytest.approx(1 / 3003) and "exact" in first["method"]
-    assert second["verdict"] == "undecided" and second["p_holm"] >= second["p"]
-    back = analyse.document(read(item_of(answers), group_by="Middleware"), ("b", "a"))[
-        "comparison"
-    ]["of"][0]
-    assert back["verdict"] == "lower" and back["p"] == pytest.approx(first["p"])
+    assert first.p == pytest.approx(1 / 3003) and "exact" in first.method
+    assert second.verdict == "undecided" and second.p_holm >= second.p
+    swapped = analyse(read(item_of(answers), group_by="Middleware"), ("b", "a"))
+    back = swapped.comparison.of[0]
+    assert back.verdict == "lower" and back.p == pytest.approx(first.p)
 
 
 def test_other_scales(tmp_path):
@@ -150,19 +146,16 @@ def test_damaged_files(tmp_path, text, words):
 )
 def test_groups_that_are_none(answers, group, compare, words):
     with pytest.raises(UserError, match=words):
-        analyse.document(read(item_of(answers), group_by=group), compare)
+        analyse(read(item_of(answers), group_by=group), compare)
 
 
 def test_a_group_without_an_opinion_has_no_data(tmp_path):
     rows = [["t", "a", "Agree", "Neutral", ""]] * 6 + [["t", "b", "N/A", "Agree", ""]] * 6
-    doc = analyse.document(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
-    assert doc["questions"][0]["groups"]["b"]["no_data"] == "nobody answered"
-    assert doc["comparison"]["of"][0]["no_data"] == "a group did not answer"
-    assert (
-        doc["comparison"]["questions_tested"] == 1
-        and doc["comparison"]["of"][1]["p_holm"] is not None
-    )
-    show.view(doc, draw=True)
+    result = analyse(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
+    assert result.questions[0].groups["b"].no_data == "nobody answered"
+    assert result.comparison.of[0].no_data == "a group did not answer"
+    assert result.comparison.questions_tested == 1 and result.comparison.of[1].p_holm is not None
+    show.view(result, draw=True)
 
 
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
@@ -231,12 +224,12 @@ def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
     often = ["Never", "Rarely", "Sometimes", "Often", "Always"]
     header = ("who", "How? [Fast]", "how often")
     path = table(tmp_path, [["x", sevens[n % 7], often[n % 5]] for n in range(14)], header)
-    doc = analyse.document(read(item_of(path)))
-    assert set(doc["scales"]) == {"agreement of 7", "frequency"}
-    (section, *_) = show.view(doc, draw=True).sections
+    result = analyse(read(item_of(path)))
+    assert set(result.scales) == {"agreement of 7", "frequency"}
+    (section, *_) = show.view(result, draw=True).sections
     pictures = [block for block in section.blocks if isinstance(block, Picture)]
-    assert [picture.of for picture in pictures] == list(doc["scales"])
-    for picture, levels in zip(pictures, doc["scales"].values(), strict=True):
+    assert [picture.of for picture in pictures] == list(result.scales)
+    for picture, levels in zip(pictures, result.scales.values(), strict=True):
         scale = picture.spec["encoding"]["color"]["scale"]
         assert scale["domain"] == levels and len(set(scale["range"])) == len(levels)
 
@@ -244,8 +237,8 @@ def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):
 def test_a_scale_of_more_levels_than_shades_has_no_picture_and_says_so(tmp_path):
     levels = [f"level {n}" for n in range(9)]
     path = table(tmp_path, [["x", levels[n % 9]] for n in range(18)], ("who", "how warm"))
-    doc = analyse.document(read(item_of(path), scale=parse_scale(",".join(levels))))
-    text = render_markdown(show.view(doc, draw=True))
+    result = analyse(read(item_of(path), scale=parse_scale(",".join(levels))))
+    text = render_markdown(show.view(result, draw=True))
     assert "There is no picture of scale as told" in text
 
 
@@ -256,6 +249,6 @@ def test_a_sign_flips_where_the_two_differences_have_opposite_signs(answers):
             "as_corrected": corrected, "note": None,
         }  # fmt: skip
 
-    doc = analyse.document(read(item_of(answers)))
-    doc["published"] = [difference("Q1", 0.1, 0.2), difference("Q2", -0.1, 0.2)]
-    assert "changes its sign on Q2." in render_markdown(show.view(doc))
+    published = [difference("Q1", 0.1, 0.2), difference("Q2", -0.1, 0.2)]
+    result = analyse(read(item_of(answers)), published=published)
+    assert "changes its sign on Q2." in render_markdown(show.view(result))

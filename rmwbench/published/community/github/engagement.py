@@ -7,16 +7,23 @@ ends the waiting without an answer.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import isfinite
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
-from rmwbench.published.community.github.project import Commit, Metric, Project, ProjectItem
+from rmwbench.published.community.github.project import (
+    Commit,
+    History,
+    Project,
+    ProjectItem,
+    RepositoryFact,
+)
+from rmwbench.words.fields import absent, exact
 
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
@@ -25,72 +32,205 @@ FEWEST = 5
 """Items for a median: with fewer, the curve is an anecdote."""
 
 
-def document(projects: Sequence[Project], *, people_only: bool = False) -> dict[str, Any]:
+Kind = Literal["pulls", "issues"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoDataReason:
+    no_data: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MedianDays:
+    """With its interval, or `no_data` with the reason; then `at_least` is its bound, if any."""
+
+    no_data: str | None = absent()
+    at_least: float | None = absent(exact=True)
+    value: float | None = absent(exact=True)
+    low: float | None = absent(exact=True)
+    high: float | Literal["inf"] | None = absent(exact=True)
+    unit: str | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedWithin:
+    """The share that ended within so many days."""
+
+    days: int
+    share: float = exact()
+    low: float = exact()
+    high: float = exact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitingTimes:
+    """How long items wait for an end: `ended` of `count` did. `curve`: [days, share still open, low,
+    high]; `answered`: how many first responses there were."""
+
+    count: int
+    ended: int
+    median: MedianDays
+    within: Sequence[EndedWithin]
+    curve: Sequence[Sequence[float]] = exact()
+    answered: int | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergedWithin:
+    days: int
+    merged: float = exact()
+    closed_unmerged: float = exact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PullEnds:
+    """Shares merged and closed unmerged over time; `curve` rows are [days, merged, closed
+    unmerged]."""
+
+    within: Sequence[MergedWithin]
+    curve: Sequence[Sequence[float]] = exact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuthorGroup:
+    opened: int
+    median: MedianDays
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemTimes:
+    """Pull requests or issues. `closing_time_unknown`: how many of the closed are in no time."""
+
+    opened: int
+    open: int
+    closed: int
+    merged: int | None = absent()
+    closed_unmerged: int | None = absent()
+    closing_time_unknown: int | None = absent()
+    time_to_close: WaitingTimes
+    ends: PullEnds | None = absent()
+    first_response: WaitingTimes | NoDataReason
+    by: Mapping[str, AuthorGroup]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonthCounts:
+    """A calendar month (UTC), of which `days` are in the window; None for what is not known.
+    Closings are of items opened in the window."""
+
+    month: str
+    days: float = exact()
+    pulls_opened: int | None
+    pulls_closed: int | None
+    pulls_merged: int | None
+    issues_opened: int | None
+    issues_closed: int | None
+    commits: int | None
+    releases: int | None
+
+    def count(self, name: str) -> int | None:
+        counts: dict[str, int | None] = vars(self)
+        return counts[name]
+
+
+MONTHLY = (
+    "pulls_opened",
+    "pulls_closed",
+    "pulls_merged",
+    "issues_opened",
+    "issues_closed",
+    "commits",
+    "releases",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositoryEngagement:
+    """`facts`: stars, forks, contributors, … and the counts of the window."""
+
+    name: str
+    source: str
+    since: str
+    until: str
+    days: float = exact()
+    pulls: ItemTimes | NoDataReason
+    issues: ItemTimes | NoDataReason
+    months: Sequence[MonthCounts]
+    facts: Mapping[str, RepositoryFact]
+    history: History | None = absent()
+
+    def items(self, kind: Kind) -> ItemTimes | NoDataReason:
+        return self.pulls if kind == "pulls" else self.issues
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engagement:
     """The engagement document (docs/community.md)."""
-    return {
-        "schema": "rmwbench/community-github",
-        "version": 1,
-        "people_only": people_only,
-        "repositories": [_repository(p, people_only) for p in projects],
-    }
+
+    schema: Literal["rmwbench/community-github"] = "rmwbench/community-github"
+    version: Literal[1] = 1
+    people_only: bool
+    repositories: Sequence[RepositoryEngagement]
 
 
-def _repository(project: Project, people_only: bool) -> dict[str, Any]:
+def measure(projects: Sequence[Project], *, people_only: bool = False) -> Engagement:
+    """`people_only`: without what bots opened or committed."""
+    return Engagement(
+        people_only=people_only, repositories=[_repository(p, people_only) for p in projects]
+    )
+
+
+def _repository(project: Project, people_only: bool) -> RepositoryEngagement:
     items = [i for i in project.items if not (people_only and i.bot)]
-    responses = _responses_known(project)
-    out: dict[str, Any] = {
-        "name": project.name,
-        "source": project.source,
-        "since": project.since.isoformat(),
-        "until": project.until.isoformat(),
-        "days": round((project.until - project.since).total_seconds() / DAY_S, 3),
-    }
-    reasons = {
-        "pulls": _no_pulls(project),
-        "issues": project.missing.get("issues"),
-    }
-    for kind, pull in (("pulls", True), ("issues", False)):
-        out[kind] = (
-            {"no_data": reasons[kind]}
-            if reasons[kind]
-            else _kind([i for i in items if i.pull is pull], project.until, pull, responses)
-        )
     commits = [c for c in project.commits if not (people_only and c.bot)]
-    out["months"] = _months(project, items, commits)
-    out["facts"] = _facts(project, commits)
-    if project.history is not None:
-        out["history"] = asdict(project.history)
-    return out
+    responses = _responses_known(project)
+
+    def times(pull: bool, reason: str | None) -> ItemTimes | NoDataReason:
+        if reason:
+            return NoDataReason(no_data=reason)
+        return _times(
+            [i for i in items if i.pull is pull], project.until, pull=pull, responses=responses
+        )
+
+    return RepositoryEngagement(
+        name=project.name,
+        source=project.source,
+        since=project.since.isoformat(),
+        until=project.until.isoformat(),
+        days=round((project.until - project.since).total_seconds() / DAY_S, 3),
+        pulls=times(True, _no_pulls(project)),
+        issues=times(False, project.missing.get("issues")),
+        months=_months(project, items, commits),
+        facts=_facts(project, commits),
+        history=project.history,
+    )
 
 
-def _kind(
-    items: list[ProjectItem], until: datetime, pull: bool, responses: str | None
-) -> dict[str, Any]:
+def _times(
+    items: list[ProjectItem], until: datetime, *, pull: bool, responses: str | None
+) -> ItemTimes:
     closed = [i for i in items if i.closed or i.closed_unknown]
-    out: dict[str, Any] = {
-        "opened": len(items),
-        "open": len(items) - len(closed),
-        "closed": len(closed),
-    }
-    if pull:
-        out["merged"] = sum(i.merged for i in closed)
-        out["closed_unmerged"] = len(closed) - out["merged"]
-    unknown = sum(i.closed_unknown for i in items)
-    if unknown:
-        out["closing_time_unknown"] = unknown
+    merged = sum(i.merged for i in closed)
     known = [i for i in items if not i.closed_unknown]
     days = [_days(i.opened, i.closed or until) for i in known]
-    curve = kaplan_meier(days, [i.closed is not None for i in known])
-    out["time_to_close"] = _times(curve) | {"curve": _points(curve)}
-    if pull:
-        causes = [0 if i.closed is None else 1 if i.merged else 2 for i in known]
-        out["ends"] = _ends(days, causes)
-    out["first_response"] = {"no_data": responses} if responses else _first_response(items, until)
-    out["by"] = {name: _group(group, until) for name, group in _groups(items).items()}
-    return out
+    causes = [0 if i.closed is None else 1 if i.merged else 2 for i in known]
+    return ItemTimes(
+        opened=len(items),
+        open=len(items) - len(closed),
+        closed=len(closed),
+        merged=merged if pull else None,
+        closed_unmerged=len(closed) - merged if pull else None,
+        closing_time_unknown=len(items) - len(known) or None,
+        time_to_close=_waiting(days, [i.closed is not None for i in known]),
+        ends=_ends(days, causes) if pull else None,
+        first_response=(
+            NoDataReason(no_data=responses) if responses else _first_response(items, until)
+        ),
+        by={name: _group(group, until) for name, group in _groups(items).items()},
+    )
 
 
-def _first_response(items: list[ProjectItem], until: datetime) -> dict[str, Any]:
+def _first_response(items: list[ProjectItem], until: datetime) -> WaitingTimes:
     days, answered = [], []
     for item in items:
         end = item.responded or item.closed or (None if item.closed_unknown else until)
@@ -100,39 +240,37 @@ def _first_response(items: list[ProjectItem], until: datetime) -> dict[str, Any]
         late = item.closed is not None and end > item.closed
         days.append(_days(item.opened, item.closed if item.closed and late else end))
         answered.append(item.responded is not None and not late)
-    curve = kaplan_meier(days, answered)
-    return _times(curve) | {"curve": _points(curve), "answered": int(sum(answered))}
+    return replace(_waiting(days, answered), answered=sum(answered))
 
 
-def _times(curve: Curve) -> dict[str, Any]:
-    """Median in days with its interval, and shares within some days; `ended` of `count` items
-    ended."""
-    out: dict[str, Any] = {"count": curve.count, "ended": curve.happened}
+def _waiting(days: list[float], ended: list[bool]) -> WaitingTimes:
+    curve = kaplan_meier(days, ended)
+    within = []
+    for limit in WITHIN_DAYS if curve.count >= FEWEST else ():
+        left, low, high = curve.at(limit)
+        within.append(EndedWithin(days=limit, share=1 - left, low=1 - high, high=1 - low))
+    return WaitingTimes(
+        count=curve.count,
+        ended=curve.happened,
+        median=_median(curve),
+        within=within,
+        curve=_points(curve),
+    )
+
+
+def _median(curve: Curve) -> MedianDays:
     median, low, high = curve.median()
     if curve.count < FEWEST:
-        out["median"] = {"no_data": f"{curve.count} items: fewer than {FEWEST}"}
-    elif not isfinite(median):
-        out["median"] = {"no_data": "fewer than half have ended"} | (
-            {"at_least": low} if isfinite(low) else {}
+        return MedianDays(no_data=f"{curve.count} items: fewer than {FEWEST}")
+    if not isfinite(median):
+        return MedianDays(
+            no_data="fewer than half have ended", at_least=low if isfinite(low) else None
         )
-    else:
-        out["median"] = {
-            "value": median,
-            "low": low,
-            "high": high if isfinite(high) else "inf",
-            "unit": "days",
-        }
-    out["within"] = []
-    for days in WITHIN_DAYS:
-        if curve.count < FEWEST:
-            break
-        left, low, high = curve.at(days)
-        out["within"].append({"days": days, "share": 1 - left, "low": 1 - high, "high": 1 - low})
-    return out
+    return MedianDays(value=median, low=low, high=high if isfinite(high) else "inf", unit="days")
 
 
 def _points(curve: Curve) -> list[list[float]]:
-    """[days, share still open, low, high], at most `CURVE_POINTS`; every step of a small curve."""
+    """At most `CURVE_POINTS`; every step of a small curve."""
     keep = _thinned(len(curve.time))
     rows = zip(curve.time[keep], curve.share[keep], curve.low[keep], curve.high[keep], strict=True)
     return [[round(float(x), 6) for x in row] for row in rows]
@@ -143,9 +281,7 @@ def _thinned(steps: int) -> np.ndarray:
     return np.unique(np.linspace(0, steps - 1, min(steps, CURVE_POINTS)).astype(int))
 
 
-def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
-    """Shares merged and closed unmerged over time; `curve` rows are [days, merged, closed
-    unmerged]."""
+def _ends(days: list[float], causes: list[int]) -> PullEnds:
     time, share = cumulative_incidence(days, causes)
     merged = share[0] if len(share) else np.zeros(len(time))
     unmerged = share[1] if len(share) > 1 else np.zeros(len(time))
@@ -159,8 +295,8 @@ def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
         place = int(np.searchsorted(time, limit, side="right")) - 1
         if len(days) >= FEWEST:
             values = (0.0, 0.0) if place < 0 else (float(merged[place]), float(unmerged[place]))
-            within.append({"days": limit, "merged": values[0], "closed_unmerged": values[1]})
-    return {"within": within, "curve": rows}
+            within.append(MergedWithin(days=limit, merged=values[0], closed_unmerged=values[1]))
+    return PullEnds(within=within, curve=rows)
 
 
 def _groups(items: list[ProjectItem]) -> dict[str, list[ProjectItem]]:
@@ -173,19 +309,18 @@ def _groups(items: list[ProjectItem]) -> dict[str, list[ProjectItem]]:
     }
 
 
-def _group(items: list[ProjectItem], until: datetime) -> dict[str, Any]:
+def _group(items: list[ProjectItem], until: datetime) -> AuthorGroup:
     known = [i for i in items if not i.closed_unknown]
     curve = kaplan_meier(
         [_days(i.opened, i.closed or until) for i in known], [i.closed is not None for i in known]
     )
-    return {"opened": len(items), "median": _times(curve)["median"]}
+    return AuthorGroup(opened=len(items), median=_median(curve))
 
 
 def _months(
     project: Project, items: list[ProjectItem], commits: list[Commit]
-) -> list[dict[str, Any]]:
-    """Per calendar month (UTC) of the window; the first and the last may be cut (`days` says how
-    much is in). Closings are of items opened in the window."""
+) -> list[MonthCounts]:
+    """The first and the last may be cut."""
     counts: dict[str, Counter[str]] = {}
 
     def count(time: datetime | None, name: str) -> None:
@@ -201,26 +336,17 @@ def _months(
         count(commit.time, "commits")
     for time in project.releases:
         count(time, "releases")
-    absent = {"commits", "releases"} & set(project.missing)
+    unknown = {"commits", "releases"} & set(project.missing)
     if "issues" in project.missing:
-        absent |= {"issues_opened", "issues_closed"}
+        unknown |= {"issues_opened", "issues_closed"}
     if _no_pulls(project):
-        absent |= {"pulls_opened", "pulls_closed", "pulls_merged"}
-    names = (
-        "pulls_opened",
-        "pulls_closed",
-        "pulls_merged",
-        "issues_opened",
-        "issues_closed",
-        "commits",
-        "releases",
-    )
-    rows = []
+        unknown |= {"pulls_opened", "pulls_closed", "pulls_merged"}
+    months = []
     for month, days in _calendar(project.since, project.until):
         of_month = counts.get(month, Counter())
-        values = {n: None if n in absent else of_month[n] for n in names}
-        rows.append({"month": month, "days": round(days, 2)} | values)
-    return rows
+        values = {name: None if name in unknown else of_month[name] for name in MONTHLY}
+        months.append(MonthCounts(month=month, days=round(days, 2), **values))
+    return months
 
 
 def _calendar(since: datetime, until: datetime) -> list[tuple[str, float]]:
@@ -237,9 +363,7 @@ def _calendar(since: datetime, until: datetime) -> list[tuple[str, float]]:
     return out
 
 
-def _facts(project: Project, commits: list[Commit]) -> dict[str, Any]:
-    """Stars, forks, contributors, … and the counts of the window; `no_data` with the reason where
-    there is none."""
+def _facts(project: Project, commits: list[Commit]) -> dict[str, RepositoryFact]:
     parts = {
         "stars": "repository",
         "forks": "repository",
@@ -250,53 +374,53 @@ def _facts(project: Project, commits: list[Commit]) -> dict[str, Any]:
         "licence": "repository",
     }
     facts = {
-        name: project.facts.get(name) or {"no_data": project.missing.get(part, "not in the answer")}
+        name: project.facts.get(name)
+        or RepositoryFact(no_data=project.missing.get(part, "not in the answer"))
         for name, part in parts.items()
     }
     return facts | _commit_facts(project, commits) | _release_facts(project)
 
 
-def _commit_facts(project: Project, commits: list[Commit]) -> dict[str, Metric]:
+def _commit_facts(project: Project, commits: list[Commit]) -> dict[str, RepositoryFact]:
     if "commits" in project.missing:
-        return {
-            name: {"no_data": project.missing["commits"]}
-            for name in ("commits", "authors", "committers")
-        }
-    facts: dict[str, Metric] = {
-        "commits": {"value": len(commits), "unit": "count", "bots": sum(c.bot for c in commits)},
+        unknown = RepositoryFact(no_data=project.missing["commits"])
+        return dict.fromkeys(("commits", "authors", "committers"), unknown)
+    from_git = project.history is not None
+    facts = {
+        "commits": RepositoryFact(
+            value=len(commits),
+            unit="count",
+            bots=sum(c.bot for c in commits),
+            bots_left_out=len(project.commits) - len(commits) or None,
+            merges=sum(bool(c.merge) for c in commits) if from_git else None,
+        ),
         "authors": _people(project.authors),
         "committers": project.facts.get("committers") or _people(project.committers),
     }
-    if left_out := len(project.commits) - len(commits):
-        facts["commits"]["bots_left_out"] = left_out
-    if project.history is not None:
-        facts["commits"]["merges"] = sum(bool(c.merge) for c in commits)
-        if "code_frequency" not in project.missing:
-            facts["lines_changed"] = {
-                "value": sum(c.lines for c in commits if c.lines is not None),
-                "unit": "lines",
-            }
+    if from_git and "code_frequency" not in project.missing:
+        lines = sum(c.lines for c in commits if c.lines is not None)
+        facts["lines_changed"] = RepositoryFact(value=lines, unit="lines")
     return facts
 
 
-def _people(count: int | None) -> Metric:
-    return (
-        {"no_data": "these answers were saved without it"}
-        if count is None
-        else {"value": count, "unit": "count"}
-    )
+def _people(count: int | None) -> RepositoryFact:
+    if count is None:
+        return RepositoryFact(no_data="these answers were saved without it")
+    return RepositoryFact.of_count(count)
 
 
-def _release_facts(project: Project) -> dict[str, Metric]:
+def _release_facts(project: Project) -> dict[str, RepositoryFact]:
     if "releases" in project.missing:
-        return {
-            name: {"no_data": project.missing["releases"]} for name in ("releases", "releases_ever")
-        }
+        unknown = RepositoryFact(no_data=project.missing["releases"])
+        return dict.fromkeys(("releases", "releases_ever"), unknown)
     recent = [t for t in project.releases if project.since <= t <= project.until]
-    ever: Metric = {"value": len(project.releases), "unit": "count"}
-    if project.releases:
-        ever["latest"] = project.releases[-1].isoformat()
-    return {"releases": {"value": len(recent), "unit": "count"}, "releases_ever": ever}
+    latest = project.releases[-1].isoformat() if project.releases else None
+    return {
+        "releases": RepositoryFact.of_count(len(recent)),
+        "releases_ever": RepositoryFact(
+            value=len(project.releases), unit="count", latest=latest
+        ),
+    }
 
 
 def _no_pulls(project: Project) -> str | None:

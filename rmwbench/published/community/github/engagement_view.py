@@ -1,11 +1,21 @@
-"""The engagement document as sections for page and terminal, with its pictures: how long items stay
+"""The engagement as sections for page and terminal, with its pictures: how long items stay
 open, until somebody answers, and what happened each month."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
+from rmwbench.published.community.github.engagement import (
+    Engagement,
+    Kind,
+    MedianDays,
+    NoDataReason,
+    RepositoryEngagement,
+    WaitingTimes,
+)
+from rmwbench.published.community.github.project import RepositoryFact
 from rmwbench.published.community.repository import FAR_APART_DAYS
 from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import TEXT
@@ -22,13 +32,22 @@ _TICK_LABEL = (
 _HEIGHT = 300
 
 
-def waiting(repositories: list[dict[str, Any]], kind: str, metric: str, title: str) -> Spec | None:
+def waiting(
+    repositories: Sequence[RepositoryEngagement],
+    kind: Kind,
+    metric: Literal["time_to_close", "first_response"],
+    title: str,
+) -> Spec | None:
     """The share of items still waiting against time, a step line per repository; dots where its
     curve ends with items still open. None without any curve."""
     names, points, ends = [], [], []
     for repository in repositories:
-        if rows := _curve(repository, repository[kind].get(metric, {})):
-            names.append(repository["name"])
+        items = repository.items(kind)
+        if isinstance(items, NoDataReason):
+            continue
+        times = items.time_to_close if metric == "time_to_close" else items.first_response
+        if not isinstance(times, NoDataReason) and (rows := _curve(repository, times)):
+            names.append(repository.name)
             points += rows
             last = rows[-1]
             ends += [{key: last[key] for key in ("name", "days", "share")}] * (last["share"] > 0)
@@ -64,29 +83,31 @@ def waiting(repositories: list[dict[str, Any]], kind: str, metric: str, title: s
     return frame.finish(alt.layer(*layers), height=_HEIGHT, points=points)
 
 
-def _curve(repository: dict[str, Any], metric: dict[str, Any]) -> list[dict[str, Any]]:
+def _curve(repository: RepositoryEngagement, times: WaitingTimes) -> list[dict[str, Any]]:
     """A point per step, to the end of the data where items are still open."""
-    if not metric.get("curve"):
+    if not times.curve:
         return []
     steps = [
         [LEAST_DAYS, 1.0, 1.0, 1.0],
-        *([max(row[0], LEAST_DAYS), *row[1:]] for row in metric["curve"]),
+        *([max(row[0], LEAST_DAYS), *row[1:]] for row in times.curve),
     ]
     if steps[-1][1] > 0:
-        steps.append([max(repository["days"], steps[-1][0]), *steps[-1][1:]])
+        steps.append([max(repository.days, steps[-1][0]), *steps[-1][1:]])
     return [
-        dict(name=repository["name"], days=days, share=share, low=low, high=high, n=n)
+        dict(name=repository.name, days=days, share=share, low=low, high=high, n=n)
         for n, (days, share, low, high) in enumerate(steps)
     ]
 
 
-def months(repositories: list[dict[str, Any]], name: str, title: str) -> Spec | None:
+def months(
+    repositories: Sequence[RepositoryEngagement], name: str, title: str
+) -> Spec | None:
     """A count per calendar month, a group of bars per month; months without data have none."""
     rows = [
-        {"name": r["name"], "month": m["month"], "value": m[name], "days": m["days"]}
+        {"name": r.name, "month": m.month, "value": m.count(name), "days": m.days}
         for r in repositories
-        for m in r["months"]
-        if m[name] is not None
+        for m in r.months
+        if m.count(name) is not None
     ]
     if not any(row["value"] for row in rows):
         return None
@@ -110,9 +131,9 @@ def months(repositories: list[dict[str, Any]], name: str, title: str) -> Spec | 
     return frame.finish(chart, height=220, rows=rows)
 
 
-def _colours(repositories: list[dict[str, Any]], names: list[str]) -> alt.Color:
+def _colours(repositories: Iterable[RepositoryEngagement], names: list[str]) -> alt.Color:
     """The same colour for a repository in every picture of a page."""
-    styles = looks_of_middlewares(r["name"] for r in repositories)
+    styles = looks_of_middlewares(r.name for r in repositories)
     legend = alt.Legend(
         orient="bottom",
         columns=2,
@@ -135,17 +156,14 @@ _LOG = (
 )
 
 
-def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> View:
+def view(engagement: Engagement, *, draw: bool = False, months: bool = True) -> View:
     """The view; `draw` makes the pictures too, and `months` is whether there is a row for each
     month."""
-    repositories = doc["repositories"]
-    lead = [
-        f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)"
-        for r in repositories
-    ]
-    if doc["people_only"]:
+    repositories = engagement.repositories
+    lead = [f"{r.name}: {_window(r)} ({r.days:.0f} days)" for r in repositories]
+    if engagement.people_only:
         lead.append("Without the pull requests, issues and commits of bots.")
-    with_api = [r for r in repositories if "history" not in r]
+    with_api = [r for r in repositories if r.history is None]
     sections = [
         _kind(repositories, "pulls", "Pull requests", draw),
         _kind(repositories, "issues", "Issues", draw),
@@ -159,8 +177,8 @@ def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> Vie
     if len(with_api) < len(repositories):
         sections.insert(0, _from_git(repositories))
     card = (
-        f"{', '.join(r['name'] for r in repositories)} · until "
-        f"{max((r['until'][:10] for r in repositories), default='')}"
+        f"{', '.join(r.name for r in repositories)} · until "
+        f"{max((r.until[:10] for r in repositories), default='')}"
     )
     return View(
         title="Engagement on GitHub" if with_api or not repositories else "Activity in git",
@@ -170,18 +188,15 @@ def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> Vie
     )
 
 
-def _from_git(repositories: list[dict[str, Any]]) -> Section:
+def _from_git(repositories: Sequence[RepositoryEngagement]) -> Section:
     """What was read from git, until when, and what that cannot say."""
-    read = [r for r in repositories if "history" in r]
-    newest = max(_day(r["until"]) for r in repositories)
+    histories = [(r, r.history) for r in repositories if r.history]
+    newest = max(_day(r.until) for r in repositories)
     rows = []
-    for repository in read:
-        until = _day(repository["until"])
+    for repository, history in histories:
+        until = _day(repository.until)
         old = " (!)" if (newest - until).days > FAR_APART_DAYS else ""
-        history = repository["history"]
-        rows.append(
-            [repository["name"], history["branch"], history["commit"][:12], f"{until}{old}"]
-        )
+        rows.append([repository.name, history.branch, history.commit[:12], f"{until}{old}"])
     text = [
         "These were read from git histories, where GitHub's API was not asked: of issues, pull "
         "requests, first responses, stars and forks a history holds nothing, so there is no data "
@@ -190,7 +205,7 @@ def _from_git(repositories: list[dict[str, Any]]) -> Section:
         "A window ends with the newest commit that the copy of the history has. What happened "
         "since is not in it, and quiet days after that commit are not either.",
     ]
-    if len({r["until"][:10] for r in repositories}) > 1:
+    if len({r.until[:10] for r in repositories}) > 1:
         text.append(
             "The windows end on different days, so numbers of one row cannot be set against those "
             "of another: no row is ahead of another, and their order is the one in which they were "
@@ -198,11 +213,11 @@ def _from_git(repositories: list[dict[str, Any]]) -> Section:
         )
     if any("(!)" in row[-1] for row in rows):
         text.append("(!) ends more than 18 months before the newest: it describes another time.")
-    for repository in read:
-        if undated := repository["history"]["undated"]:
+    for repository, history in histories:
+        if history.undated:
             text.append(
-                f"{repository['name']}: commits without a date in the past, in no window: "
-                f"{undated}."
+                f"{repository.name}: commits without a date in the past, in no window: "
+                f"{history.undated}."
             )
     columns = ("repository", "branch", "commit", "newest commit of")
     return panel("Where it was read", text, Table(columns, rows))
@@ -241,7 +256,9 @@ def _reading(api: bool, git: bool) -> Section:
     return panel("How to read it", text, listed=True)
 
 
-def _kind(repositories: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
+def _kind(
+    repositories: Sequence[RepositoryEngagement], kind: Kind, title: str, draw: bool
+) -> Section:
     pull = kind == "pulls"
     columns: list[Head] = ["repository", ("opened", True), ("open", True)]
     columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
@@ -254,23 +271,19 @@ def _kind(repositories: list[dict[str, Any]], kind: str, title: str, draw: bool)
     rows, missing = [], []
     reasons: dict[str, list[str]] = {}
     for repository in repositories:
-        of = repository[kind]
-        if "no_data" in of:
-            reasons.setdefault(of["no_data"], []).append(repository["name"])
-            rows.append([repository["name"], *["no data"] * (len(columns) - 1)])
+        items = repository.items(kind)
+        if isinstance(items, NoDataReason):
+            reasons.setdefault(items.no_data, []).append(repository.name)
+            rows.append([repository.name, *["no data"] * (len(columns) - 1)])
             continue
-        counts = [
-            str(of[name]) for name in (("merged", "closed_unmerged") if pull else ("closed",))
-        ]
-        within = {w["days"]: f"{100 * w['share']:.0f} %" for w in of["time_to_close"]["within"]}
-        shares = [within.get(days, "–") for days in (1, 7, 30)]
-        median = median_text(of["time_to_close"]["median"])
-        rows.append(
-            [repository["name"], str(of["opened"]), str(of["open"]), *counts, median, *shares]
-        )
-        if of.get("closing_time_unknown"):
+        counts = [items.opened, items.open]
+        counts += [items.merged or 0, items.closed_unmerged or 0] if pull else [items.closed]
+        times = items.time_to_close
+        shares = _shares(times, (1, 7, 30))
+        rows.append([repository.name, *map(str, counts), median_text(times.median), *shares])
+        if items.closing_time_unknown:
             missing.append(
-                f"{repository['name']}: {of['closing_time_unknown']} closed at an unknown time are "
+                f"{repository.name}: {items.closing_time_unknown} closed at an unknown time are "
                 "left out"
             )
     drawn = []
@@ -278,27 +291,37 @@ def _kind(repositories: list[dict[str, Any]], kind: str, title: str, draw: bool)
         drawn.append(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
-    missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()] + missing
-    known = any("no_data" not in repository[kind] for repository in repositories)
+    missing = _without_data(reasons) + missing
+    known = any(not isinstance(r.items(kind), NoDataReason) for r in repositories)
     return panel(title, missing, Table(tuple(columns), rows) if known else None, drawn)
 
 
-def _answers(repositories: list[dict[str, Any]], draw: bool) -> Section:
+def _without_data(reasons: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence for each reason, with what it is of."""
+    return [f"no data ({reason}): {', '.join(names)}" for reason, names in reasons.items()]
+
+
+def _shares(times: WaitingTimes, limits: Iterable[int]) -> list[str]:
+    """What ended within so many days, in per cent."""
+    shares = {one.days: f"{100 * one.share:.0f} %" for one in times.within}
+    return [shares.get(days, "–") for days in limits]
+
+
+KINDS: tuple[tuple[Kind, str], ...] = (("pulls", "pull requests"), ("issues", "issues"))
+
+
+def _answers(repositories: Sequence[RepositoryEngagement], draw: bool) -> Section:
     rows: list[list[str]] = []
     reasons: dict[str, list[str]] = {}
     for repository in repositories:
-        for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
-            answer = repository[kind].get(
-                "first_response", {"no_data": repository[kind].get("no_data")}
-            )
-            if "no_data" in answer:
-                reasons.setdefault(str(answer["no_data"]), []).append(
-                    f"{repository['name']} ({name})"
-                )
+        for kind, name in KINDS:
+            items = repository.items(kind)
+            times = items if isinstance(items, NoDataReason) else items.first_response
+            if isinstance(times, NoDataReason):
+                reasons.setdefault(times.no_data, []).append(f"{repository.name} ({name})")
                 continue
-            within = {w["days"]: f"{100 * w['share']:.0f} %" for w in answer["within"]}
-            text = [str(answer["count"]), str(answer["answered"]), median_text(answer["median"])]
-            rows.append([repository["name"], name, *text, within.get(1, "–"), within.get(7, "–")])
+            text = [str(times.count), str(times.answered), median_text(times.median)]
+            rows.append([repository.name, name, *text, *_shares(times, (1, 7))])
     columns = (
         "repository",
         "",
@@ -310,22 +333,25 @@ def _answers(repositories: list[dict[str, Any]], draw: bool) -> Section:
     )
     drawn = []
     if draw:
-        for kind, name in (("pulls", "Pull requests"), ("issues", "Issues")):
+        for kind, name in KINDS:
             if spec := waiting(repositories, kind, "first_response", "time since it was opened"):
-                title = f"{name} without an answer"
+                title = f"{name.capitalize()} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
-    missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()]
-    return panel("First response", missing, Table(columns, rows) if rows else None, drawn)
+    table = Table(columns, rows) if rows else None
+    return panel("First response", _without_data(reasons), table, drawn)
 
 
-def _authors(repositories: list[dict[str, Any]]) -> Section:
+def _authors(repositories: Sequence[RepositoryEngagement]) -> Section:
     rows = []
     for repository in repositories:
-        for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
-            for who, group in repository[kind].get("by", {}).items():
-                if group["opened"]:
-                    shown = [str(group["opened"]), median_text(group["median"])]
-                    rows.append([repository["name"], name, who, *shown])
+        for kind, name in KINDS:
+            items = repository.items(kind)
+            if isinstance(items, NoDataReason):
+                continue
+            for who, group in items.by.items():
+                if group.opened:
+                    text = [str(group.opened), median_text(group.median)]
+                    rows.append([repository.name, name, who, *text])
     columns = ("repository", "", "by", ("opened", True), ("median days to close", True))
     if not rows:
         return panel("Who opened them", ["no data: the authors' standing is not in these files"])
@@ -347,32 +373,32 @@ _FACTS = {
 }
 
 
-def _facts(repositories: list[dict[str, Any]]) -> Section:
-    known = {fact for r in repositories for fact, value in r["facts"].items() if "value" in value}
+def _facts(repositories: Sequence[RepositoryEngagement]) -> Section:
+    known = {name for r in repositories for name, fact in r.facts.items() if fact.no_data is None}
     shown = [fact for fact in _FACTS if fact in known]
-    rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in repositories]
+    rows = [[r.name, _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in repositories]
     columns: list[Head] = ["repository", "window", *((_FACTS[fact], True) for fact in shown)]
     return panel(
         "Size and activity", _reasons(repositories), Table(columns, rows) if shown else None
     )
 
 
-def _window(repository: dict[str, Any]) -> str:
-    return f"{repository['since'][:10]} to {repository['until'][:10]}"
+def _window(repository: RepositoryEngagement) -> str:
+    return f"{repository.since[:10]} to {repository.until[:10]}"
 
 
-def _of(repository: dict[str, Any], fact: str) -> dict[str, Any]:
+def _of(repository: RepositoryEngagement, fact: str) -> RepositoryFact:
     """A fact; documents that were made before it was known have none."""
-    return dict(repository["facts"].get(fact) or {"no_data": "not in this document"})
+    return repository.facts.get(fact) or RepositoryFact(no_data="not in this document")
 
 
-def _reasons(repositories: list[dict[str, Any]]) -> list[str]:
+def _reasons(repositories: Sequence[RepositoryEngagement]) -> list[str]:
     """The values without data: a sentence for each reason, not one for each number."""
     facts: dict[tuple[str, str], list[str]] = {}
     for repository in repositories:
         for fact, name in _FACTS.items():
-            if (reason := _of(repository, fact).get("no_data")) is not None:
-                facts.setdefault((repository["name"], reason), []).append(name)
+            if (reason := _of(repository, fact).no_data) is not None:
+                facts.setdefault((repository.name, reason), []).append(name)
     by_facts: dict[tuple[str, str], list[str]] = {}
     for (name, reason), names in facts.items():
         by_facts.setdefault((", ".join(names), reason), []).append(name)
@@ -382,33 +408,35 @@ def _reasons(repositories: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _fact(metric: dict[str, Any]) -> str:
-    if "no_data" in metric:
+def _fact(fact: RepositoryFact) -> str:
+    if fact.no_data is not None:
         return "no data"
-    if metric["unit"] == "bytes":
-        languages = ", ".join(metric.get("languages", [])[:2])
-        return f"{metric['value'] / 1e6:.1f} MB" + (f" ({languages})" if languages else "")
-    details = [fmt.counted(count, "merge") for count in [metric.get("merges")] if count]
-    details += [f"{count} {words}" for key, words in _BOTS.items() if (count := metric.get(key))]
-    return f"{metric['value']} ({', '.join(details)})" if details else str(metric["value"])
+    if fact.unit == "bytes" and isinstance(fact.value, int):
+        languages = ", ".join((fact.languages or ())[:2])
+        return f"{fact.value / 1e6:.1f} MB" + (f" ({languages})" if languages else "")
+    details = [fmt.counted(fact.merges, "merge")] if fact.merges else []
+    details += [f"{fact.bots} of bots"] if fact.bots else []
+    details += [f"{fact.bots_left_out} of bots left out"] if fact.bots_left_out else []
+    return f"{fact.value} ({', '.join(details)})" if details else str(fact.value)
 
 
-_BOTS = {"bots": "of bots", "bots_left_out": "of bots left out"}
 _MONTHLY = ("pulls_opened", "pulls_merged", "issues_opened", "issues_closed", "commits", "releases")
 
 
-def _months(repositories: list[dict[str, Any]], draw: bool) -> Section:
+def _months(repositories: Sequence[RepositoryEngagement], draw: bool) -> Section:
     names = [
-        n for n in _MONTHLY if any(m[n] is not None for r in repositories for m in r["months"])
+        name
+        for name in _MONTHLY
+        if any(m.count(name) is not None for r in repositories for m in r.months)
     ]
     rows = [
         [
-            r["name"],
-            m["month"] + ("" if m["days"] >= 28 else f" ({m['days']:.0f} d)"),
-            *(_count(m[n]) for n in names),
+            r.name,
+            m.month + ("" if m.days >= 28 else f" ({m.days:.0f} d)"),
+            *(_count(m.count(name)) for name in names),
         ]
         for r in repositories
-        for m in r["months"]
+        for m in r.months
     ]
     columns: list[Head] = ["repository", "month", *((n.replace("_", " "), True) for n in names)]
     drawn = []
@@ -431,10 +459,10 @@ def _count(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def median_text(median: dict[str, Any]) -> str:
+def median_text(median: MedianDays) -> str:
     """A median with its interval, or why there is none."""
-    if "no_data" in median:
-        least = f", at least {median['at_least']:.3g}" if "at_least" in median else ""
-        return f"no data: {median['no_data']}{least}"
-    high = "…" if median["high"] == "inf" else f"{median['high']:.3g}"
-    return f"{median['value']:.3g} [{median['low']:.3g}–{high}]"
+    if median.no_data is not None:
+        least = "" if median.at_least is None else f", at least {median.at_least:.3g}"
+        return f"no data: {median.no_data}{least}"
+    high = "…" if median.high == "inf" else f"{median.high:.3g}"
+    return f"{median.value:.3g} [{median.low:.3g}–{high}]"

@@ -14,7 +14,13 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.github.collect import PARTS
-from rmwbench.published.community.github.project import Commit, History, Project, is_bot_name
+from rmwbench.published.community.github.project import (
+    Commit,
+    History,
+    Project,
+    RepositoryFact,
+    is_bot_name,
+)
 from rmwbench.published.community.repository import GitFailed, Repository, opened
 
 NOT_IN_GIT = "git does not hold it"
@@ -75,10 +81,10 @@ def load(name: str, path: Path, since: datetime | timedelta) -> Project:
         other_tags=len(tags) - sum(_is_version(tag) for tag, _ in tags),
     )
     project.missing = _missing(has_tags=bool(tags))
-    project.facts["licence"] = {"no_data": LICENCE}
+    project.facts["licence"] = RepositoryFact(no_data=LICENCE)
     _add_commits(project, repository, log)
     project.releases = sorted(time for tag, time in tags if _is_version(tag))
-    project.facts["contributors"] = {"value": people(one.author for one in log), "unit": "count"}
+    project.facts["contributors"] = RepositoryFact.of_count(people(one.author for one in log))
     return project
 
 
@@ -120,7 +126,7 @@ def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged
     project.authors = people(one.author for one in inside)
     project.committers = people(one.committer for one in inside) or None
     if project.committers is None:
-        project.facts["committers"] = {"no_data": ONLY_WEB}
+        project.facts["committers"] = RepositoryFact(no_data=ONLY_WEB)
 
 
 def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime:

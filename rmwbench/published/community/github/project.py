@@ -6,20 +6,39 @@ committed.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.github.collect import PARTS, Raw, is_pull, parse
+from rmwbench.words.fields import absent
 
 INSIDE = ("OWNER", "MEMBER", "COLLABORATOR")
 WEB = "web-flow"
 """The committer of what is merged on GitHub's pages: a program, whoever pressed the button."""
 _BOT = re.compile(r".*\[bot\]|[\w.+-]*[-_]bot", re.IGNORECASE | re.DOTALL)
-Metric = dict[str, Any]
-"""`value` with `unit`, or `no_data` with the reason."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepositoryFact:
+    """`value` with `unit`, or `no_data` with the reason. `languages`: the largest; `weeks`: of how
+    many it is the sum; `latest`: the time of the newest release."""
+
+    no_data: str | None = absent()
+    value: int | str | None = absent()
+    unit: str | None = absent()
+    languages: Sequence[str] | None = absent()
+    weeks: int | None = absent()
+    bots: int | None = absent()
+    bots_left_out: int | None = absent()
+    merges: int | None = absent()
+    latest: str | None = absent()
+
+    @classmethod
+    def of_count(cls, count: int) -> Self:
+        return cls(value=count, unit="count")
 
 
 @dataclass
@@ -79,7 +98,7 @@ class Project:
     authors: int | None = None
     committers: int | None = None
     releases: list[datetime] = field(default_factory=list)
-    facts: dict[str, Metric] = field(default_factory=dict)
+    facts: dict[str, RepositoryFact] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
     history: History | None = None
 
@@ -194,39 +213,34 @@ def _repository(project: Project, answer: Raw, raw: Raw) -> None:
     for fact, key in facts.items():
         value = answer.get(key)
         project.facts[fact] = (
-            {"no_data": "not in the answer"}
+            RepositoryFact(no_data="not in the answer")
             if value is None
-            else {"value": int(value), "unit": "count"}
+            else RepositoryFact.of_count(int(value))
         )
-    if answer.get("size") is not None:
-        project.facts["repository_size"] = {"value": int(answer["size"]) * 1024, "unit": "bytes"}
     spdx = (answer.get("license") or {}).get("spdx_id")
     project.facts["licence"] = (
-        {"value": spdx, "unit": ""}
+        RepositoryFact(value=spdx, unit="")
         if spdx and spdx != "NOASSERTION"
-        else {"no_data": "GitHub does not recognise the licence"}
+        else RepositoryFact(no_data="GitHub does not recognise the licence")
     )
-    project.facts["archived"] = {"value": bool(answer.get("archived")), "unit": ""}
 
 
 def _languages(project: Project, answer: Raw, raw: Raw) -> None:
     sizes = {str(name): int(size) for name, size in answer.items()}
     largest = sorted(sizes, key=lambda name: -sizes[name])[:3]
-    project.facts["code_size"] = {
-        "value": sum(sizes.values()),
-        "unit": "bytes",
-        "languages": largest,
-    }
+    project.facts["code_size"] = RepositoryFact(
+        value=sum(sizes.values()), unit="bytes", languages=largest
+    )
 
 
 def _changes(project: Project, answer: list[list[int]], raw: Raw) -> None:
     weeks = [week for week in answer if datetime.fromtimestamp(week[0], UTC) >= project.since]
     value = sum(week[1] - week[2] for week in weeks)
-    project.facts["lines_changed"] = {"value": value, "unit": "lines", "weeks": len(weeks)}
+    project.facts["lines_changed"] = RepositoryFact(value=value, unit="lines", weeks=len(weeks))
 
 
 def _contributors(project: Project, answer: int, raw: Raw) -> None:
-    project.facts["contributors"] = {"value": int(answer), "unit": "count"}
+    project.facts["contributors"] = RepositoryFact.of_count(int(answer))
 
 
 _READERS: dict[str, Callable[[Project, Any, Raw], None]] = {

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePath
-from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS, by_words, numbers
@@ -65,6 +64,16 @@ class Declaration:
     level: int | None
     level_line: int | None
     findings: dict[str, RequirementFinding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenPoint:
+    """A requirement of the claimed level that the document does not show as fulfilled."""
+
+    number: str
+    name: str
+    status: str
+    asked: str
 
 
 Dates = Callable[[list[int]], str | None]
@@ -386,18 +395,17 @@ def item_dates(
     }
 
 
-def open_points(declaration: Declaration) -> list[dict[str, Any]]:
-    """The requirements of the claimed level that the document does not show as fulfilled; []
-    without a level."""
+def open_points(declaration: Declaration) -> list[OpenPoint]:
+    """[] without a level."""
     asked = LEVELS.get(declaration.level or 0, {})
     unsettled = (NOT_MET, NOT_STATED, QUALIFIED)
     return [
-        {
-            "number": n,
-            "name": ITEMS[n].name,
-            "status": declaration.findings[n].status,
-            "asked": asked[n],
-        }
+        OpenPoint(
+            number=n,
+            name=ITEMS[n].name,
+            status=declaration.findings[n].status,
+            asked=asked[n],
+        )
         for n in ITEMS
         if asked.get(n) == "required" and declaration.findings[n].status in unsettled
     ]

@@ -8,11 +8,10 @@ so it is never used."""
 
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.declaration import Dates
@@ -87,10 +86,38 @@ class _Ref:
         return re.sub(r"^refs/(?:heads|remotes|tags)/", "", self.name)
 
 
-def search_declarations(name: str, path: Path) -> dict[str, Any]:
-    """Files of the default branch that are named as declarations are, and those that only other
-    branches and tags have, each with the newest of these. Raises UserError where the repository
-    cannot be read."""
+@dataclass(frozen=True, kw_only=True)
+class OtherDeclaration:
+    """A file that only other branches and tags have, with the newest of these."""
+
+    path: str
+    ref: str
+    date: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclarationSearch:
+    """`found`: the files of the default branch that are named as declarations are. `as_of`: the day
+    of its newest commit."""
+
+    repository: str
+    branch: str
+    commit: str
+    as_of: str
+    branches: int
+    tags: int
+    found: Sequence[str]
+    elsewhere: Sequence[OtherDeclaration]
+
+    @property
+    def sentence(self) -> str:
+        """As a cell of a table."""
+        files = ", ".join(self.found) or "no declaration found"
+        return f"{files} in {self.repository} as of {self.as_of}"
+
+
+def search_declarations(name: str, path: Path) -> DeclarationSearch:
+    """Raises UserError where the repository cannot be read."""
     repository = opened(path)
     try:
         refs = list(_refs(repository))
@@ -110,26 +137,19 @@ def search_declarations(name: str, path: Path) -> dict[str, Any]:
         raise UserError(
             "its branches and tags cannot be read", where=str(path), actual=str(error)
         ) from None
-    return {
-        "repository": name,
-        "branch": repository.branch,
-        "commit": repository.head,
-        "as_of": newest,
-        "branches": sum(not ref.tag for ref in refs),
-        "tags": sum(ref.tag for ref in refs),
-        "found": here,
-        "elsewhere": [
-            {"path": file, "ref": ref.short, "date": ref.date}
+    return DeclarationSearch(
+        repository=name,
+        branch=repository.branch,
+        commit=repository.head,
+        as_of=newest,
+        branches=sum(not ref.tag for ref in refs),
+        tags=sum(ref.tag for ref in refs),
+        found=here,
+        elsewhere=[
+            OtherDeclaration(path=file, ref=ref.short, date=ref.date)
             for file, ref in sorted(elsewhere.items())
         ],
-    }
-
-
-def sentence(search: dict[str, Any]) -> str:
-    """What was found, as a cell of a table."""
-    if search["found"]:
-        return f"{', '.join(search['found'])} in {search['repository']} as of {search['as_of']}"
-    return f"no declaration found in {search['repository']} as of {search['as_of']}"
+    )
 
 
 def _refs(repository: Repository) -> Iterator[_Ref]:

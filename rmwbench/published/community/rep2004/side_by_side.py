@@ -1,10 +1,11 @@
-"""Declarations side by side: one document of all packages, and its view."""
+"""Declarations side by side: all packages, and their view."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date as Date
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
@@ -12,14 +13,15 @@ from rmwbench.published.community.rep2004.declaration import (
     NOT_STATED,
     STATUSES,
     Declaration,
+    OpenPoint,
     item_dates,
     open_points,
     read,
 )
 from rmwbench.published.community.rep2004.declaration_search import (
+    DeclarationSearch,
     document_dates,
     search_declarations,
-    sentence,
 )
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
 from rmwbench.published.community.repository import FAR_APART_DAYS
@@ -27,12 +29,74 @@ from rmwbench.report.view import Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 
 
-def document(
-    sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None
-) -> dict[str, Any]:
-    """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by
-    name or file name (ISO) for files that are in no git repository. A directory is a git repository
-    in which to look for one."""
+@dataclass(frozen=True, kw_only=True)
+class RequirementName:
+    number: str
+    name: str
+    section: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredItem:
+    """What a document says on a requirement. `asked`: how much its claimed level asks for it."""
+
+    number: str
+    status: str
+    asked: str | None
+    basis: str | None
+    scope: str
+    line: int | None
+    quote: str | None
+    links: Sequence[str]
+    date: str | None
+    note: str | None
+    contradicts: bool
+
+    @property
+    def is_of_section(self) -> bool:
+        return self.scope == "section" and self.status != NOT_STATED
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredPackage:
+    """`level`: the one that it claims, or NOT_STATED."""
+
+    package: str
+    document: str
+    date: str | None
+    date_from: str
+    level: int | str
+    level_line: int | None
+    items: Sequence[DeclaredItem]
+    open_points: Sequence[OpenPoint]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedDeclarations:
+    """The REP-2004 document (docs/community.md). An earlier one has no `searched`."""
+
+    schema: Literal["rmwbench/community-rep2004"] = "rmwbench/community-rep2004"
+    version: Literal[1] = 1
+    statuses: Mapping[str, str]
+    items: Sequence[RequirementName]
+    packages: Sequence[DeclaredPackage]
+    searched: Sequence[DeclarationSearch] = ()
+
+    def without_words(self) -> "ComparedDeclarations":
+        """Without the sentences that it quotes: its facts, with the line and the date of each."""
+        packages = [
+            replace(package, items=[replace(item, quote=None) for item in package.items])
+            for package in self.packages
+        ]
+        return replace(self, packages=packages)
+
+
+def compare(
+    sources: Sequence[tuple[str | None, Path]], given: Mapping[str, str] | None = None
+) -> ComparedDeclarations:
+    """The declarations of (name or None, path) pairs; `given` are dates by name or file name (ISO)
+    for files that are in no git repository. A directory is a git repository in which to look for
+    one."""
     packages, searches = [], []
     for name, path in sources:
         if path.is_dir():
@@ -47,88 +111,77 @@ def document(
                 "not a text file", where=str(path), expected="UTF-8", actual=str(error)
             ) from None
         packages.append(_package(read(text, str(path), name), path, given or {}))
-    _name_apart(packages)
-    return {
-        "schema": "rmwbench/community-rep2004",
-        "version": 1,
-        "statuses": STATUSES,
-        "items": [
-            {"number": i.number, "name": i.name, "section": SECTIONS[i.section]}
+    return ComparedDeclarations(
+        statuses=STATUSES,
+        items=[
+            RequirementName(number=i.number, name=i.name, section=SECTIONS[i.section])
             for i in ITEMS.values()
         ],
-        "packages": packages,
-        "searched": searches,
-    }
+        packages=_named_apart(packages),
+        searched=searches,
+    )
 
 
-def _name_apart(packages: list[dict[str, Any]]) -> None:
+def _named_apart(packages: Sequence[DeclaredPackage]) -> list[DeclaredPackage]:
     """Two versions of one package are two columns, each with its date in its name, or with its file
     where no date tells them apart."""
-    names = Counter(p["package"] for p in packages)
-    days = Counter((p["package"], p["date"]) for p in packages)
-    for package in packages:
-        name, date = package["package"], package["date"]
-        if names[name] > 1:
-            alone = date is not None and days[name, date] == 1
-            package["package"] = f"{name} ({date if alone else package['document']})"
+    names = Counter(p.package for p in packages)
+    days = Counter((p.package, p.date) for p in packages)
+
+    def name(package: DeclaredPackage) -> str:
+        if names[package.package] == 1:
+            return package.package
+        alone = package.date is not None and days[package.package, package.date] == 1
+        return f"{package.package} ({package.date if alone else package.document})"
+
+    return [replace(package, package=name(package)) for package in packages]
 
 
-def without_words(doc: dict[str, Any]) -> dict[str, Any]:
-    """The document without the sentences that it quotes: its facts, with the line and the date of
-    each."""
-    packages = [
-        {**package, "items": [{**item, "quote": None} for item in package["items"]]}
-        for package in doc["packages"]
-    ]
-    return {**doc, "packages": packages}
-
-
-def _package(declaration: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
+def _package(declaration: Declaration, path: Path, given: Mapping[str, str]) -> DeclaredPackage:
     date, origin, by_line = document_dates(path)
     for key in (declaration.package, path.name, str(path)):
         if key in given:
             date, origin, by_line = given[key], "told", lambda lines: None
     date_of = item_dates(declaration, date, by_line)
-    return {
-        "package": declaration.package,
-        "document": declaration.where,
-        "date": date,
-        "date_from": origin or "not known: the file is in no git repository (tell it with --date)",
-        "level": declaration.level if declaration.level is not None else NOT_STATED,
-        "level_line": declaration.level_line,
-        "items": [
-            {
-                "number": number,
-                "status": f.status,
-                "asked": LEVELS.get(declaration.level or 0, {}).get(number, "not asked for")
-                if declaration.level
-                else None,
-                "basis": f.basis or None,
-                "scope": f.scope,
-                "line": f.line,
-                "quote": f.quote or None,
-                "links": f.links,
-                "date": date_of[number],
-                "note": f.note or None,
-                "contradicts": f.contradicts,
-            }
-            for number, f in declaration.findings.items()
+    asked = LEVELS.get(declaration.level or 0, {})
+    return DeclaredPackage(
+        package=declaration.package,
+        document=declaration.where,
+        date=date,
+        date_from=origin or "not known: the file is in no git repository (tell it with --date)",
+        level=declaration.level if declaration.level is not None else NOT_STATED,
+        level_line=declaration.level_line,
+        items=[
+            DeclaredItem(
+                number=number,
+                status=finding.status,
+                asked=asked.get(number, "not asked for") if declaration.level else None,
+                basis=finding.basis or None,
+                scope=finding.scope,
+                line=finding.line,
+                quote=finding.quote or None,
+                links=finding.links,
+                date=date_of[number],
+                note=finding.note or None,
+                contradicts=finding.contradicts,
+            )
+            for number, finding in declaration.findings.items()
         ],
-        "open_points": open_points(declaration),
-    }
+        open_points=open_points(declaration),
+    )
 
 
-def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
+def view(compared: ComparedDeclarations, *, evidence: bool = True) -> View:
     """A row per requirement, a column per package; then what is open, and the evidence (which is
     long)."""
-    packages, searches = doc["packages"], doc.get("searched", [])
-    lead = [*_lead(packages), *(f"{sentence(search)}." for search in searches)]
-    sections = [_requirements(doc["items"], packages)] if packages else []
+    packages, searches = compared.packages, compared.searched
+    lead = [*_lead(packages), *(f"{search.sentence}." for search in searches)]
+    sections = [_requirements(compared.items, packages)] if packages else []
     sections += [_searched(searches)] if searches or not packages else []
     if packages:
         sections += [_counts(packages), _open(packages)]
         sections += [_evidence(packages)] if evidence else []
-    card = [f"{p['package']} {p['date'] or ''}".strip() for p in packages] or lead
+    card = [f"{p.package} {p.date or ''}".strip() for p in packages] or lead
     return View(
         title="REP-2004 quality declarations",
         about=[*map(Text, lead)],
@@ -137,38 +190,39 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     )
 
 
-def _lead(packages: list[dict[str, Any]]) -> Iterator[str]:
+def _lead(packages: Sequence[DeclaredPackage]) -> Iterator[str]:
     for p in packages:
-        stated = p["level"] != NOT_STATED
-        level = f"Quality Level {p['level']}" if stated else "no level"
-        yield f"{p['package']}: claims {level}, document of {p['date'] or 'unknown date'}"
-    days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
+        level = f"Quality Level {p.level}" if p.level != NOT_STATED else "no level"
+        yield f"{p.package}: claims {level}, document of {p.date or 'unknown date'}"
+    days = [Date.fromisoformat(p.date) for p in packages if p.date]
     if days and (max(days) - min(days)).days > FAR_APART_DAYS:
         yield "The documents are more than 18 months apart: they describe different times."
 
 
-def _requirements(items: list[dict[str, Any]], packages: list[dict[str, Any]]) -> Section:
-    rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
-    for place, item in enumerate(items):
-        rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
-    columns = ("requirement", "", *(p["package"] for p in packages))
+def _requirements(
+    names: Sequence[RequirementName], packages: Sequence[DeclaredPackage]
+) -> Section:
+    rows = [["level claimed", "", *(str(p.level) for p in packages)]]
+    for place, name in enumerate(names):
+        rows.append([name.number, name.name, *(_cell(p.items[place]) for p in packages)])
+    columns = ("requirement", "", *(p.package for p in packages))
     return panel("Requirements", _marks(packages), Table(columns, rows))
 
 
-def _counts(packages: list[dict[str, Any]]) -> Section:
-    counts = [Counter(i["status"] for i in p["items"]) for p in packages]
+def _counts(packages: Sequence[DeclaredPackage]) -> Section:
+    counts = [Counter(item.status for item in p.items) for p in packages]
     rows = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
-    table = Table(("status", *((p["package"], True) for p in packages)), rows)
+    table = Table(("status", *((p.package, True) for p in packages)), rows)
     meanings = [f"{status}: {text}." for status, text in STATUSES.items()]
     return panel("How many", meanings, table, listed=True)
 
 
-def _open(packages: list[dict[str, Any]]) -> Section:
+def _open(packages: Sequence[DeclaredPackage]) -> Section:
     title = "What the claimed level asks for and the document does not settle"
     rows = [
-        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]]
+        [p.package, str(p.level), point.number, point.name, point.status]
         for p in packages
-        for o in p["open_points"]
+        for point in p.open_points
     ]
     if not rows:
         nothing = "Nothing: every requirement of the claimed levels is marked or stated."
@@ -177,14 +231,14 @@ def _open(packages: list[dict[str, Any]]) -> Section:
     return panel(title, [], Table(columns, rows))
 
 
-def _evidence(packages: list[dict[str, Any]]) -> Section:
+def _evidence(packages: Sequence[DeclaredPackage]) -> Section:
     rows = []
     for p in packages:
-        for i in p["items"]:
-            if i["status"] != NOT_STATED:
-                said = "; ".join(filter(None, (i["quote"], i["note"]))) or "(its table)"
-                where = (str(i["line"] or ""), i["date"] or "–", said, " ".join(i["links"]))
-                rows.append([p["package"], i["number"], i["status"], *where])
+        for item in p.items:
+            if item.status != NOT_STATED:
+                words = "; ".join(filter(None, (item.quote, item.note))) or "(its table)"
+                where = (str(item.line or ""), item.date or "–", words, " ".join(item.links))
+                rows.append([p.package, item.number, item.status, *where])
     columns = ("package", "", "status", ("line", True), "changed", "in its words", "links")
     text = (
         "All of it is what the projects say of themselves; nothing here was checked against their "
@@ -193,16 +247,15 @@ def _evidence(packages: list[dict[str, Any]]) -> Section:
     return panel("Evidence", [text], Table(columns, rows))
 
 
-def _searched(searches: list[dict[str, Any]]) -> Section:
+def _searched(searches: Sequence[DeclarationSearch]) -> Section:
     rows = [
         [
-            search["repository"],
-            sentence(search),
-            f"{search['branch']} at {search['commit'][:12]}, "
-            f"{fmt.counted(search['branches'], 'branch', 'branches')}, "
-            f"{fmt.counted(search['tags'], 'tag')}",
-            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in search["elsewhere"])
-            or "–",
+            search.repository,
+            search.sentence,
+            f"{search.branch} at {search.commit[:12]}, "
+            f"{fmt.counted(search.branches, 'branch', 'branches')}, "
+            f"{fmt.counted(search.tags, 'tag')}",
+            "; ".join(f"{one.path} ({one.ref}, {one.date})" for one in search.elsewhere) or "–",
         ]
         for search in searches
     ]
@@ -211,7 +264,7 @@ def _searched(searches: list[dict[str, Any]]) -> Section:
         "that ends on that day. "
         'None found is not a "no": what was not found is not stated, and a later one may be there.'
     ]
-    if any(search["found"] for search in searches):
+    if any(search.found for search in searches):
         text.append(
             "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
             "this verb."
@@ -220,20 +273,16 @@ def _searched(searches: list[dict[str, Any]]) -> Section:
     return panel("Whether there is one", text, Table(columns, rows))
 
 
-def _marks(packages: list[dict[str, Any]]) -> list[str]:
-    items = [item for package in packages for item in package["items"]]
+def _marks(packages: Sequence[DeclaredPackage]) -> list[str]:
+    items = [item for package in packages for item in package.items]
     marks = []
-    if any(_is_of_section(item) for item in items):
+    if any(item.is_of_section for item in items):
         marks.append("* said of the whole section, not of this requirement")
-    if any(item["contradicts"] for item in items):
+    if any(item.contradicts for item in items):
         marks.append("(!) table and text contradict each other")
     return marks
 
 
-def _is_of_section(item: dict[str, Any]) -> bool:
-    return bool(item["scope"] == "section" and item["status"] != NOT_STATED)
-
-
-def _cell(item: dict[str, Any]) -> str:
-    mark = "*" if _is_of_section(item) else ""
-    return f"{item['status']}{mark}" + (" (!)" if item["contradicts"] else "")
+def _cell(item: DeclaredItem) -> str:
+    mark = "*" if item.is_of_section else ""
+    return f"{item.status}{mark}" + (" (!)" if item.contradicts else "")

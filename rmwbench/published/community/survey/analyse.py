@@ -7,7 +7,9 @@ so intervals are for chance alone.
 """
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,44 +17,123 @@ from rmwbench.analysis.stats import ordinal
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion, sizes
+from rmwbench.words.fields import absent, exact
 
 FEWEST = 5
 """People in a group that is shown: fewer could be recognised."""
 ALPHA = 0.05
 
 
-def document(
+@dataclass(frozen=True, kw_only=True)
+class MedianLevel:
+    value: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueInterval:
+    value: float = exact()
+    low: float = exact()
+    high: float = exact()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupAnswers:
+    """What a group answered to a question. `counts`: per level, lowest first; `upper_half`: the
+    share above the middle."""
+
+    counts: Sequence[int]
+    count: int
+    no_opinion: int
+    no_data: str | None = absent()
+    median: MedianLevel | None = absent()
+    upper_half: ValueInterval | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnsweredQuestion:
+    label: str
+    text: str
+    scale: str
+    groups: Mapping[str, GroupAnswers]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedQuestion:
+    """Two groups in a question. `counts`: how many of each answered; `delta`: Cliff's."""
+
+    label: str
+    counts: Sequence[int]
+    no_data: str | None = absent()
+    p: float | None = absent(exact=True)
+    p_holm: float | None = absent(exact=True)
+    method: str | None = absent()
+    delta: ValueInterval | None = absent()
+    verdict: str | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupComparison:
+    groups: Sequence[str]
+    alpha: float
+    questions_tested: int
+    of: Sequence[ComparedQuestion]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnsNotShown:
+    columns: int
+    reason: str = "times, profiles and free text are not read further"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyResult:
+    """The survey document (docs/community.md). `published`: points of the figures of 2020, where it
+    is that survey."""
+
+    schema: Literal["rmwbench/community-survey"] = "rmwbench/community-survey"
+    version: Literal[1] = 1
+    source: str
+    people: int
+    group_by: str | None
+    groups: Mapping[str, int]
+    scales: Mapping[str, Sequence[str]]
+    not_shown: ColumnsNotShown
+    questions: Sequence[AnsweredQuestion]
+    comparison: GroupComparison | None
+    published: Sequence[dict[str, Any]] | None = absent(exact=True)
+
+
+def analyse(
     survey: Survey,
     compare: tuple[str, str] | None = None,
     published: list[dict[str, Any]] | None = None,
-) -> dict[str, Any]:
-    """The survey document (docs/community.md). `compare` names the two groups, else the two largest
-    are taken; `published` are the figures of an importer."""
+) -> SurveyResult:
+    """`compare` names the two groups, else the two largest are taken; `published` are the figures
+    of an importer."""
     groups = _groups(survey)
     pair = _pair(survey, groups, compare)
-    questions = [_question(q, groups) for q in survey.questions]
-    out: dict[str, Any] = {
-        "schema": "rmwbench/community-survey",
-        "version": 1,
-        "source": survey.where,
-        "people": survey.people,
-        "group_by": survey.group_by,
-        "groups": {name: len(members) for name, members in groups.items()},
-        "scales": {
-            s.name: list(s.levels) for s in dict.fromkeys(q.scale for q in survey.questions)
-        },
-        "not_shown": {
-            "columns": survey.other_columns,
-            "reason": "times, profiles and free text are not read further",
-        },
-        "questions": questions,
-        "comparison": None,
-    }
-    if pair:
-        out["comparison"] = _comparison(survey, groups, pair)
-    if published is not None:
-        out["published"] = published
-    return out
+    scales = dict.fromkeys(question.scale for question in survey.questions)
+    return SurveyResult(
+        source=survey.where,
+        people=survey.people,
+        group_by=survey.group_by,
+        groups={name: len(members) for name, members in groups.items()},
+        scales={scale.name: list(scale.levels) for scale in scales},
+        not_shown=ColumnsNotShown(columns=survey.other_columns),
+        questions=[
+            AnsweredQuestion(
+                label=question.label,
+                text=question.text,
+                scale=question.scale.name,
+                groups={name: _answers(question, people) for name, people in groups.items()},
+            )
+            for question in survey.questions
+        ],
+        comparison=_comparison(survey, groups, pair) if pair else None,
+        published=published,
+    )
 
 
 def _groups(survey: Survey) -> dict[str, list[int]]:
@@ -103,34 +184,26 @@ def counts(question: SurveyQuestion, people: list[int]) -> np.ndarray:
     return np.array([people_by_level[level] for level in range(len(question.scale.levels))])
 
 
-def _question(question: SurveyQuestion, groups: dict[str, list[int]]) -> dict[str, Any]:
-    return {
-        "label": question.label,
-        "text": question.text,
-        "scale": question.scale.name,
-        "groups": {name: _answers(question, people) for name, people in groups.items()},
-    }
-
-
-def _answers(question: SurveyQuestion, people: list[int]) -> dict[str, Any]:
+def _answers(question: SurveyQuestion, people: list[int]) -> GroupAnswers:
     counted = counts(question, people)
     n = int(counted.sum())
-    out: dict[str, Any] = {"counts": counted.tolist(), "count": n, "no_opinion": len(people) - n}
+    answers = GroupAnswers(counts=counted.tolist(), count=n, no_opinion=len(people) - n)
     if not n:
-        return out | {"no_data": "nobody answered"}
+        return replace(answers, no_data="nobody answered")
     levels = question.scale.levels
     median, low, high = ordinal.median(counted.tolist())
     upper = int(counted[len(levels) // 2 + len(levels) % 2 :].sum())
     share_low, share_high = clopper_pearson(upper, n)
-    return out | {
-        "median": {"value": levels[median], "low": levels[low], "high": levels[high]},
-        "upper_half": {"value": upper / n, "low": share_low, "high": share_high},
-    }
+    return replace(
+        answers,
+        median=MedianLevel(value=levels[median], low=levels[low], high=levels[high]),
+        upper_half=ValueInterval(value=upper / n, low=share_low, high=share_high),
+    )
 
 
 def _comparison(
     survey: Survey, groups: dict[str, list[int]], pair: tuple[str, str]
-) -> dict[str, Any]:
+) -> GroupComparison:
     tests = []
     for question in survey.questions:
         a, b = (counts(question, groups[name]) for name in pair)
@@ -138,22 +211,27 @@ def _comparison(
     adjusted = ordinal.holm([None if test is None else test[0] for _, _, test in tests])
     rows = []
     for question, (a, b, test), corrected in zip(survey.questions, tests, adjusted, strict=True):
-        row: dict[str, Any] = {"label": question.label, "counts": [int(a.sum()), int(b.sum())]}
+        row = ComparedQuestion(label=question.label, counts=[int(a.sum()), int(b.sum())])
         if test is None or corrected is None or min(a.sum(), b.sum()) < 2:
-            row["no_data"] = (
-                "all answers are the same" if a.sum() and b.sum() else "a group did not answer"
+            both = a.sum() and b.sum()
+            reason = "all answers are the same" if both else "a group did not answer"
+            rows.append(replace(row, no_data=reason))
+            continue
+        delta, low, high = ordinal.cliffs_delta(a, b)
+        verdict = "undecided" if corrected >= ALPHA else "higher" if delta > 0 else "lower"
+        rows.append(
+            replace(
+                row,
+                p=test[0],
+                p_holm=corrected,
+                method=test[1],
+                delta=ValueInterval(value=delta, low=low, high=high),
+                verdict=verdict,
             )
-        else:
-            delta, low, high = ordinal.cliffs_delta(a, b)
-            row |= {"p": test[0], "p_holm": corrected, "method": test[1]}
-            row["delta"] = {"value": delta, "low": low, "high": high}
-            row["verdict"] = (
-                "undecided" if corrected >= ALPHA else "higher" if delta > 0 else "lower"
-            )
-        rows.append(row)
-    return {
-        "groups": list(pair),
-        "alpha": ALPHA,
-        "questions_tested": sum(t is not None for *_, t in tests),
-        "of": rows,
-    }
+        )
+    return GroupComparison(
+        groups=pair,
+        alpha=ALPHA,
+        questions_tested=sum(test is not None for *_, test in tests),
+        of=rows,
+    )

@@ -1,11 +1,17 @@
-"""The survey document as sections for page and terminal. Its picture has answers as bars around a zero
+"""The survey's result as sections for page and terminal. Its picture has answers as bars around a zero
 line: who disagrees to the left, who agrees to the right, the middle on both sides."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 
+from rmwbench.published.community.survey.analyse import (
+    AnsweredQuestion,
+    GroupAnswers,
+    GroupComparison,
+    SurveyResult,
+)
 from rmwbench.report.chart import frame
 from rmwbench.report.chart.frame import TEXT
 from rmwbench.report.chart.style import PARTS, Spec
@@ -16,13 +22,13 @@ _SHADES = ("publisher", "schedule", "reader", "machine", "udp", "way", "process"
 _ROW = 22
 
 
-def answers(doc: dict[str, Any], scale: str) -> Spec | None:
+def answers(survey: SurveyResult, scale: str) -> Spec | None:
     """The questions on one scale: a panel per question, a bar per group. None where the scale has
     more levels than there are shades to tell them apart."""
-    levels = doc["scales"][scale]
+    levels = list(survey.scales[scale])
     if len(levels) > len(_SHADES):
         return None
-    rows = [row for q in doc["questions"] if q["scale"] == scale for row in _rows(q, levels)]
+    rows = [row for q in survey.questions if q.scale == scale for row in _rows(q, levels)]
     step = (len(_SHADES) - 1) / (len(levels) - 1)
     colours = [PARTS[_SHADES[int(place * step + 0.5)]][0] for place in range(len(levels))]
     order = list(dict.fromkeys(row["row"] for row in rows))
@@ -58,23 +64,23 @@ def answers(doc: dict[str, Any], scale: str) -> Spec | None:
     return frame.finish(chart, height=_ROW * max(1, len(order)), rows=rows)
 
 
-def _rows(question: dict[str, Any], levels: list[str]) -> Iterator[dict[str, Any]]:
+def _rows(question: AnsweredQuestion, levels: Sequence[str]) -> Iterator[dict[str, Any]]:
     """A row per group and level: which part of the group's bar it is."""
-    for group, answers in question["groups"].items():
-        if not answers["count"]:
+    for group, answers in question.groups.items():
+        if not answers.count:
             continue
-        shares = [n / answers["count"] for n in answers["counts"]]
+        shares = [n / answers.count for n in answers.counts]
         half = len(levels) // 2
         at = -(sum(shares[:half]) + (shares[half] / 2 if len(levels) % 2 else 0))
         for place, share in enumerate(shares):
             yield {
-                "row": f"{question['label']} {group}",
-                "question": question["text"],
+                "row": f"{question.label} {group}",
+                "question": question.text,
                 "level": levels[place],
                 "low": at,
                 "high": at + share,
                 "share": share,
-                "count": answers["counts"][place],
+                "count": answers.counts[place],
             }
             at += share
 
@@ -89,9 +95,8 @@ READING = (
 )
 
 
-def view(doc: dict[str, Any], *, draw: bool = False) -> View:
+def view(survey: SurveyResult, *, draw: bool = False) -> View:
     """The view; `draw` makes the pictures too."""
-    groups = doc["groups"]
     columns: list[Head] = [
         "",
         "question",
@@ -101,82 +106,78 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
         ("above the middle", True),
     ]
     rows = []
-    for question in doc["questions"]:
-        for place, name in enumerate(groups):
-            start = ["", ""] if place else [question["label"], question["text"]]
-            rows.append([*start, name, *_cells(question["groups"][name])])
-    scales = doc["scales"]
+    for question in survey.questions:
+        for place, name in enumerate(survey.groups):
+            start = ["", ""] if place else [question.label, question.text]
+            rows.append([*start, name, *_cells(question.groups[name])])
+    scales = survey.scales
     reading = "Shares of those with an opinion; to the right of the zero line those who agree."
     drawn, text = [], []
     for scale in scales if draw else ():
-        if spec := answers(doc, scale):
+        if spec := answers(survey, scale):
             of = scale if len(scales) > 1 else ""
             drawn.append(Picture("answers", "Answers", reading, spec, of=of))
         else:
             text.append(f"There is no picture of scale {scale}: it has too many levels for one.")
     sections = [panel("Answers", text, Table(columns, rows), drawn)]
-    if doc["comparison"]:
-        sections.append(_comparison(doc))
-    if doc.get("published"):
-        sections.append(_published(doc["published"]))
+    if survey.comparison:
+        sections.append(_comparison(survey.comparison, survey.questions))
+    if survey.published:
+        sections.append(_published(survey.published))
     sections.append(panel("How to read it", READING, listed=True))
     return View(
         title="Survey",
-        about=[*map(Text, _lead(doc))],
+        about=[*map(Text, _lead(survey))],
         sections=sections,
-        card=[f"{doc['people']} people · {len(doc['questions'])} questions"],
+        card=[f"{survey.people} people · {len(survey.questions)} questions"],
     )
 
 
-def _lead(doc: dict[str, Any]) -> Iterator[str]:
-    groups = f"; groups by {doc['group_by']!r}" if doc["group_by"] else ""
-    yield f"{doc['people']} people, {len(doc['questions'])} questions on a scale{groups}"
-    for name, levels in doc["scales"].items():
+def _lead(survey: SurveyResult) -> Iterator[str]:
+    groups = f"; groups by {survey.group_by!r}" if survey.group_by else ""
+    yield f"{survey.people} people, {len(survey.questions)} questions on a scale{groups}"
+    for name, levels in survey.scales.items():
         yield f"Scale {name}, lowest first: {', '.join(levels)}"
-    rest = doc["not_shown"]
-    yield f"{rest['columns']} other columns are not shown ({rest['reason']})."
+    rest = survey.not_shown
+    yield f"{rest.columns} other columns are not shown ({rest.reason})."
 
 
-def _cells(answers: dict[str, Any]) -> list[str]:
-    if "no_data" in answers:
-        return [str(answers["count"]), f"no data: {answers['no_data']}", "–"]
-    median, share = answers["median"], answers["upper_half"]
-    ends = (
-        median["low"] if median["low"] == median["high"] else f"{median['low']} – {median['high']}"
-    )
-    shown = f"{100 * share['value']:.0f} % [{100 * share['low']:.0f}–{100 * share['high']:.0f}]"
-    return [str(answers["count"]), f"{median['value']} [{ends}]", shown]
+def _cells(answers: GroupAnswers) -> list[str]:
+    median, share = answers.median, answers.upper_half
+    if median is None or share is None:
+        return [str(answers.count), f"no data: {answers.no_data}", "–"]
+    ends = median.low if median.low == median.high else f"{median.low} – {median.high}"
+    percent = f"{100 * share.value:.0f} % [{100 * share.low:.0f}–{100 * share.high:.0f}]"
+    return [str(answers.count), f"{median.value} [{ends}]", percent]
 
 
-def _comparison(doc: dict[str, Any]) -> Section:
-    comparison = doc["comparison"]
-    texts = {q["label"]: q["text"] for q in doc["questions"]}
+def _comparison(comparison: GroupComparison, questions: Sequence[AnsweredQuestion]) -> Section:
+    texts = {question.label: question.text for question in questions}
+    first, second = comparison.groups
     rows = []
-    for row in comparison["of"]:
-        start = [row["label"], texts[row["label"]], *map(str, row["counts"])]
-        if "no_data" in row:
-            rows.append([*start, f"no data: {row['no_data']}", "–", "–", "–"])
+    for row in comparison.of:
+        start = [row.label, texts[row.label], *map(str, row.counts)]
+        delta = row.delta
+        if delta is None:
+            rows.append([*start, f"no data: {row.no_data}", "–", "–", "–"])
             continue
-        delta = row["delta"]
-        shown = f"{delta['value']:+.2f} [{delta['low']:+.2f} to {delta['high']:+.2f}]"
-        rows.append([*start, shown, f"{row['p']:.2g}", f"{row['p_holm']:.2g}", row["verdict"]])
-    decided = sum(row.get("verdict") in ("higher", "lower") for row in comparison["of"])
-    alone = sum(row.get("p", 1.0) < comparison["alpha"] for row in comparison["of"])
-    methods = sorted({row["method"] for row in comparison["of"] if "method" in row})
+        interval = f"{delta.value:+.2f} [{delta.low:+.2f} to {delta.high:+.2f}]"
+        rows.append([*start, interval, f"{row.p:.2g}", f"{row.p_holm:.2g}", str(row.verdict)])
+    decided = sum(row.verdict in ("higher", "lower") for row in comparison.of)
+    alone = sum(row.p is not None and row.p < comparison.alpha for row in comparison.of)
+    methods = sorted({row.method for row in comparison.of if row.method})
     text = [
-        f"{decided} of {comparison['questions_tested']} questions differ after correction ({alone} "
+        f"{decided} of {comparison.questions_tested} questions differ after correction ({alone} "
         f"before it). Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
     ]
     columns = (
-        *("", "question", *((f"n {name}", True) for name in comparison["groups"])),
-        *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), comparison["groups"][0]),
+        *("", "question", (f"n {first}", True), (f"n {second}", True)),
+        *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), first),
     )
-    return panel(
-        f"{comparison['groups'][0]} against {comparison['groups'][1]}", text, Table(columns, rows)
-    )
+    return panel(f"{first} against {second}", text, Table(columns, rows))
 
 
-def _published(points: list[dict[str, Any]]) -> Section:
+def _published(points: Sequence[Mapping[str, Any]]) -> Section:
     means = [p for p in points if p["figure"] == "survey_mean"]
     differences = [p for p in points if p["figure"] == "survey_difference"]
     flips = [p["x"] for p in differences if p["as_published"] * p["as_corrected"] < 0]
