@@ -2,7 +2,6 @@
 budget, measured and written."""
 
 import functools
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,7 +21,6 @@ from rmwbench.cli.options import (
 from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import end_stopped, guarded, resume_command
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.words.numbers import counted
 from rmwbench.words.shell import command_line
 
 if TYPE_CHECKING:
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
     from rmwbench.published.committee.report_parts import CommunityPart, Report
     from rmwbench.published.committee.section_runs import Sections
     from rmwbench.published.committee.sections import BudgetShare
-    from rmwbench.report.view import View
     from rmwbench.suite.file.candidate_list import Choice
 
 
-TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
 COMMUNITY = (
     ("github", "How the projects answer", "OWNER/NAME…"),
     ("rep2004", "Declared quality (REP-2004)", "FILE…"),
@@ -106,6 +102,7 @@ class ReportOptions:
 
 def report(options: ReportOptions) -> None:
     from rmwbench.published.committee.evaluation_session import check_place, is_session
+    from rmwbench.published.committee.report_plan import ReportPlan, view
     from rmwbench.published.committee.sections import EVALUATIONS, costs, share
 
     if options.evaluation not in EVALUATIONS:
@@ -134,12 +131,18 @@ def report(options: ReportOptions) -> None:
     if options.out is not None:
         session = _new(options.out, options, shares, absent, machines)
         _carry_out(session, options.as_json, options.cluster)
-    document = _document(options.evaluation, options.budget_s, shares, absent, machines)
+    plan = ReportPlan(
+        evaluation=options.evaluation,
+        budget_s=options.budget_s,
+        shares=shares,
+        absent=absent,
+        machines=machines,
+    )
     if options.as_json:
-        print_json(document)
+        print_json(plan.document())
     else:
-        deliver(_view(document))
-    raise typer.Exit(1 if absent or any(not budget_share.blocks for budget_share in shares) else 0)
+        deliver(view(plan))
+    raise typer.Exit(0 if plan.is_whole else 1)
 
 
 def _machines(cluster: str | None, out: Path | None) -> int | None:
@@ -307,6 +310,7 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     from rmwbench.published.committee import report_page as page
     from rmwbench.published.committee import report_text as markdown
     from rmwbench.published.committee.report_parts import gather
+    from rmwbench.published.committee.report_plan import TITLE
 
     report = gather(session, TITLE, _beside(session))
     markdown_file = markdown.write(report)[0]
@@ -372,85 +376,3 @@ def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
             CommunityPart(title=title, view=view, command=f"{command} > {answer_file}")
         )
     return community_parts
-
-
-def _document(
-    name: str,
-    budget_s: float,
-    shares: "Sequence[BudgetShare]",
-    absent: "Mapping[str, str]",
-    machines: int | None,
-) -> dict[str, Any]:
-    from rmwbench.published.committee.sections import SCATTER, WITHOUT_RUNS
-
-    return {
-        "schema": "rmwbench/evaluate-plan",
-        "version": 1,
-        "evaluation": name,
-        "budget_s": budget_s,
-        "estimated_s": round(sum(budget_share.seconds for budget_share in shares), 1),
-        "machines": machines,
-        "machine_hours": round(
-            sum(budget_share.seconds for budget_share in shares) * (machines or 1) / 3600, 2
-        ),
-        "scatter": SCATTER,
-        "sections": [
-            {
-                "section": budget_share.cost.section.name,
-                "title": budget_share.cost.section.title,
-                "suite": budget_share.cost.section.suite,
-                "short": budget_share.cost.short,
-                "conditions": [chosen.comparison for chosen in budget_share.chosen],
-                "of_conditions": len(budget_share.cost.conditions),
-                "blocks": budget_share.blocks,
-                "estimated_s": round(budget_share.seconds, 1),
-                "least_s": round(budget_share.cost.least_s, 1),
-                "trials": budget_share.trials,
-                "arms": list(budget_share.cost.arms),
-                "resolvable_ratio": budget_share.resolves,
-            }
-            for budget_share in shares
-        ],
-        "cannot_run": dict(absent),
-        "without_runs": dict(WITHOUT_RUNS),
-    }
-
-
-def _view(doc: dict[str, Any]) -> "View":
-    from rmwbench.report.view import Block, Items, Table, Text, View
-    from rmwbench.words import numbers as fmt
-
-    rows: list[tuple[str, ...]] = []
-    for section in doc["sections"]:
-        cells = ("–", "–", f"needs {fmt.duration(section['least_s'])}", "–", "not measured")
-        if section["blocks"]:
-            conditions = f"{len(section['conditions'])} of {section['of_conditions']}"
-            took, finds = fmt.duration(section["estimated_s"]), section["resolvable_ratio"]
-            counts = (str(section["blocks"]), took, str(section["trials"]))
-            cells = (conditions, *counts, f"{fmt.significant(finds)}×")
-        rows.append((section["title"], *cells))
-    heads = ("conditions", "blocks", "time", "trials", "finds")
-    table = Table(("section", *((head, True) for head in heads)), rows)
-    estimated = (
-        f"{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}"
-        f"{_on_machines(doc)}. A section finds ratios from the last column on, in 95 of 100 "
-        f"campaigns, where block log-ratios scatter by {doc['scatter']:g}."
-    )
-    absent = [f"{name} cannot run here: {reason}" for name, reason in doc["cannot_run"].items()]
-    option = " --cluster ADDRESS" if doc["machines"] else ""
-    budget = f"--budget {math.ceil(doc['budget_s'])}s{option} -o DIR"
-    command = f"rmwbench published report {doc['evaluation']} {budget}"
-    not_run = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
-    answer: list[Block] = [Items(absent, "warning", mark="!")] if absent else []
-    answer += [Text(estimated), Text(f"Nothing runs in {not_run}.")]
-    answer.append(Text(f"To run it and write the report: `{command}`", "strong"))
-    return View(title=TITLE, about=[table], answer=answer)
-
-
-def _on_machines(doc: dict[str, Any]) -> str:
-    if doc["machines"] is None:
-        return ""
-    return (
-        f" on {counted(doc['machines'], 'machine')} of a cluster, {doc['machine_hours']:.2g} "
-        "machine-hours"
-    )

@@ -88,12 +88,9 @@ def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
 
 
 def _agree(mark: NeedMark, outcomes: set[str]) -> bool:
-    """Whether outcomes of the cases allow the mark of the need."""
-    if mark is NeedMark.MEETS:
-        return outcomes == {"meets"}
-    if mark is NeedMark.PARTLY:
-        return "meets" in outcomes
-    return "meets" not in outcomes and ("misses" in outcomes) is (mark is NeedMark.MISSES)
+    """Whether outcomes of the cases allow the mark of the need: a case that was not measured has no
+    row."""
+    return mark in (NeedMark.of(outcomes), NeedMark.of([*outcomes, None]))
 
 
 def _missed_unnamed(

@@ -155,11 +155,7 @@ def _cases(
     need: NeedAnswer, candidate: str, *outcomes: Outcome
 ) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
     """Those in which it has one of these outcomes."""
-    return [
-        (case, judged)
-        for case in need.cases
-        if (judged := case.of(candidate)) is not None and judged.outcome in outcomes
-    ]
+    return [pair for pair in need.cases_of(candidate) if pair[1].outcome in outcomes]
 
 
 def _titles(need: NeedAnswer, candidate: str, outcome: Outcome) -> list[str]:
@@ -170,8 +166,7 @@ def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
     """The limit that has the least room, over all cases."""
     measured = [
         met
-        for case in need.cases
-        if (judged := case.of(one.candidate)) is not None
+        for _, judged in need.cases_of(one.candidate)
         for met in judged.answer.limits
         if met.measured is not None
     ]

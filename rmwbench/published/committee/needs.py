@@ -1,7 +1,7 @@
 """What robots need (needs.yaml), and who meets it: each need's cases judged by the one judge of
 limits, as `rmwbench decide` does, with the number that decides."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -78,6 +78,15 @@ class NeedMark(StrEnum):
     MISSES = "✗"
     UNKNOWN = "?"
 
+    @classmethod
+    def of(cls, outcomes: Collection[str | None]) -> "NeedMark":
+        """What these outcomes of a need's cases come to; None for a case without one."""
+        if outcomes and all(outcome == Outcome.MEETS for outcome in outcomes):
+            return cls.MEETS
+        if Outcome.MEETS in outcomes:
+            return cls.PARTLY
+        return cls.MISSES if Outcome.MISSES in outcomes else cls.UNKNOWN
+
 
 @dataclass(frozen=True)
 class MeasuredArm:
@@ -149,13 +158,12 @@ class NeedAnswer:
         return "; ".join(dict.fromkeys(case.why for case in self.cases if case.why))
 
     def mark(self, candidate: str) -> NeedMark:
-        candidates = [case.of(candidate) for case in self.cases]
-        outcomes = [None if one is None else one.outcome for one in candidates]
-        if all(one is Outcome.MEETS for one in outcomes):
-            return NeedMark.MEETS
-        if Outcome.MEETS in outcomes:
-            return NeedMark.PARTLY
-        return NeedMark.MISSES if Outcome.MISSES in outcomes else NeedMark.UNKNOWN
+        judged = [case.of(candidate) for case in self.cases]
+        return NeedMark.of([None if one is None else one.outcome for one in judged])
+
+    def cases_of(self, candidate: str) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
+        """Those in which it was judged."""
+        return [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
 
     def document(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -185,9 +193,9 @@ class NeedAnswer:
     def decisive(self, candidate: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
         """The case that its mark rests on: one that it misses before one that is open, and else the
         first."""
-        judged = [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
         order = (Outcome.MISSES, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MEETS)
-        return min(judged, key=lambda pair: order.index(pair[1].outcome), default=None)
+        cases = self.cases_of(candidate)
+        return min(cases, key=lambda pair: order.index(pair[1].outcome), default=None)
 
 
 def answer_need(need: RobotNeed, campaigns: Mapping[str, MeasuredSection | str]) -> NeedAnswer:

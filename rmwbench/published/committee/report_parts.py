@@ -48,8 +48,6 @@ from rmwbench.words.shell import command_line
 
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""
-ORDER = ("best", "equivalent", "worse", "undecided", "alone", "no data")
-"""Verdicts, as the table of standings has its columns."""
 SECURITY = "security"
 """The mode that arms with security ask for."""
 MOST_COMMENT_BYTES = 64 * 1024

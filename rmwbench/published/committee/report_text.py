@@ -16,7 +16,6 @@ from rmwbench.analysis.verdicts.unlike import MONTHS
 from rmwbench.published.committee import answers, need_conclusions
 from rmwbench.published.committee import report_annex as annex
 from rmwbench.published.committee.report_parts import (
-    ORDER,
     Report,
     SectionGroup,
     SectionPart,
@@ -68,6 +67,7 @@ HEADS = {
     "alone": "alone",
     "no data": "no data",
 }
+"""Verdict -> the head of its column, in the order of the columns."""
 MOST_CLAIMS = 5
 """Statements of earlier reports beside a section; its own page has all."""
 
@@ -260,7 +260,7 @@ def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     listed = [one for one in standings if one.sections >= least]
     if not listed:
         return
-    used = [name for name in ORDER if any(one.counts.get(name) for one in listed)]
+    used = [name for name in HEADS if any(one.counts.get(name) for one in listed)]
     few = (
         f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1

@@ -5,7 +5,7 @@ Each campaign keeps to its share of the budget by leaving out whole blocks, neve
 without which it decides nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -34,29 +34,29 @@ class Sections:
 
     def run(self, console: Console) -> Ending | None:
         """The ending of the last campaign that ran; None where none was left. A section that cannot
-        begin costs only itself, and is a row of the document. At the end those run on of whose
-        blocks the machine spoilt so many that nothing is decided: by then it may be quiet again."""
-        waiting, ending = self._session.waiting(), None
-        for place, section in enumerate(waiting):
-            left_s = sum(one.budget_s for one in waiting[place:])
-            console.print(
-                f"[bold]{escape(section.title)}[/bold] (section {place + 1} of {len(waiting)}): "
-                f"about {duration_text(section.budget_s)}; {duration_text(left_s)} for all that is "
-                "left"
-            )
+        begin costs only itself, and is a row of the document."""
+        ending = None
+        for section, about in self._due():
+            console.print(f"[bold]{escape(section.title)}[/bold]{about}")
             ending = self._carry_out(section, console) or ending
             if ending is not None and ending.stopped_by:
-                return ending
+                break
+        return ending
+
+    def _due(self) -> Iterator[tuple[PlannedSection, str]]:
+        """What is to be run, and what is said of it. At the end those run on of whose blocks the
+        machine spoilt so many that nothing is decided: by then it may be quiet again."""
+        waiting = self._session.waiting()
+        for place, section in enumerate(waiting):
+            left_s = sum(one.budget_s for one in waiting[place:])
+            yield (
+                section,
+                f" (section {place + 1} of {len(waiting)}): about "
+                f"{duration_text(section.budget_s)}; {duration_text(left_s)} for all that is left",
+            )
         for section in self._session.sections:
             if self._lacks_blocks(section):
-                console.print(
-                    f"[bold]{escape(section.title)}[/bold]: the blocks that the machine spoilt, "
-                    "once more"
-                )
-                ending = self._carry_out(section, console) or ending
-                if ending is not None and ending.stopped_by:
-                    return ending
-        return ending
+                yield section, ": the blocks that the machine spoilt, once more"
 
     def _carry_out(self, section: PlannedSection, console: Console) -> Ending | None:
         """None where it cannot begin, or nothing of it is left."""
