@@ -55,7 +55,7 @@ def view_of(path: Path) -> View:
         document = parse_json(read_input(path))
         kind, view = VIEWS[document["schema"]]
         return view(TypeAdapter(kind).validate_python(document))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UserError(
             "this is not a document of `rmwbench published community … --json`",
             where=str(path),

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from rmwbench.cli.published.committee_report import _beside
+from rmwbench.errors import UserError
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.community.community_views import SHIPPED, shipped, view_of
 from rmwbench.suite.file.candidate_list import NO_CHOICE
@@ -39,6 +40,15 @@ def test_a_declaration_or_the_day_on_which_none_was_found():
             r"20\d\d-\d\d-\d\d", absent[name]["as_of"]
         )
     assert all(item["quote"] is None for p in doc["packages"] for item in p["items"])
+
+
+def test_a_document_that_lacks_a_requirement_is_refused(tmp_path):
+    doc = json.loads((SHIPPED / "rep2004.json").read_text())
+    doc["packages"][0]["items"].pop()
+    path = tmp_path / "rep2004.json"
+    path.write_text(json.dumps(doc))
+    with pytest.raises(UserError, match="this is not a document of"):
+        view_of(path)
 
 
 def test_a_committees_report_has_them_until_others_are_given(tmp_path):
