@@ -34,7 +34,7 @@ class Repository:
     def git(self, *arguments: str, given: str = "") -> str:
         """What git prints for these arguments, with `given` on its standard input. GitFailed where
         it fails."""
-        return _git(self.path, *arguments, given=given)
+        return run_git(self.path, *arguments, given=given)
 
 
 def opened(path: Path) -> Repository:
@@ -45,7 +45,7 @@ def opened(path: Path) -> Repository:
             "no such directory", where=str(path), expected="a git clone, or a bare git directory"
         )
     try:
-        shallow = _git(path, "rev-parse", "--is-shallow-repository").strip()
+        shallow = run_git(path, "rev-parse", "--is-shallow-repository").strip()
     except GitFailed as error:
         raise UserError(
             "no git repository can be read here",
@@ -63,7 +63,7 @@ def opened(path: Path) -> Repository:
         )
     branch = _default_branch(path)
     try:
-        head = _git(path, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}").strip()
+        head = run_git(path, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}").strip()
     except GitFailed:
         raise UserError(
             "the default branch has no commit", where=str(path), expected="a commit", actual=branch
@@ -76,15 +76,17 @@ def _default_branch(path: Path) -> str:
     names."""
     for name in ("refs/remotes/origin/HEAD", "HEAD"):
         try:
-            branch = _git(path, "symbolic-ref", "--quiet", name).strip()
-            _git(path, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}")
+            branch = run_git(path, "symbolic-ref", "--quiet", name).strip()
+            run_git(path, "rev-parse", "--verify", "--quiet", f"{branch}^{{commit}}")
         except GitFailed:
             continue
         return branch
     return "HEAD"
 
 
-def _git(path: Path, *arguments: str, given: str = "") -> str:
+def run_git(path: Path, *arguments: str, given: str = "", from_within: bool = False) -> str:
+    """What git prints for these arguments, with `given` on its standard input, of the repository in
+    a directory; `from_within`: or of the one that the directory is in. GitFailed where it fails."""
     command = ["git", *_PLAIN, "-C", str(path.resolve()), *arguments]
     try:
         done = subprocess.run(
@@ -93,7 +95,7 @@ def _git(path: Path, *arguments: str, given: str = "") -> str:
             capture_output=True,
             timeout=TIMEOUT_S,
             check=False,
-            env=_environment(path),
+            env=_environment(path, from_within),
         )
     except subprocess.TimeoutExpired:
         raise GitFailed(f"git did not answer within {TIMEOUT_S} s") from None
@@ -111,7 +113,7 @@ def _git(path: Path, *arguments: str, given: str = "") -> str:
     return done.stdout.decode(errors="replace")
 
 
-def _environment(path: Path) -> dict[str, str]:
+def _environment(path: Path, from_within: bool) -> dict[str, str]:
     """Ours without what names another repository (GIT_DIR, as hooks have it); the user's own
     configuration stays."""
     variables = {
@@ -119,9 +121,9 @@ def _environment(path: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_EXEC_PATH"
     }
-    return variables | {
+    ceiling = {} if from_within else {"GIT_CEILING_DIRECTORIES": str(path.resolve().parent)}
+    return variables | ceiling | {
         "LC_ALL": "C",
-        "GIT_CEILING_DIRECTORIES": str(path.resolve().parent),
         "GIT_NO_REPLACE_OBJECTS": "1",
         "GIT_NO_LAZY_FETCH": "1",  # git 2.45; an older one obeys the next
         "GIT_ALLOW_PROTOCOL": "none",

@@ -63,6 +63,20 @@ def test_one_on_the_default_branch_is_named(git):
     assert "no declaration found" not in text
 
 
+def test_programs_that_a_repository_configures_are_not_run_for_a_date(git, tmp_path):
+    git.commit("2024-05-02", "pkg/QUALITY.md", "## Version Scheme [1.i]\n\nIt is semver.\n")
+    git.commit("2024-05-03", ".gitattributes", "*.md diff=shown\n")
+    ran, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(f'#!/bin/sh\ntouch {ran}\ncat "$1"\n')
+    program.chmod(0o755)
+    git("config", "diff.shown.textconv", str(program))
+    git("blame", "pkg/QUALITY.md")
+    assert ran.exists()  # git alone would run it
+    ran.unlink()
+    (package,) = compare([(None, git.path / "pkg" / "QUALITY.md")]).packages
+    assert package.date == "2024-05-02" and not ran.exists()
+
+
 def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys):
     file = tmp_path / "QUALITY.md"
     claim = (

@@ -7,7 +7,6 @@ where the file lies in a repository; else it is as told. A file's own time says 
 so it is never used."""
 
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,14 +14,12 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.declaration import Dates
-from rmwbench.published.community.repository import GitFailed, Repository, opened
-
-TIMEOUT_S = 30
+from rmwbench.published.community.repository import GitFailed, Repository, opened, run_git
 
 
 def document_dates(path: Path) -> tuple[str | None, str, Dates]:
     """(date of the document, where it comes from, the dates of its lines)."""
-    committed = _git(path, "log", "-1", "--format=%cI", "--", path.name)
+    committed = _git(path, "log", "-1", "--no-show-signature", "--format=%cI", "--", path.name)
     if not committed:
         return None, "", lambda lines: None
     by_line = _blame(path)
@@ -36,7 +33,7 @@ def document_dates(path: Path) -> tuple[str | None, str, Dates]:
 def _blame(path: Path) -> dict[int, str]:
     """Line → the date of the commit that last changed it; lines that are not committed yet have
     none."""
-    text = _git(path, "blame", "--line-porcelain", "--", path.name) or ""
+    text = _git(path, "blame", "--no-textconv", "--line-porcelain", "--", path.name) or ""
     dates: dict[int, str] = {}
     line = time = 0
     commit = ""
@@ -54,12 +51,10 @@ def _blame(path: Path) -> dict[int, str]:
 
 def _git(path: Path, *arguments: str) -> str | None:
     """What git says, None where the file is in no repository or there is no git."""
-    command = ["git", "-C", str(path.resolve().parent), *arguments]
     try:
-        done = subprocess.run(command, capture_output=True, timeout=TIMEOUT_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        return run_git(path.resolve().parent, *arguments, from_within=True)
+    except GitFailed:
         return None
-    return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
 DECLARATION = re.compile(
