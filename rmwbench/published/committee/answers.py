@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.verdicts.over_topics import MOST_LOST
 from rmwbench.analysis.verdicts.ranking_words import words
-from rmwbench.results.answer import facts as said
+from rmwbench.results.answer import facts
 from rmwbench.results.answer.facts import WorkloadFact
 from rmwbench.results.answer.headline import Headline, headline, together
 from rmwbench.results.shown import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
@@ -41,27 +41,27 @@ def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> 
     """The `headline`, where the arms that it names first carry the traffic. Where one of them does
     not, it says who is the best and not what to take; where no arm does, it says so, and who is the
     best in its `detail`. A sentence per family."""
-    families = said.families(workload)
+    families = facts.families(workload)
     if len(families) > 1:
         joined = together([(opening, answer(part)) for opening, part in families])
         return replace(joined, limits=headline(workload, condition).limits)
-    summary, workload = headline(workload, condition), said.labelled(workload)
-    arms = [arm for arm in said.contenders(workload) if said.verdict_of(arm) != "no data"]
+    summary, workload = headline(workload, condition), facts.labelled(workload)
+    arms = [arm for arm in facts.contenders(workload) if facts.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}
     named = [fates[name] for name in _named(summary.facts) if name in fates]
     failing = [fate for fate in named if not fate.is_carried]
     if not failing:
         return summary
     order = words(workload.primary_metric)
-    endless = order.why_infinite(f"the {said.title_of(workload.primary_metric)}")
-    verdicts = [fact for fact in summary.facts if not isinstance(fact, (*_ASIDE, said.AtWorst))]
-    plain = said.sentence(verdicts, order)
+    endless = order.why_infinite(f"the {facts.title_of(workload.primary_metric)}")
+    verdicts = [fact for fact in summary.facts if not isinstance(fact, (*_ASIDE, facts.AtWorst))]
+    plain = facts.sentence(verdicts, order)
     if any(fate.is_carried for fate in fates.values()):
         losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
         text = plain if _tells_losses(verdicts[0]) else plain + losses
         return replace(summary, answer=text, lead="", rest="")
-    running = [fates[arm.arm] for arm in arms if not said.is_by_failure(arm)]
-    without = said.DoesNotWork | said.NoDataFact | said.Unable
+    running = [fates[arm.arm] for arm in arms if not facts.is_by_failure(arm)]
+    without = facts.DoesNotWork | facts.NoDataFact | facts.Unable
     others = [fact.clause(order) for fact in verdicts if isinstance(fact, without)]
     reasons = "; ".join([*_losses(running, endless), *others])
     text = f"{_nobody(arms)} carries this: {reasons}."
@@ -77,11 +77,11 @@ def _fate(arm: WorkloadArm, workload: WorkloadAnswer) -> TopicFates:
         if own.arm == arm.arm
     ]
     parts = parts or [("its messages", workload, arm)]
-    of, part, worst = max(parts, key=lambda one: said.fates_of(one[2], one[1]).undelivered)
+    of, part, worst = max(parts, key=lambda one: facts.fates_of(one[2], one[1]).undelivered)
     return TopicFates(
         arm.arm,
         of,
-        said.fates_of(worst, part),
+        facts.fates_of(worst, part),
         any(_is_endless(own, part) for _, part, own in parts),
     )
 
@@ -91,7 +91,7 @@ def _is_endless(arm: AnyArm, part: Part) -> bool:
     return fmt.metric(arm.metrics.get(part.primary_metric)).state == "never"
 
 
-_ASIDE = (said.LimitsFact, said.NoneCarries)
+_ASIDE = (facts.LimitsFact, facts.NoneCarries)
 """What stands before the verdicts."""
 
 
@@ -103,11 +103,11 @@ def _named(facts: Sequence[WorkloadFact]) -> tuple[str, ...]:
 
 def _tells_losses(fact: WorkloadFact) -> bool:
     """Whether its own words say what its arms do not deliver."""
-    if isinstance(fact, said.Equal | said.Between):
+    if isinstance(fact, facts.Equal | facts.Between):
         return bool(fact.fates)
-    if isinstance(fact, said.Best | said.BestByDelivery | said.OnlyOne):
+    if isinstance(fact, facts.Best | facts.BestByDelivery | facts.OnlyOne):
         return fact.fates is not None
-    return isinstance(fact, said.DeliversMost | said.DeliverAll | said.TradeOff)
+    return isinstance(fact, facts.DeliversMost | facts.DeliverAll | facts.TradeOff)
 
 
 def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
@@ -116,7 +116,7 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
     clauses: list[str] = []
     last = None
     for fate in fates:
-        if fate.undelivered < said.UNLIKE:
+        if fate.undelivered < facts.UNLIKE:
             continue
         of = fate.of if fate.fates.loses_only else None
         if of and of == last:
@@ -127,7 +127,7 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
     if endless_arms := [
         fate.arm for fate in fates if fate.endless and fate.undelivered <= MOST_LOST
     ]:
-        clauses.append(f"with {said.names(endless_arms)} {endless}")
+        clauses.append(f"with {facts.names(endless_arms)} {endless}")
     return clauses
 
 

@@ -50,12 +50,12 @@ def check(report: Report, text: str) -> list[DocumentFault]:
     return [
         *_needs(report, read),
         *_sums(report, read),
-        *(one for part in report.measured for one in _section(part, read)),
+        *(fault for part in report.measured for fault in _section(part, read)),
     ]
 
 
 def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
-    columns = [one.candidate for one in need_conclusions.subjects(report.needs)]
+    columns = [column.candidate for column in need_conclusions.subjects(report.needs)]
     marks = {row[0]: row[1:] for row in read.table(need_conclusions.TITLE)}
     limits = read.table(need_conclusions.LIMITS_TITLE)
     known = {arm.candidate for part in report.measured for arm in part.arms.values()}
@@ -152,7 +152,7 @@ class _ReadDocument:
             elif token.type == "tr_close":
                 row = None
             elif token.type == "inline":
-                words = "".join(one.content for one in token.children or ())
+                words = "".join(child.content for child in token.children or ())
                 lines.append(words)
                 if before.type == "heading_open":
                     self.headings.append(words)

@@ -105,11 +105,11 @@ class CommitteeSession:
         """What is still to be run, the shortest first: so a run that is stopped has answered most
         questions. What could not begin is among it, since whoever goes on may have changed that."""
         left = [
-            one
-            for one in self.sections
-            if one.blocks and not (self.has_begun(one) and Bundle(self.place(one)).journal.finished)
+            section
+            for section in self.sections
+            if section.blocks and not (self.has_begun(section) and Bundle(self.place(section)).journal.finished)
         ]
-        return sorted(left, key=lambda one: one.budget_s)
+        return sorted(left, key=lambda section: section.budget_s)
 
 
 def begin(
@@ -159,7 +159,7 @@ def _planned(share: "BudgetShare") -> PlannedSection:
         blocks=share.blocks,
         budget_s=_whole_ms(share.seconds),
         least_s=round(share.cost.least_s, 1),
-        comparisons=None if share.is_whole else [one.comparison for one in share.chosen],
+        comparisons=None if share.is_whole else [chosen.comparison for chosen in share.chosen],
         machine_s=_whole_ms(share.machine_s),
         workloads=list(section.workloads),
         at=list(section.at),
@@ -188,7 +188,7 @@ def load(directory: Path) -> CommitteeSession:
     """Raises UserError where the file is not one of ours."""
 
     def make(document: dict[str, Any]) -> CommitteeSession:
-        sections = [PlannedSection(**one) for one in document.pop("sections")]
+        sections = [PlannedSection(**section) for section in document.pop("sections")]
         return CommitteeSession(directory=directory, sections=sections, **document)
 
     return STATE.load(directory, make)

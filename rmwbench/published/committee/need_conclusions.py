@@ -65,14 +65,14 @@ class RmwColumn:
 
     def installed(self, need: NeedAnswer) -> NeedCandidate | None:
         """What it has for the need as installed."""
-        return next((one for one in self._own(need) if one.as_installed), None)
+        return next((candidate for candidate in self._own(need) if candidate.as_installed), None)
 
     def better(self, need: NeedAnswer) -> NeedCandidate | None:
         """The first of the tuned ones that does most, where that is more than as installed."""
         installed = self.installed(need)
         least = _worth(need, installed) if installed else -1
-        tuned = [one for one in self._own(need) if not one.as_installed]
-        best = max(tuned, key=lambda one: _worth(need, one), default=None)
+        tuned = [candidate for candidate in self._own(need) if not candidate.as_installed]
+        best = max(tuned, key=lambda candidate: _worth(need, candidate), default=None)
         return best if best and _worth(need, best) > least else None
 
     def mark(self, need: NeedAnswer) -> NeedMark:
@@ -86,13 +86,13 @@ class RmwColumn:
 
 def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     """ROS 2's RMWs where there is one, for no node can take anything else; else all."""
-    candidates = [one for need in needs for one in need.candidates]
-    chosen = [one for one in candidates if one.arm.is_rmw] or candidates
+    candidates = [candidate for need in needs for candidate in need.candidates]
+    chosen = [candidate for candidate in candidates if candidate.arm.is_rmw] or candidates
     columns = []
-    for middleware in dict.fromkeys(one.arm.middleware for one in chosen):
-        own = [one for one in chosen if one.arm.middleware == middleware]
-        installed = [one for one in own if one.as_installed]
-        name = min((one.candidate for one in installed or own), key=len)
+    for middleware in dict.fromkeys(candidate.arm.middleware for candidate in chosen):
+        own = [candidate for candidate in chosen if candidate.arm.middleware == middleware]
+        installed = [candidate for candidate in own if candidate.as_installed]
+        name = min((candidate.candidate for candidate in installed or own), key=len)
         columns.append(RmwColumn(middleware, name))
     return tuple(columns)
 

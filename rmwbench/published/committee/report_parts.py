@@ -131,12 +131,12 @@ class SectionPart:
     @property
     def question(self) -> str:
         """Empty for a section that no report has any more."""
-        return next((one.question for one in TSC if one.name == self.section.name), "")
+        return next((section.question for section in TSC if section.name == self.section.name), "")
 
     @property
     def heading(self) -> str:
         """Its title, with the conditions that ran where the budget left some out."""
-        ran = [ReportCondition(one.name, one.levels) for one in self.answer.workloads]
+        ran = [ReportCondition(x.name, x.levels) for x in self.answer.workloads]
         which = which_ran(ran, self.not_run)
         return f"{self.section.title} ({which})" if which else self.section.title
 
@@ -217,8 +217,8 @@ class Report:
                 }
                 for part in self.parts
             ],
-            "standings": [{"arm": one.arm, "counts": dict(one.counts)} for one in self.standings],
-            "needs": [one.document() for one in self.needs],
+            "standings": [{"arm": x.arm, "counts": dict(x.counts)} for x in self.standings],
+            "needs": [need.document() for need in self.needs],
         }
 
 
@@ -240,7 +240,7 @@ def gather(
         parts=parts,
         standings=tuple(standings([group.shown for part in parts for group in part.groups])),
         needs=tuple(
-            answer_need(one, measured) for one in (shipped_needs() if needs is None else needs)
+            answer_need(need, measured) for need in (shipped_needs() if needs is None else needs)
         ),
         questionnaire=answer_questions(questions, evidence, list(map(of_shown, shown))),
         beside=tuple(beside),

@@ -192,13 +192,13 @@ def _answer_text(shown: SuiteAnswer) -> str:
     if shown.ros_variables is not None:
         return escape(shown.ros_variables.summary)
     every = shown.workloads
-    decided = [one for one in every if decidable(one)]
+    decided = [workload for workload in every if decidable(workload)]
     text = (
         _one_by_one(decided, every, conditions(shown))
         if len(decided) <= MOST_TOLD
         else _best_counted(decided)
     )
-    open_ = [one for one in every if one not in decided]
+    open_ = [workload for workload in every if workload not in decided]
     return " ".join(filter(None, (text, _too_few(open_, len(every)))))
 
 
@@ -250,17 +250,17 @@ def _best_counted(decided: Sequence[WorkloadAnswer]) -> str:
 
 def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
     """With the levels of its factors where others of the section are called the same."""
-    same = sum(one.title == workload.title for one in among) > 1
+    same = sum(other.title == workload.title for other in among) > 1
     levels = ", ".join(named_level(name, level) for name, level in workload.levels.items())
     return f"{workload.title} ({levels})" if same and levels else workload.title
 
 
 def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     """The table of the candidates that ran in at least so many sections."""
-    listed = [one for one in standings if one.sections >= least]
+    listed = [standing for standing in standings if standing.sections >= least]
     if not listed:
         return
-    used = [name for name in HEADS if any(one.counts.get(name) for one in listed)]
+    used = [name for name in HEADS if any(standing.counts.get(name) for standing in listed)]
     few = (
         f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1
@@ -273,12 +273,12 @@ def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[Block]:
     heads = ("candidate", *(HEADS[name] for name in used), "workloads", "sections")
     rows = [
         (
-            one.arm,
-            *(str(one.counts.get(name, 0)) for name in used),
-            str(one.workloads),
-            str(one.sections),
+            standing.arm,
+            *(str(standing.counts.get(name, 0)) for name in used),
+            str(standing.workloads),
+            str(standing.sections),
         )
-        for one in listed
+        for standing in listed
     ]
     yield Section("Appendix: where each candidate stands", [Text(about), Table(heads, rows)])
 
@@ -326,12 +326,12 @@ def _part(
 def _resolution(shown: SuiteAnswer) -> str:
     """What its blocks resolve, and what as many again would, with the share of the error and the
     comparisons by which it was judged; empty where nothing is compared, or nothing can be found."""
-    compared = [one for one in shown.workloads if len(contenders(one)) > 1]
+    compared = [workload for workload in shown.workloads if len(contenders(workload)) > 1]
     blocks = max(map(blocks_of, compared), default=0)
     if blocks < DECIDABLE_BLOCKS:
         return ""
-    tests = max(one.resolution.comparisons for one in compared)
-    level = Threshold(alpha=min(one.judged.alpha for one in compared))
+    tests = max(workload.resolution.comparisons for workload in compared)
+    level = Threshold(alpha=min(workload.judged.alpha for workload in compared))
     finds, twice = (resolvable_ratio(n, tests, SCATTER, level) for n in (blocks, 2 * blocks))
     if math.isinf(finds):
         return ""
@@ -366,8 +366,8 @@ def _since(part: SectionPart) -> Iterator[str]:
 def _primary(shown: SuiteAnswer) -> Iterator[Block]:
     """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
     topics, which together have no number, by topic."""
-    of_topics = [one for one in shown.workloads if any(topic.judged for topic in one.topics)]
-    whole = [one for one in shown.workloads if one not in of_topics]
+    of_topics = [x for x in shown.workloads if any(topic.judged for topic in x.topics)]
+    whole = [x for x in shown.workloads if x not in of_topics]
     if whole:
         yield from _by_workload(whole, shown.glossary)
     for workload in of_topics:
@@ -482,7 +482,7 @@ def _method(report: Report) -> Iterator[str]:
         yield from (f"- **Warning: {escape(text)}**" for text in machine.red_warnings)
         yield from (f"- Warning: {escape(text)}" for text in machine.other_warnings)
         yield ""
-        rows = [(one.name, one.value, one.note or "") for one in machine.facts]
+        rows = [(fact.name, fact.value, fact.note or "") for fact in machine.facts]
         yield from render_blocks([Table(("fact", "value", "note"), rows)], level=3)
 
 

@@ -291,7 +291,7 @@ class BudgetShare:
     @property
     def machine_s(self) -> float:
         """The time of one machine that does it all."""
-        return self.blocks * math.fsum(one.block_s for one in self.chosen)
+        return self.blocks * math.fsum(condition.block_s for condition in self.chosen)
 
     @property
     def seconds(self) -> float:
@@ -299,7 +299,7 @@ class BudgetShare:
         look, for which all machines wait."""
         if self.cost.machines == 1:
             return self.machine_s
-        parts_s = [one.block_s for one in self.chosen]
+        parts_s = [condition.block_s for condition in self.chosen]
         least = min(self.blocks, self.cost.least)
         return sum(
             spread_s(parts_s * blocks, self.cost.machines)
@@ -309,14 +309,14 @@ class BudgetShare:
     @property
     def trials(self) -> int:
         """Those of the contenders."""
-        return self.blocks * sum(one.contenders for one in self.chosen)
+        return self.blocks * sum(condition.contenders for condition in self.chosen)
 
     @property
     def resolves(self) -> float | None:
         """The smallest true ratio that is found in 95 of 100 campaigns, at SCATTER."""
         if not self.blocks:
             return None
-        contenders = [one.contenders for one in self.chosen]
+        contenders = [condition.contenders for condition in self.chosen]
         return _resolves(self.blocks, tests_at_once(max(contenders), sum(contenders)))
 
     def next(self) -> tuple["Urgency", "BudgetShare"] | None:

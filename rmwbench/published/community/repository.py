@@ -102,14 +102,10 @@ def run_git(path: Path, *arguments: str, given: str = "", from_within: bool = Fa
     except OSError as error:
         raise GitFailed(f"git cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip().splitlines() or [
-            f"git ended with {done.returncode}"
-        ]
-        raise GitFailed(
-            next((line for line in said if line.startswith("fatal: ")), said[0]).removeprefix(
-                "fatal: "
-            )
-        )
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        lines = lines or [f"git ended with {done.returncode}"]
+        reason = next((line for line in lines if line.startswith("fatal: ")), lines[0])
+        raise GitFailed(reason.removeprefix("fatal: "))
     return done.stdout.decode(errors="replace")
 
 

@@ -42,9 +42,9 @@ class JudgedReport:
             return WORDS[self.state]
         cell = _deciding(self.today)
         number = "" if cell is None else _number(cell, self.today.arms)
-        said = f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
+        here = f"{WORDS[self.state]}: {number}" if number else WORDS[self.state]
         others = [f"{WORDS[other.answer]}{other.with_versions}" for other in self.others]
-        return "; ".join([said, *others])
+        return "; ".join([here, *others])
 
     @property
     def why(self) -> str:

@@ -237,26 +237,26 @@ class ApiClient:
 
     def _refused(self, url: str, status: int, body: bytes) -> None:
         try:
-            said = str(json.loads(body).get("message", ""))[:200]
+            message = str(json.loads(body).get("message", ""))[:200]
         except (ValueError, AttributeError):
-            said = ""
-        if status in (409, 410, 422, 451) or (status == 403 and "too large" in said):
-            raise Missing(f"GitHub says: {said or status}")
+            message = ""
+        if status in (409, 410, 422, 451) or (status == 403 and "too large" in message):
+            raise Missing(f"GitHub says: {message or status}")
         if status == 401:
             raise UserError(
                 "the API does not accept the token",
                 where=url,
-                actual=said,
+                actual=message,
                 fix="renew GITHUB_TOKEN",
             )
         if status == 404:
             raise NotFound(
                 "no such repository, or the token may not see it",
                 where=url,
-                actual=said or "404",
+                actual=message or "404",
                 fix="check OWNER/NAME; a private one needs GITHUB_TOKEN",
             )
-        raise UserError("the API refused", where=url, actual=f"{status} {said}".strip())
+        raise UserError("the API refused", where=url, actual=f"{status} {message}".strip())
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
