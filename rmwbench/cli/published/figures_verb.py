@@ -151,18 +151,17 @@ def _points(
 ) -> tuple[dict[str, Rows], str]:
     """The rows of a source and in words where they are from: the data that was given, else the
     shipped file."""
-    from rmwbench.published.figures.figures_file import points_in, published_file
+    from rmwbench.published.figures.figures_file import published_file, published_points
 
     imported = {kind: rows_of_kind[kind] for kind in file.kinds if kind in rows_of_kind}
-    shipped = published_file(name)
     missing = [kind for kind in file.kinds if kind not in imported]
     if not file.kinds:
         return {}, "what its text prints, where it prints any; its data is not published"
     if not missing:
         return imported, "imported from " + ", ".join(str(path.name) for path in data or ())
-    rest = points_in(shipped) if shipped.is_file() else {}
+    rest = published_points(name)
     words = (
-        f"the points extracted from the published data ({shipped.name}, five digits)"
+        f"the points extracted from the published data ({published_file(name).name}, five digits)"
         if rest
         else "not here"
     )

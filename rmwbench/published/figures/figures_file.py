@@ -360,6 +360,12 @@ def points_text(rows_by_kind: dict[str, Rows], figures: Iterable[str]) -> str:
     return out.getvalue()
 
 
+def published_points(source: str | Path) -> dict[str, Rows]:
+    """The extracted points of a source by kind; none where there is no file of them."""
+    path = published_file(source)
+    return points_in(path) if path.is_file() else {}
+
+
 def points_in(path: Path) -> dict[str, Rows]:
     """The rows of such a file, by kind. Raises UserError with the line for one that is not of this
     form."""

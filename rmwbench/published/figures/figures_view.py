@@ -20,7 +20,7 @@ from rmwbench.published.figures.drawn_figures import (
     DrawnSource,
     MeasuredPoints,
 )
-from rmwbench.published.figures.figures_file import load, points_in, published_file
+from rmwbench.published.figures.figures_file import load, published_points
 from rmwbench.published.figures.versions import draw as draw_figures
 from rmwbench.report.view import Block, Facts, Html, On, Picture, Section, TableCell, Text, View
 from rmwbench.suite.file.places import FIGURES_FILE
@@ -270,8 +270,7 @@ def measured_by(campaign: MeasuredCampaign) -> DrawnFigures:
     """The figures that a campaign measures, without any other."""
     sources = []
     for name in sources_about(str(campaign.suite), FIGURES_FILE):
-        shipped = published_file(name)
-        rows = points_in(shipped) if shipped.is_file() else {}
+        rows = published_points(name)
         data = SHIPPED if rows else "what its text prints, where it prints any"
         sources.append((load(name), rows, data))
     drawn = draw_figures(sources, [campaign]).chosen(

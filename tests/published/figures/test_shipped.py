@@ -14,9 +14,9 @@ from rmwbench.published.figures import versions
 from rmwbench.published.figures.figure_charts import specs
 from rmwbench.published.figures.figures_file import (
     load,
-    points_in,
     points_text,
     published_file,
+    published_points,
     sources,
 )
 from rmwbench.published.figures.figures_view import words
@@ -86,11 +86,9 @@ def test_every_experiment_exists(name):
 @pytest.mark.parametrize("name", FILES)
 def test_every_part_has_points_or_says_why(name):
     file = FILES[name]
-    shipped = published_file(name)
-    rows = points_in(shipped) if shipped.is_file() else {}
     assert set(file.kinds) <= set(KINDS)
-    assert bool(file.kinds) == shipped.is_file()
-    (source,) = versions.draw([(file, rows, "shipped")]).sources
+    assert bool(file.kinds) == published_file(name).is_file()
+    (source,) = versions.draw([(file, published_points(name), "shipped")]).sources
     assert len(source.figures) >= 3
     for figure in source.figures:
         assert figure.parts or figure.original.not_drawn, figure.original.id
@@ -137,9 +135,8 @@ BY_SECOND = {
 @functools.cache
 def measured(name):
     """The source's figures with what is shipped of today's measurements."""
-    shipped = published_file(name)
-    rows = points_in(shipped) if shipped.is_file() else {}
-    return versions.draw([(FILES[name], rows, "shipped")], shipped_summaries())
+    source = (FILES[name], published_points(name), "shipped")
+    return versions.draw([source], shipped_summaries())
 
 
 @pytest.mark.long
