@@ -134,16 +134,16 @@ def begin(
     ]
     make_empty(directory, *_OCCUPIED)
     session = CommitteeSession(
-        directory,
-        evaluation,
-        seed,
-        budget_s,
-        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        list(choice.candidates),
-        list(choice.added),
-        list(choice.without),
-        planned,
-        machines,
+        directory=directory,
+        evaluation=evaluation,
+        seed=seed,
+        budget_s=budget_s,
+        created_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        candidates=list(choice.candidates),
+        added=list(choice.added),
+        without=list(choice.without),
+        sections=planned,
+        machines=machines,
     )
     session.save()
     return session

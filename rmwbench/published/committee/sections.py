@@ -434,12 +434,12 @@ def _cost(
         raise UserError("none of its arms can do what it asks for")
     arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
     return SectionCost(
-        section,
-        conditions,
-        max(suite.blocks.minimum, DECIDABLE_BLOCKS),
-        arms,
-        short,
-        machines,
+        section=section,
+        conditions=conditions,
+        least=max(suite.blocks.minimum, DECIDABLE_BLOCKS),
+        arms=arms,
+        short=short,
+        machines=machines,
         added=tuple(name for name in planner.choice.added if name not in choice.added),
         without=tuple(name for name in planner.choice.without if name not in choice.without),
         asked=blocks_asked(shipped_needs(), section.name, able, MOST_BLOCKS),

@@ -187,12 +187,12 @@ def _tables(directory: Path, since: datetime | None) -> list[Project]:
             if opened >= begin:
                 project.items.append(
                     ProjectItem(
-                        number,
-                        pull,
-                        opened,
-                        closed,
-                        number in merged and pull,
-                        state == "closed" and closed is None,
+                        number=number,
+                        pull=pull,
+                        opened=opened,
+                        closed=closed,
+                        merged=number in merged and pull,
+                        closed_unknown=state == "closed" and closed is None,
                     )
                 )
         project.missing = dict.fromkeys(PARTS, "not in these tables")
