@@ -8,7 +8,7 @@ ends the waiting without an answer.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from math import isfinite
 from typing import Literal
@@ -133,15 +133,7 @@ class MonthCounts:
         return counts[name]
 
 
-MONTHLY = (
-    "pulls_opened",
-    "pulls_closed",
-    "pulls_merged",
-    "issues_opened",
-    "issues_closed",
-    "commits",
-    "releases",
-)
+MONTHLY = tuple(field.name for field in fields(MonthCounts) if field.name not in ("month", "days"))
 
 
 @dataclass(frozen=True, kw_only=True)
