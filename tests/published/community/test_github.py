@@ -98,39 +98,39 @@ def asked(base, **options):
 
 
 def test_the_counts(wheels, base):
-    _, found = asked(base)
+    _, repository = asked(base)
     counts = {
-        k: found["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")
+        k: repository["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")
     }
     assert counts == {"opened": 6, "open": 1, "closed": 5, "merged": 4, "closed_unmerged": 1}
-    assert {k: found["issues"][k] for k in ("opened", "open", "closed")} == {
+    assert {k: repository["issues"][k] for k in ("opened", "open", "closed")} == {
         "opened": 5,
         "open": 3,
         "closed": 2,
     }
-    groups = {who: group["opened"] for who, group in found["pulls"]["by"].items()}
+    groups = {who: group["opened"] for who, group in repository["pulls"]["by"].items()}
     assert groups == {"inside": 2, "outside": 3, "bots": 1}
 
 
 def test_the_times(wheels, base):
     """Closed after 0.5, 1, 2, 4 and 20 days of 6, one open at 1: at risk 6, 5 (the open one leaves
     after the close of one day or before it, by seconds), 3, 2, 1."""
-    _, found = asked(base)
-    times = found["pulls"]["time_to_close"]
+    _, repository = asked(base)
+    times = repository["pulls"]["time_to_close"]
     assert [round(p[0], 1) for p in times["curve"]] == [0.5, 1.0, 2.0, 4.0, 20.0]
     assert times["curve"][0][1] == pytest.approx(5 / 6)
     assert times["curve"][1][1] == pytest.approx(4 / 6)
     assert [p[1] for p in times["curve"][2:]] == pytest.approx([4 / 9, 2 / 9, 0.0], abs=1e-5)
     assert times["median"]["value"] == pytest.approx(2.0)
     assert times["median"]["low"] <= 2.0 <= float(times["median"]["high"])
-    ends = found["pulls"]["ends"]["curve"]
+    ends = repository["pulls"]["ends"]["curve"]
     assert ends[-1][1] + ends[-1][2] == pytest.approx(1.0)
     assert ends[-1][2] == pytest.approx(2 / 9, abs=1e-5)  # the one closed unmerged came last
 
 
 def test_open_issues_are_censored_not_closed(wheels, base):
-    _, found = asked(base)
-    times = found["issues"]["time_to_close"]
+    _, repository = asked(base)
+    times = repository["issues"]["time_to_close"]
     assert times["count"] == 5 and times["ended"] == 2
     assert times["median"] == {"no_data": "fewer than half have ended"} | (
         {"at_least": times["median"]["at_least"]} if "at_least" in times["median"] else {}
@@ -143,13 +143,13 @@ def test_reviews_answer_when_asked_for(wheels, base):
         wheels.lists[f"pulls/{number}/reviews"] = []
     review = comment(28, ago(9.5), "bob", review=True)
     wheels.lists["pulls/28/reviews"] = [review | {"submitted_at": ago(9.5), "state": "APPROVED"}]
-    _, found = asked(base, reviews=True)
-    assert found["pulls"]["first_response"]["answered"] == 3
+    _, repository = asked(base, reviews=True)
+    assert repository["pulls"]["first_response"]["answered"] == 3
 
 
 def test_facts_and_months(wheels, base):
-    _, found = asked(base)
-    value = {name: fact.get("value") for name, fact in found["facts"].items()}
+    _, repository = asked(base)
+    value = {name: fact.get("value") for name, fact in repository["facts"].items()}
     assert value["stars"] == 1234 and value["forks"] == 56 and value["licence"] == "Apache-2.0"
     assert (
         value["contributors"] == 42
@@ -159,12 +159,12 @@ def test_facts_and_months(wheels, base):
     assert (
         value["releases"] == 1 and value["releases_ever"] == 2 and value["code_size"] == 4_000_000
     )
-    months = found["months"]
+    months = repository["months"]
     assert (
         sum(m["pulls_opened"] for m in months) == 6 and sum(m["issues_closed"] for m in months) == 2
     )
     assert sum(m["commits"] for m in months) == 3 and sum(m["pulls_merged"] for m in months) == 4
-    assert sum(m["days"] for m in months) == pytest.approx(found["days"], abs=0.05)
+    assert sum(m["days"] for m in months) == pytest.approx(repository["days"], abs=0.05)
     assert months[0]["month"] == f"{SINCE:%Y-%m}" and [m["month"] for m in months] == sorted(
         {m["month"] for m in months}
     )
@@ -173,9 +173,9 @@ def test_facts_and_months(wheels, base):
 def test_bots_and_pages_are_not_people(wheels, base):
     bot = commit("d", ago(4), "mergify[bot]")
     wheels.lists["commits"] += [bot, commit("e", ago(5), "zoe") | {"committer": person("web-flow")}]
-    raw, found = asked(base)
-    assert found["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
-    assert found["facts"]["authors"]["value"] == 3 and found["facts"]["committers"]["value"] == 2
+    raw, repository = asked(base)
+    assert repository["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
+    assert repository["facts"]["authors"]["value"] == 3 and repository["facts"]["committers"]["value"] == 2
     people = document([digest(raw, base)], people_only=True)["repositories"][0]
     assert (
         people["facts"]["commits"]["value"] == 4
@@ -189,8 +189,8 @@ def test_bots_and_pages_are_not_people(wheels, base):
 def test_it_stops_at_the_cutoff(wheels, base):
     wheels.page_limit = 4
     wheels.lists["issues"] += [issue(n, ago(400)) for n in range(18, 0, -1)]
-    _, found = asked(base)
-    assert found["pulls"]["opened"] + found["issues"]["opened"] == 11
+    _, repository = asked(base)
+    assert repository["pulls"]["opened"] + repository["issues"]["opened"] == 11
     assert sum(path.split("?")[0].endswith("/issues") for path in wheels.paths()) == 3
 
 
@@ -199,8 +199,8 @@ def test_a_server_that_does_not_say_what_was_merged(wheels, base):
         merged = entry.get("pull_request", {}).pop("merged_at", None)
         if "pull_request" in entry:
             wheels.lists["pulls"].append(entry | {"merged_at": merged, "merge_commit_sha": "f00"})
-    _, found = asked(base)
-    assert (found["pulls"]["merged"], found["pulls"]["closed_unmerged"]) == (4, 1)
+    _, repository = asked(base)
+    assert (repository["pulls"]["merged"], repository["pulls"]["closed_unmerged"]) == (4, 1)
 
 
 def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
@@ -216,21 +216,21 @@ def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
         )
     ]
     del wheels.lists["releases"]
-    _, found = asked(base)
-    missing = {name: fact["no_data"] for name, fact in found["facts"].items() if "no_data" in fact}
+    _, repository = asked(base)
+    missing = {name: fact["no_data"] for name, fact in repository["facts"].items() if "no_data" in fact}
     commits = {"commits", "authors", "committers"}
     assert set(missing) == commits | {"lines_changed", "contributors", "releases", "releases_ever"}
-    assert all(month["commits"] is None for month in found["months"])
-    assert found["pulls"]["opened"] == 6
+    assert all(month["commits"] is None for month in repository["months"])
+    assert repository["pulls"]["opened"] == 6
 
 
 def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
-    raw, found = asked(base)
+    raw, repository = asked(base)
     place = save(raw, tmp_path)
     assert place.name == "acme+wheels"
     assert not any(w in p.read_text() for p in place.iterdir() for w in ("private", "@example.org"))
     again = document(load(tmp_path))["repositories"][0]
-    assert again | {"source": found["source"]} == found
+    assert again | {"source": repository["source"]} == repository
     later = document(load(tmp_path, NOW - timedelta(days=25)))["repositories"][0]
     assert later["pulls"]["opened"] == 3
     with pytest.raises(UserError, match="does not reach that far back"):
@@ -246,12 +246,12 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
     place.mkdir()
     pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
     (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
-    found = document(load(tmp_path))["repositories"][0]
+    repository = document(load(tmp_path))["repositories"][0]
     assert (
-        found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
+        repository["name"] == NAME and repository["pulls"]["opened"] == 6 and repository["issues"]["opened"] == 5
     )
-    assert found["pulls"]["first_response"] == {"no_data": "not in these files"}
-    assert found["facts"]["stars"] == {"no_data": "not in these files"}
+    assert repository["pulls"]["first_response"] == {"no_data": "not in these files"}
+    assert repository["facts"]["stars"] == {"no_data": "not in these files"}
 
 
 @pytest.mark.parametrize(
@@ -278,9 +278,9 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
 )
 def test_damaged_files(tmp_path, name, text, words):
     (tmp_path / name).write_text(text)
-    with pytest.raises(UserError, match=words) as found:
+    with pytest.raises(UserError, match=words) as raised:
         load(tmp_path)
-    assert str(tmp_path) in found.value.render()
+    assert str(tmp_path) in raised.value.render()
 
 
 def run(*arguments):

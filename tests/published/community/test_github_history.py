@@ -57,18 +57,18 @@ def measured(path, days=60, **options):
     return document([read(path, days)], **options)["repositories"][0]
 
 
-def values(found):
-    return {name: fact["value"] for name, fact in found["facts"].items() if "value" in fact}
+def values(repository):
+    return {name: fact["value"] for name, fact in repository["facts"].items() if "value" in fact}
 
 
 def test_the_counts(wheels):
-    found = measured(wheels.path)
-    assert (found["since"][:10], found["until"][:10], found["days"]) == (
+    repository = measured(wheels.path)
+    assert (repository["since"][:10], repository["until"][:10], repository["days"]) == (
         "2024-04-21",
         "2024-06-20",
         60.0,
     )
-    assert values(found) == {
+    assert values(repository) == {
         "commits": 5,
         "authors": 3,  # Bob has two addresses and one name
         "committers": 2,  # Ann, and Bob by his other address; the pages of GitHub are nobody
@@ -77,25 +77,25 @@ def test_the_counts(wheels):
         "releases": 2,
         "releases_ever": 3,
     }
-    commits = found["facts"]["commits"]
+    commits = repository["facts"]["commits"]
     assert (commits["merges"], commits["bots"]) == (1, 1)
-    assert found["facts"]["releases_ever"]["latest"].startswith("2024-06-20")
+    assert repository["facts"]["releases_ever"]["latest"].startswith("2024-06-20")
     head = wheels("rev-parse", "main")
-    assert found["history"] == {"branch": "main", "commit": head, "undated": 0, "other_tags": 1}
+    assert repository["history"] == {"branch": "main", "commit": head, "undated": 0, "other_tags": 1}
 
 
 def test_without_bots(wheels):
-    found = measured(wheels.path, people_only=True)
-    assert values(found)["commits"] == 4 and values(found)["lines_changed"] == 8
-    assert (found["facts"]["commits"]["bots"], found["facts"]["commits"]["bots_left_out"]) == (0, 1)
+    repository = measured(wheels.path, people_only=True)
+    assert values(repository)["commits"] == 4 and values(repository)["lines_changed"] == 8
+    assert (repository["facts"]["commits"]["bots"], repository["facts"]["commits"]["bots_left_out"]) == (0, 1)
 
 
 def test_what_git_does_not_hold_is_no_data(wheels):
-    found = measured(wheels.path)
-    assert found["pulls"] == found["issues"] == {"no_data": "git does not hold it"}
+    repository = measured(wheels.path)
+    assert repository["pulls"] == repository["issues"] == {"no_data": "git does not hold it"}
     for fact in ("stars", "forks", "watchers"):
-        assert found["facts"][fact] == {"no_data": "git does not hold it"}
-    assert "no_data" in found["facts"]["licence"] and "no_data" in found["facts"]["code_size"]
+        assert repository["facts"][fact] == {"no_data": "git does not hold it"}
+    assert "no_data" in repository["facts"]["licence"] and "no_data" in repository["facts"]["code_size"]
 
 
 def test_names_are_counted_and_not_kept(wheels):
@@ -125,9 +125,9 @@ def test_a_partial_clone_fetches_nothing_and_has_no_lines(wheels, tmp_path):
         wheels.path.as_uri(),
         str(tmp_path / "part"),
     )
-    found = measured(tmp_path / "part")
-    assert found["facts"]["commits"]["value"] == 5
-    assert "files are missing here" in found["facts"]["lines_changed"]["no_data"]
+    repository = measured(tmp_path / "part")
+    assert repository["facts"]["commits"]["value"] == 5
+    assert "files are missing here" in repository["facts"]["lines_changed"]["no_data"]
 
 
 def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
@@ -159,9 +159,9 @@ def test_commits_of_the_future_are_in_no_window_and_said(git):
     git.commit("2024-05-01")
     git.commit("2024-05-03")
     git.commit("2090-01-01")
-    found = measured(git.path, 10)
-    assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
-    assert found["history"]["undated"] == 1
+    repository = measured(git.path, 10)
+    assert repository["until"].startswith("2024-05-03") and values(repository)["commits"] == 2
+    assert repository["history"]["undated"] == 1
     view = show.view(measure([read(git.path, 10)]))
     assert any(
         "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])

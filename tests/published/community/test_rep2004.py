@@ -168,13 +168,13 @@ libc
 
 
 def test_the_core_layout():
-    found = read(CORE, "x.md")
-    assert (found.package, found.level) == ("tiny_rmw", 2)
-    status = {n: f.status for n, f in found.findings.items()}
+    declaration = read(CORE, "x.md")
+    assert (declaration.package, declaration.level) == ("tiny_rmw", 2)
+    status = {n: f.status for n, f in declaration.findings.items()}
     assert status["1.i"] == "met" and status["1.vi"] == "met" and status["1.iv"] == "stated"
     assert status["1.ii"] == "not met" and status["2.i"] == "stated" and status["6.i"] == "stated"
-    assert status["2.ii"] == "qualified" and found.findings["2.ii"].note == "planned for next year"
-    assert status["3.iv"] == "qualified" and "does not explain" in found.findings["3.iv"].note
+    assert status["2.ii"] == "qualified" and declaration.findings["2.ii"].note == "planned for next year"
+    assert status["3.iv"] == "qualified" and "does not explain" in declaration.findings["3.iv"].note
     assert status["4.iii.a"] == "met" and status["4.iii.b"] == "not met"
     untold = {n for n, s in status.items() if s == "not stated"}
     assert {"1.iii", "1.v", "2.iii", "2.iv", "3.i", "3.iii", "7.i"} <= untold
@@ -182,18 +182,18 @@ def test_the_core_layout():
 
 
 def test_evidence_has_lines_links_and_words():
-    found = read(CORE, "x.md").findings
+    findings = read(CORE, "x.md").findings
     lines = CORE.split("\n")
-    assert lines[found["1.i"].line - 1] == "### Version Scheme [1.i]"
-    assert found["1.i"].links == ["https://semver.example/spec"] and found["1.ii"].links == [
+    assert lines[findings["1.i"].line - 1] == "### Version Scheme [1.i]"
+    assert findings["1.i"].links == ["https://semver.example/spec"] and findings["1.ii"].links == [
         "package.xml"
     ]
-    assert found["2.i"].links == ["https://example.org/rules"]
+    assert findings["2.i"].links == ["https://example.org/rules"]
     assert (
-        found["4.iii.a"].links == ["https://cover.example/tiny"]
-        and found["4.iii.a"].as_of == "2025-03-04"
+        findings["4.iii.a"].links == ["https://cover.example/tiny"]
+        and findings["4.iii.a"].as_of == "2025-03-04"
     )
-    assert found["1.ii"].quote == "We are not yet at a stable version."
+    assert findings["1.ii"].quote == "We are not yet at a stable version."
 
 
 def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
@@ -201,17 +201,17 @@ def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
         "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n"
         "[Level 1](https://x.example).\n"
     )
-    found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
-    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == [
+    findings = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
+    assert findings["5.i"].status == findings["5.ii"].status == "stated" and findings["5.i"].links == [
         "https://x.example"
     ]
-    assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
+    assert findings["4.iii.a"].status == "not stated" and findings["5.iii"].quote == "libc"
 
 
 def test_restructured_text():
-    found = read(RST, "x.rst")
-    assert (found.package, found.level) == ("tiny_dds", 3)
-    f = found.findings
+    declaration = read(RST, "x.rst")
+    assert (declaration.package, declaration.level) == ("tiny_dds", 3)
+    f = declaration.findings
     assert f["1.i"].status == "stated"
     assert set(f["1.i"].links) == {
         "https://semver.example/spec",
@@ -223,9 +223,9 @@ def test_restructured_text():
 
 
 def test_headings_without_numbers():
-    found = read(PLAIN, "x.md")
-    assert found.level == 4
-    told = {n for n, f in found.findings.items() if f.status != "not stated"}
+    declaration = read(PLAIN, "x.md")
+    assert declaration.level == 4
+    told = {n for n, f in declaration.findings.items() if f.status != "not stated"}
     assert told == {"1.i", "1.v", "1.vi", "3.iii", "4.v.a", "4.v.b", "5.iii"}
 
 
@@ -247,10 +247,10 @@ def test_other_documents_are_refused(text):
 @settings(max_examples=60, deadline=None)
 def test_any_mixture_of_lines_is_read_or_refused(lines):
     try:
-        found = read("\n".join(lines), "x")
+        declaration = read("\n".join(lines), "x")
     except UserError:
         return
-    for finding in found.findings.values():
+    for finding in declaration.findings.values():
         assert (finding.status == "not stated") == (finding.basis == "")
         assert finding.line is None or 1 <= finding.line <= len(lines)
 
@@ -390,9 +390,9 @@ def test_the_verb(tmp_path, capsys):
 
 
 def test_table_and_text_that_contradict_each_other():
-    found = read(CORE, "x.md").findings
-    assert found["4.iv.a"].status == "met" and found["4.iv.a"].contradicts
-    assert "There are no performance tests" in found["4.iv.a"].note
+    findings = read(CORE, "x.md").findings
+    assert findings["4.iv.a"].status == "met" and findings["4.iv.a"].contradicts
+    assert "There are no performance tests" in findings["4.iv.a"].note
     half = read(
         CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
     ).findings

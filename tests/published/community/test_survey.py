@@ -49,12 +49,12 @@ def answers(tmp_path):
 
 
 def test_questions_are_found_by_their_answers(answers):
-    found = read(item_of(answers), group_by="Middle")
-    assert [(q.label, q.text) for q in found.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
+    survey = read(item_of(answers), group_by="Middle")
+    assert [(q.label, q.text) for q in survey.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
     assert (
-        found.questions[0].answers[:9] == (4,) * 8 + (None,) and found.questions[0].answers[9] == 1
+        survey.questions[0].answers[:9] == (4,) * 8 + (None,) and survey.questions[0].answers[9] == 1
     )
-    assert found.people == 17 and found.other_columns == 2 and found.group_by == "Middleware"
+    assert survey.people == 17 and survey.other_columns == 2 and survey.group_by == "Middleware"
 
 
 def test_the_document_has_no_words_of_anybody(answers):
@@ -94,8 +94,8 @@ def test_other_scales(tmp_path):
     )
     with pytest.raises(UserError, match="--scale"):
         read(item_of(mine))
-    found = read(item_of(mine), scale=parse_scale("cold, mild, hot"))
-    assert found.questions[0].answers == (0, 2, 2, 2, 2, 2)
+    survey = read(item_of(mine), scale=parse_scale("cold, mild, hot"))
+    assert survey.questions[0].answers == (0, 2, 2, 2, 2, 2)
     assert (
         read(item_of(mine), scale=parse_scale("hot,cold"), columns=["warm"]).questions[0].answers[0]
         == 1
@@ -111,9 +111,9 @@ def test_scales_that_are_none(text):
 def test_a_typing_error_is_an_error_with_its_line(answers):
     text = answers.read_text().replace("disagree", "disagre", 1)
     answers.write_text(text)
-    with pytest.raises(UserError, match="unknown answer to 'Fast'") as found:
+    with pytest.raises(UserError, match="unknown answer to 'Fast'") as raised:
         read(item_of(answers))
-    assert f"{answers}:11" in found.value.render()
+    assert f"{answers}:11" in raised.value.render()
 
 
 @pytest.mark.parametrize(
