@@ -315,26 +315,23 @@ def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> lis
     nothing new was measured in the same workload of the same suite."""
     new = [doc for doc in new if doc["workloads"]]
     again = {
-        key
+        _key(doc, workload, arm)
         for doc in new
         for workload in doc["workloads"]
-        for arm, key in zip(workload["arms"], _arms_of(doc, workload), strict=True)
+        for arm in workload["arms"]
         if any(metric.get("no_data") is None for metric in arm["metrics"].values())
     }
     documents = list(new)
     for doc in old:
         workloads = []
         for workload in doc["workloads"]:
-            keys = _arms_of(doc, workload)
-            arms = [
-                arm for arm, key in zip(workload["arms"], keys, strict=True) if key not in again
-            ]
+            arms = [arm for arm in workload["arms"] if _key(doc, workload, arm) not in again]
             workloads += [{**workload, "arms": arms}] if arms else []
         documents += [{**doc, "workloads": workloads}] if workloads else []
     return documents
 
 
-def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    return [
-        (one["campaign"]["suite"], workload["workload"], arm["arm"]) for arm in workload["arms"]
-    ]
+def _key(
+    doc: Mapping[str, Any], workload: Mapping[str, Any], arm: Mapping[str, Any]
+) -> tuple[str, str, str]:
+    return doc["campaign"]["suite"], workload["workload"], arm["arm"]
