@@ -120,13 +120,13 @@ class MonthCounts:
 
     month: str
     days: float = exact()
-    pulls_opened: int | None
-    pulls_closed: int | None
-    pulls_merged: int | None
-    issues_opened: int | None
-    issues_closed: int | None
-    commits: int | None
-    releases: int | None
+    pulls_opened: int | None = None
+    pulls_closed: int | None = None
+    pulls_merged: int | None = None
+    issues_opened: int | None = None
+    issues_closed: int | None = None
+    commits: int | None = None
+    releases: int | None = None
 
     def count(self, name: str) -> int | None:
         counts: dict[str, int | None] = vars(self)
