@@ -400,9 +400,7 @@ def admission(
     _show(judged, lambda draw: view(judged), page(out, report), as_json)
 
 
-def _show(
-    answer: object, view: "Callable[[bool], View]", out: Path | None, as_json: bool
-) -> None:
+def _show(answer: object, view: "Callable[[bool], View]", out: Path | None, as_json: bool) -> None:
     """The page if asked for, and the terminal's tables or the document."""
     if out is not None:
         from rmwbench.report.render.html import write_html

@@ -107,7 +107,8 @@ class CommitteeSession:
         left = [
             section
             for section in self.sections
-            if section.blocks and not (self.has_begun(section) and Bundle(self.place(section)).journal.finished)
+            if section.blocks
+            and not (self.has_begun(section) and Bundle(self.place(section)).journal.finished)
         ]
         return sorted(left, key=lambda section: section.budget_s)
 

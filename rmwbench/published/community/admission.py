@@ -181,7 +181,7 @@ def _criterion(
         status=status,
         value=value,
         evidence=given.evidence,
-        date=given.date and given.date.isoformat(),
+        date=given.date.isoformat() if given.date else None,
         note="; ".join(filter(None, (note, given.note))) or None,
     )
 

@@ -118,14 +118,18 @@ def _environment(path: Path, from_within: bool) -> dict[str, str]:
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_") or name == "GIT_EXEC_PATH"
     }
     ceiling = {} if from_within else {"GIT_CEILING_DIRECTORIES": str(path.resolve().parent)}
-    return variables | ceiling | {
-        "LC_ALL": "C",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_NO_LAZY_FETCH": "1",  # git 2.45; an older one obeys the next
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_OPTIONAL_LOCKS": "0",
-    }
+    return (
+        variables
+        | ceiling
+        | {
+            "LC_ALL": "C",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_NO_LAZY_FETCH": "1",  # git 2.45; an older one obeys the next
+            "GIT_ALLOW_PROTOCOL": "none",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
+    )
 
 
 FAR_APART_DAYS = 548

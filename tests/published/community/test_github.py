@@ -175,7 +175,10 @@ def test_bots_and_pages_are_not_people(wheels, base):
     wheels.lists["commits"] += [bot, commit("e", ago(5), "zoe") | {"committer": person("web-flow")}]
     raw, repository = asked(base)
     assert repository["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
-    assert repository["facts"]["authors"]["value"] == 3 and repository["facts"]["committers"]["value"] == 2
+    assert (
+        repository["facts"]["authors"]["value"] == 3
+        and repository["facts"]["committers"]["value"] == 2
+    )
     people = document([digest(raw, base)], people_only=True)["repositories"][0]
     assert (
         people["facts"]["commits"]["value"] == 4
@@ -217,7 +220,9 @@ def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
     ]
     del wheels.lists["releases"]
     _, repository = asked(base)
-    missing = {name: fact["no_data"] for name, fact in repository["facts"].items() if "no_data" in fact}
+    missing = {
+        name: fact["no_data"] for name, fact in repository["facts"].items() if "no_data" in fact
+    }
     commits = {"commits", "authors", "committers"}
     assert set(missing) == commits | {"lines_changed", "contributors", "releases", "releases_ever"}
     assert all(month["commits"] is None for month in repository["months"])
@@ -248,7 +253,9 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
     (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
     repository = document(load(tmp_path))["repositories"][0]
     assert (
-        repository["name"] == NAME and repository["pulls"]["opened"] == 6 and repository["issues"]["opened"] == 5
+        repository["name"] == NAME
+        and repository["pulls"]["opened"] == 6
+        and repository["issues"]["opened"] == 5
     )
     assert repository["pulls"]["first_response"] == {"no_data": "not in these files"}
     assert repository["facts"]["stars"] == {"no_data": "not in these files"}

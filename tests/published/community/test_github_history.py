@@ -81,13 +81,21 @@ def test_the_counts(wheels):
     assert (commits["merges"], commits["bots"]) == (1, 1)
     assert repository["facts"]["releases_ever"]["latest"].startswith("2024-06-20")
     head = wheels("rev-parse", "main")
-    assert repository["history"] == {"branch": "main", "commit": head, "undated": 0, "other_tags": 1}
+    assert repository["history"] == {
+        "branch": "main",
+        "commit": head,
+        "undated": 0,
+        "other_tags": 1,
+    }
 
 
 def test_without_bots(wheels):
     repository = measured(wheels.path, people_only=True)
     assert values(repository)["commits"] == 4 and values(repository)["lines_changed"] == 8
-    assert (repository["facts"]["commits"]["bots"], repository["facts"]["commits"]["bots_left_out"]) == (0, 1)
+    assert (
+        repository["facts"]["commits"]["bots"],
+        repository["facts"]["commits"]["bots_left_out"],
+    ) == (0, 1)
 
 
 def test_what_git_does_not_hold_is_no_data(wheels):
@@ -95,7 +103,10 @@ def test_what_git_does_not_hold_is_no_data(wheels):
     assert repository["pulls"] == repository["issues"] == {"no_data": "git does not hold it"}
     for fact in ("stars", "forks", "watchers"):
         assert repository["facts"][fact] == {"no_data": "git does not hold it"}
-    assert "no_data" in repository["facts"]["licence"] and "no_data" in repository["facts"]["code_size"]
+    assert (
+        "no_data" in repository["facts"]["licence"]
+        and "no_data" in repository["facts"]["code_size"]
+    )
 
 
 def test_names_are_counted_and_not_kept(wheels):

@@ -173,7 +173,10 @@ def test_the_core_layout():
     status = {n: f.status for n, f in declaration.findings.items()}
     assert status["1.i"] == "met" and status["1.vi"] == "met" and status["1.iv"] == "stated"
     assert status["1.ii"] == "not met" and status["2.i"] == "stated" and status["6.i"] == "stated"
-    assert status["2.ii"] == "qualified" and declaration.findings["2.ii"].note == "planned for next year"
+    assert (
+        status["2.ii"] == "qualified"
+        and declaration.findings["2.ii"].note == "planned for next year"
+    )
     assert status["3.iv"] == "qualified" and "does not explain" in declaration.findings["3.iv"].note
     assert status["4.iii.a"] == "met" and status["4.iii.b"] == "not met"
     untold = {n for n, s in status.items() if s == "not stated"}
@@ -202,9 +205,9 @@ def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
         "[Level 1](https://x.example).\n"
     )
     findings = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
-    assert findings["5.i"].status == findings["5.ii"].status == "stated" and findings["5.i"].links == [
-        "https://x.example"
-    ]
+    assert findings["5.i"].status == findings["5.ii"].status == "stated" and findings[
+        "5.i"
+    ].links == ["https://x.example"]
     assert findings["4.iii.a"].status == "not stated" and findings["5.iii"].quote == "libc"
 
 

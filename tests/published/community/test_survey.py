@@ -52,7 +52,8 @@ def test_questions_are_found_by_their_answers(answers):
     survey = read(item_of(answers), group_by="Middle")
     assert [(q.label, q.text) for q in survey.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
     assert (
-        survey.questions[0].answers[:9] == (4,) * 8 + (None,) and survey.questions[0].answers[9] == 1
+        survey.questions[0].answers[:9] == (4,) * 8 + (None,)
+        and survey.questions[0].answers[9] == 1
     )
     assert survey.people == 17 and survey.other_columns == 2 and survey.group_by == "Middleware"
 

@@ -309,9 +309,7 @@ def _group(items: list[ProjectItem], until: datetime) -> AuthorGroup:
     return AuthorGroup(opened=len(items), median=_median(curve))
 
 
-def _months(
-    project: Project, items: list[ProjectItem], commits: list[Commit]
-) -> list[MonthCounts]:
+def _months(project: Project, items: list[ProjectItem], commits: list[Commit]) -> list[MonthCounts]:
     """The first and the last may be cut."""
     counts: dict[str, Counter[str]] = {}
 
@@ -409,9 +407,7 @@ def _release_facts(project: Project) -> dict[str, RepositoryFact]:
     latest = project.releases[-1].isoformat() if project.releases else None
     return {
         "releases": RepositoryFact.of_count(len(recent)),
-        "releases_ever": RepositoryFact(
-            value=len(project.releases), unit="count", latest=latest
-        ),
+        "releases_ever": RepositoryFact(value=len(project.releases), unit="count", latest=latest),
     }
 
 

@@ -99,11 +99,9 @@ def _curve(repository: RepositoryEngagement, times: WaitingTimes) -> list[dict[s
     ]
 
 
-def months(
-    repositories: Sequence[RepositoryEngagement], name: str, title: str
-) -> Spec | None:
+def months(repositories: Sequence[RepositoryEngagement], name: str, title: str) -> Spec | None:
     """A count per calendar month, a group of bars per month; months without data have none."""
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"name": r.name, "month": m.month, "value": m.count(name), "days": m.days}
         for r in repositories
         for m in r.months

@@ -199,9 +199,7 @@ def _lead(packages: Sequence[DeclaredPackage]) -> Iterator[str]:
         yield "The documents are more than 18 months apart: they describe different times."
 
 
-def _requirements(
-    names: Sequence[RequirementName], packages: Sequence[DeclaredPackage]
-) -> Section:
+def _requirements(names: Sequence[RequirementName], packages: Sequence[DeclaredPackage]) -> Section:
     rows = [["level claimed", "", *(str(p.level) for p in packages)]]
     for place, name in enumerate(names):
         rows.append([name.number, name.name, *(_cell(p.items[place]) for p in packages)])
