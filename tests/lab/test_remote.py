@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.lab.clock import HostClocks
-from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost
+from rmwbench.lab.host import Exited, Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.process import records
@@ -221,3 +221,14 @@ def test_a_message_that_is_not_valid_ends_the_connection():
         with pytest.raises(Disconnected):
             list(connection.receive())
         connection.close()
+
+
+def test_a_loss_that_comes_with_the_last_report_still_wakes_a_selector(machine):
+    with machine.start({}) as host:
+        host.wait_ready()
+        host._report(Exited(7, 0))
+        host._lose("it sent nonsense")
+        assert host.receive() == Exited(7, 0)
+        assert select.select([host], [], [], 0)[0] == [host]
+        with pytest.raises(HostBroken, match="nonsense"):
+            host.receive()

@@ -240,7 +240,7 @@ class RemoteHost:
             if not self._reports and self.lost is None and time.monotonic() >= deadline:
                 return None
         report = self._reports.popleft()
-        if not self._reports:
+        if not self._reports and self.lost is None:  # of a loss the bell rings on
             os.eventfd_read(self._bell)
         return report
 
@@ -254,7 +254,7 @@ class RemoteHost:
         return number
 
     def interface_of(self, address: str) -> dict[str, Any]:
-        """What the machine says of the interface with this address (interfaces.py). Raises
+        """What the machine says of the interface with this address (devices.py). Raises
         HostBroken."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
