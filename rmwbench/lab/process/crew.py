@@ -525,41 +525,41 @@ class Crew:
             if not host_workers:
                 raise
             raise host_workers[0].failure("host", f"lost its host: {broken}") from None
-        by_token = {_token(worker.role, worker.process): worker for worker in host_workers}
-        program = None
-        if isinstance(report, (Spawned, SpawnFailed)):
-            program = self._programs.get((id(host), report.token))
+        if report is None:
+            return False
+        processes: dict[str, WorkerProcess | Program] = {
+            token: program
+            for (owner, token), program in self._programs.items()
+            if owner == id(host)
+        }
+        processes |= {_token(worker.role, worker.process): worker for worker in host_workers}
         match report:
-            case None:
-                return False
             case Configured(token=token):
                 self.configured[token] = report
-            case Spawned(inner_pid=inner_pid) if program:
-                program.inner_pid = inner_pid
-            case SpawnFailed() if program:
-                program.ended = True
             case Spawned(token, inner_pid, pid):
-                by_token[token].inner_pid, by_token[token].pid = inner_pid, pid
+                processes[token].inner_pid, processes[token].pid = inner_pid, pid
             case SpawnFailed(token, number):
-                by_token[token].spawn_errno = number
+                processes[token].spawn_errno = number
             case Exited(inner_pid, status):
-                # The number of one that has ended may be used again.
-                for worker in host_workers:
-                    if worker.inner_pid == inner_pid and worker.wait_status is None:
-                        worker.wait_status = status
-                for (owner, _), other in self._programs.items():
-                    if owner == id(host) and other.inner_pid == inner_pid and not other.ended:
-                        other.wait_status, other.ended = status, True
+                for process in processes.values():
+                    # The number of one that has ended may be used again.
+                    if process.inner_pid == inner_pid and process.wait_status is None:
+                        process.wait_status = status
         return True
 
 
 @dataclass
 class Program:
-    """One that `run_programs` or `start_program` runs."""
+    """A process that speaks no protocol, with the PIDs and the end that a worker has."""
 
     inner_pid: int | None = None
+    pid: int | None = None
     wait_status: int | None = None
-    ended: bool = False
+    spawn_errno: int | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.wait_status is not None or self.spawn_errno is not None
 
 
 class ProgramResult(NamedTuple):
