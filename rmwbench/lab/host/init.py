@@ -2,11 +2,11 @@
 everything with it when it ends.
 
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S REMOVED
-[KEPT…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
+[VISIBLE…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
 a host that is alone, with address and route; `tap` of one among several, whose descriptor goes to
 the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
 same kind; `shared` where there is no interface to make, because the host's network is the machine's
-own. REMOVED is a directory that goes at the end, or empty; KEPT are paths below /tmp and /dev/shm
+own. REMOVED is a directory that goes at the end, or empty; VISIBLE are paths below /tmp and /dev/shm
 that stay where they are (rmwbench/lab/visible.py). Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
@@ -63,7 +63,7 @@ MACHINE_ID = "/etc/machine-id"
 TUN, TUNSETIFF, IFF_TAP, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 2, 0x1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_kept: list[str] = []
+_visible: list[str] = []
 """Paths of the machine that this host sees below its own /tmp and /dev/shm, as its containers do."""
 
 
@@ -123,22 +123,22 @@ def mount(
     call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
 
 
-def make_mounts(shm_bytes: int, tmp_bytes: int, kept: list[str]) -> None:
-    _kept.extend(kept)
+def make_mounts(shm_bytes: int, tmp_bytes: int, visible: list[str]) -> None:
+    _visible.extend(visible)
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     mount_tmpfs("/dev/shm", shm_bytes)
     mount_tmpfs("/tmp", tmp_bytes)
 
 
 def mount_tmpfs(target: str, size_bytes: int | None = None, read_only: bool = False) -> None:
-    """For everybody; of the kernel's usual size where None. What is kept below `target` is found
-    there again, as writable as it was."""
+    """Mounts memory for everybody, of the kernel's usual size where None. What stays visible below
+    `target` is there again, as writable as it was."""
     name, size = target.rpartition("/")[2], "" if size_bytes is None else f",size={size_bytes}"
     step, data = f"mount {target}", f"mode=1777{size}".encode()
     flags = MS_NOSUID | MS_NODEV
-    kept = [(path, open_kept(path)) for path in _kept if path.startswith(target + "/")]
+    visible = [(path, open_path(path)) for path in _visible if path.startswith(target + "/")]
     mount(step, name.encode(), target.encode(), b"tmpfs", flags, data)
-    for path, fd in kept:
+    for path, fd in visible:
         bind(path, fd)
     if read_only:
         flags |= MS_REMOUNT | MS_RDONLY
@@ -158,7 +158,7 @@ def own_machine_id() -> None:
     os.unlink(source)
 
 
-def open_kept(path: str) -> int:
+def open_path(path: str) -> int:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:
@@ -212,13 +212,8 @@ AF_INET = _socket.AF_INET
 
 def link(index: int, up: bool, *attributes: bytes) -> bytes:
     """A link message; index 0 with a name attribute makes a new one."""
-    return (
-        bytes(4)
-        + u32(index)
-        + u32(IFF_UP if up else 0)
-        + u32(IFF_UP if up else 0)
-        + b"".join(attributes)
-    )
+    flags = u32(IFF_UP if up else 0)
+    return bytes(4) + u32(index) + flags + flags + b"".join(attributes)
 
 
 def netlink(step: str, sock: _socket.socket, kind: int, flags: int, body: bytes) -> bytes:
@@ -230,10 +225,8 @@ def netlink(step: str, sock: _socket.socket, kind: int, flags: int, body: bytes)
     while True:
         data = sock.recv(1 << 16)
         while data:
-            size, type_ = (
-                int.from_bytes(data[:4], sys.byteorder),
-                int.from_bytes(data[4:6], sys.byteorder),
-            )
+            size = int.from_bytes(data[:4], sys.byteorder)
+            type_ = int.from_bytes(data[4:6], sys.byteorder)
             if type_ in (NLMSG_ERROR, NLMSG_DONE):
                 code = int.from_bytes(data[16:20], sys.byteorder, signed=True)
                 if code:
@@ -325,25 +318,25 @@ def receive(sock: _socket.socket) -> "tuple[dict[str, Any] | None, list[int]]":
 def spawn(sock: _socket.socket, request: "dict[str, Any]", fds: list[int]) -> int:
     program, container = request.get("source"), request.get("container")
     sources = fds if program is not None else fds[1:]
-    init, told = os.getpid(), os.pipe()
+    init_pid, (pid_reader, pid_writer) = os.getpid(), os.pipe()
     try:
         pid = fork_into_own_pids() if container else os.fork()
     except (OSError, StepFailed):
-        close_all((*fds, *told))
+        close_all((*fds, pid_reader, pid_writer))
         raise
     if pid:
-        os.write(told[1], b"%d" % pid)
-        close_all((*fds, *told))
+        os.write(pid_writer, b"%d" % pid)
+        close_all((*fds, pid_reader, pid_writer))
         return pid
     try:
         _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)  # for a host without a PID namespace
-        if os.getppid() not in (init, 0):  # 0: the parent is in another PID namespace
+        if os.getppid() not in (init_pid, 0):  # 0: the parent is in another PID namespace
             os._exit(127)  # it was killed before that was in force
         os.setsid()
         # Python ignores it, and an ignored signal stays ignored across exec
         _libc.signal(SIGPIPE, None)
         # as it is called in the host: in a container it is 1 for itself
-        pid = int(os.read(told[0], 16))
+        pid = int(os.read(pid_reader, 16))
         if request.get("scheduling"):
             schedule(**request["scheduling"])  # while it is root
         if container:
@@ -438,7 +431,7 @@ def interpret(source: str, request: "dict[str, Any]") -> None:
 
 
 def configure(request: "dict[str, Any]") -> "dict[str, Any]":
-    """What the orchestrator composed, in order, until a step fails."""
+    """Does what the orchestrator composed, in order, until a step fails."""
     failed: tuple[str, int | None] | None = None
     answers: list[bytes] = []
     texts: dict[str, bytes | None] = {}
@@ -514,7 +507,8 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
 
 
 def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
-    """By the pidfd: the number of a process that has ended may be somebody else's by now."""
+    """Sends a signal by the pidfd: the number of a process that has ended may be somebody else's by
+    now."""
     fd = next((fd for fd, of in reversed(watched.items()) if of == pid), None)
     if fd is not None:
         try:
@@ -524,7 +518,7 @@ def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
 
 
 def remove(directory: str) -> None:
-    """What can be removed of it: somebody may still write there."""
+    """Removes what can be removed of it: somebody may still write there."""
     for place, _, names in os.walk(directory, topdown=False):
         try:
             for name in names:
@@ -560,20 +554,20 @@ def run_before_the_orchestrator() -> None:
 
 def main() -> int:
     fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
-    clock_offset_s = int(sys.argv[6])
+    (kind, *beside), clock_offset_s = sys.argv[5].split(","), int(sys.argv[6])
+    removed, visible = sys.argv[7], sys.argv[8:]
     sock = inherited_socket(fd)
     leave_room(first_free_fd)
     try:
         run_before_the_orchestrator()
-        own_network = sys.argv[5] != "shared"
+        own_network = kind != "shared"
         flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
         flags |= (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
         user_namespace = unshare(flags)
         if clock_offset_s:
             shift_clock(clock_offset_s)
-        make_mounts(shm_bytes, tmp_bytes, sys.argv[8:])
+        make_mounts(shm_bytes, tmp_bytes, visible)
         taps = []
-        kind, *beside = sys.argv[5].split(",")
         if kind == "tap":
             own_machine_id()
             make_loopback().close()
@@ -603,7 +597,7 @@ def main() -> int:
     else:
         sock.send(ready)
     serve(sock)
-    if removed := sys.argv[7]:
+    if removed:
         remove(removed)
     os._exit(0)
 

@@ -1,7 +1,7 @@
 """Runs a program as a trial sees the machine's files, and in nothing else that a trial has: what it
 says there of itself, it says in a trial.
 
-Run as `python -I -S -E view_program.py [KEPT…] -- PROGRAM [ARGUMENT…]`; KEPT are those of init.py, whose
+Run as `python -I -S -E view_program.py [VISIBLE…] -- PROGRAM [ARGUMENT…]`; VISIBLE are those of init.py, whose
 code this runs. Where these mounts cannot be made, trials have none either or there is none, which
 is told where hosts are made: the program runs as it is.
 """
@@ -20,12 +20,12 @@ SHM_BYTES = TMP_BYTES = 1 << 26
 
 def main() -> None:
     separator = sys.argv.index("--")
-    kept, words = sys.argv[1:separator], sys.argv[separator + 1 :]
+    visible, words = sys.argv[1:separator], sys.argv[separator + 1 :]
     program = os.open(words[0], os.O_RDONLY | os.O_CLOEXEC)
     os.chdir("/")
     with contextlib.suppress(init.StepFailed):
         init.unshare(init.CLONE_NEWNS)
-        init.make_mounts(SHM_BYTES, TMP_BYTES, kept)
+        init.make_mounts(SHM_BYTES, TMP_BYTES, visible)
     init.execute(program, words, dict(os.environ))
 
 
