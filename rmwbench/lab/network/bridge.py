@@ -23,7 +23,13 @@ from rmwbench.lab.host import Configured
 from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, netlink
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
-from rmwbench.lab.network.plumbing import NIC_QUEUE_FRAMES, QUEUE_FRAMES, NetworkBroken, burst_bytes
+from rmwbench.lab.network.plumbing import (
+    ETHERNET_BYTES,
+    NIC_QUEUE_FRAMES,
+    QUEUE_FRAMES,
+    NetworkBroken,
+    burst_bytes,
+)
 from rmwbench.suite.network.network import Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 
@@ -116,7 +122,6 @@ def _instruction(code: int, value: int) -> bytes:
 
 
 BRIDGE = 999
-ETHERNET_BYTES = 14
 WRITES: tuple[Write, ...] = (
     ("/proc/sys/net/ipv6/conf/default/disable_ipv6", b"1", False),
     *(

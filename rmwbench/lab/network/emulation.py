@@ -130,9 +130,9 @@ class Emulation:
     def probe(self) -> None:
         """Tries it. Raises as `up` does."""
         before = self._switch.mark()
-        seen = probe.run(self._crew, self._links)
+        arrivals = probe.run(self._crew, self._links)
         after = self._switch.mark()
-        rows, findings = probe.judged(self._links, seen, before, after)
+        rows, findings = probe.judge(self._links, arrivals, before, after)
         self.rows += rows
         self.findings += findings
         self._first_frame = after.index
@@ -184,7 +184,7 @@ class Emulation:
     def hear(self, note: Note) -> None:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
         for token in [token for token in self._edges if token in self._crew.configured]:
-            host, at = self._edges.pop(token)
+            host, edge = self._edges.pop(token)
             done = self._crew.configured.pop(token)
             dropped = (
                 plumbing.dropped_by_queue(self._places[host], done.answers[-1])
@@ -193,7 +193,7 @@ class Emulation:
             )
             if dropped is not None:
                 row = {"process": host, "role": "machine", "counter": QUEUE_DROPPED}
-                self.counters.append(row | {"unit": "count", "at": at, "value": dropped})
+                self.counters.append(row | {"unit": "count", "at": edge, "value": dropped})
         for token in [token for token in self._asked if token in self._crew.configured]:
             host, words = self._asked.pop(token)
             done = self._crew.configured.pop(token)
@@ -237,21 +237,21 @@ class Emulation:
             late = promise.lateness(self.frames, begin_ns, end_ns)
         if unlogged and document.get("periods"):
             self.unlogged, unlogged = unlogged, 0
-        self.findings += promise.kept(self._links, document, unlogged, late, dropped)
+        self.findings += promise.check(self._links, document, unlogged, late, dropped)
         self.rows += [
             {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}
             for name, value in late.items()
         ]
         no_priority = self._record["link"].get("scheduler_reason")
-        rows, findings = promise.woken(self._links, document, begin_ns, end_ns, no_priority)
+        rows, findings = promise.check_wake_ups(self._links, document, begin_ns, end_ns, no_priority)
         self.rows += rows
         self.findings += findings
-        for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
+        for change, report in zip(self._link_changes, document.get("changes", []), strict=False):
             if change is None:
                 continue
-            note(change.host, _words(change), made["done_ns"])
-            if change.change == ROAM and made.get("joined_ns") is not None:
-                note(change.host, f"{ROAMED} {change.medium}", made["joined_ns"])
+            note(change.host, _words(change), report["done_ns"])
+            if change.change == ROAM and report.get("joined_ns") is not None:
+                note(change.host, f"{ROAMED} {change.medium}", report["joined_ns"])
 
     def close(self) -> None:
         self._switch.close()
@@ -279,18 +279,11 @@ class Emulation:
         windows."""
         if not isinstance(self._switch, Switch):
             return []
-        specs = {
-            port.name: [self._links.port_spec(port, way) for way in ("up", "down")]
+        return [
+            {"at_ns": steady_ns, "link": port.name, "change": "restart"}
             for port in self._links.ports
-        }
-        in_time = [
-            port
-            for port, both in specs.items()
-            if any(
-                spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both
-            )
+            if any(_follows_time(self._links.port_spec(port, way)) for way in ("up", "down"))
         ]
-        return [{"at_ns": steady_ns, "link": port, "change": "restart"} for port in in_time]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]
@@ -309,6 +302,10 @@ class Emulation:
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
         return plumbing.nic_changed(place, spec) if spec is not None else []
+
+
+def _follows_time(spec: Spec) -> bool:
+    return spec.trace is not None or isinstance(spec.loss, GilbertElliottTime)
 
 
 def _link_change(change: NetworkChange, at_ns: int) -> dict[str, Any]:

@@ -18,7 +18,12 @@ from typing import Any
 from rmwbench.lab.host import Configured, Host, HostBroken, Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import bridge, netlink
-from rmwbench.lab.network.plumbing import DEVICES, NetworkBroken, dropped_frames
+from rmwbench.lab.network.plumbing import (
+    DEVICES,
+    ETHERNET_BYTES,
+    NetworkBroken,
+    dropped_frames,
+)
 from rmwbench.lab.network.switch import Mark
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
 from rmwbench.suite.network.backend import lacking
@@ -101,7 +106,7 @@ class Kernel:
         devices: dict[str, dict[str, Any]] = {}
         for host, mean in bridge.mean_bytes(self._links, done.answers):
             devices[host] = {"mean_frame_bytes": mean}
-            most = self._links.mtu_bytes(host) + bridge.ETHERNET_BYTES
+            most = self._links.mtu_bytes(host) + ETHERNET_BYTES
             if mean > most:
                 raise NetworkBroken(
                     f"kernel backend: frames of {host} have {mean:.0f} bytes in the mean, and its "

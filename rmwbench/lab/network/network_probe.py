@@ -93,14 +93,14 @@ class ProbeFlow:
 
     @property
     def burst_bytes(self) -> int:
-        """Of a large datagram: one frame in both directions, as what is larger than the MTU would be
-        two frames up and none down."""
+        """The payload of a large datagram: it is one frame in both directions, as what is larger
+        than the MTU would be two frames up and none down."""
         mtus = [spec.mtu_bytes for spec in (self.up, self.down) if spec.mtu_bytes is not None]
         return min([LARGEST_BURST_BYTES, *(mtu - IP_BYTES for mtu in mtus)])
 
     @property
     def burst_bits(self) -> int:
-        """Of the frame that it is in."""
+        """The size of the frame that a large datagram is in."""
         return 8 * (self.burst_bytes + HEADERS_BYTES)
 
     @property
@@ -184,11 +184,9 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
     """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or
     HostBroken where the lab breaks."""
     ring = flows(links)
-    numbers = {host: number for number, host in enumerate(links.hosts, start=1)}
-    turn_ns, at_once = (
-        max(flow.duration_ns for flow in ring) + GAP_NS,
-        max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS)),
-    )
+    number_of = {host: number for number, host in enumerate(links.hosts, start=1)}
+    turn_ns = max(flow.duration_ns for flow in ring) + GAP_NS
+    at_once = max(FEWEST_AT_ONCE, -(-len(ring) // MOST_TURNS))
     longest_ns = -(-len(ring) // at_once) * turn_ns + round(MARGIN_S * 1e9)
     after_end_ns = 10_000_000 + max(flow.held_ns for flow in ring)
     shared = os.memfd_create("rmwbench-probes", os.MFD_CLOEXEC)
@@ -196,20 +194,13 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
         programs = {}
         for place, flow in enumerate(ring):
             own, other = (
-                addresses.text(addresses.ipv4(numbers[host]))
+                addresses.text(addresses.ipv4(number_of[host]))
                 for host in (flow.sender, flow.receiver)
             )
-            given: tuple[int, ...] = (
-                PORT,
-                place,
-                len(ring),
-                place // at_once * turn_ns,
-                longest_ns,
-                after_end_ns,
-            )
-            given += (flow.count, flow.interval_ns, flow.burst, flow.burst_bytes)
-            given += (crew.hosts[flow.sender].clock_offset_ns,)
-            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)])
+            after_ns, ahead_ns = place // at_once * turn_ns, crew.hosts[flow.sender].clock_offset_ns
+            numbers = [PORT, place, len(ring), after_ns, longest_ns, after_end_ns]
+            numbers += [flow.count, flow.interval_ns, flow.burst, flow.burst_bytes, ahead_ns]
+            programs[flow.sender] = (_PROGRAM, [own, other, *map(str, numbers)])
         results = crew.run_programs(programs, longest_ns / 1e9 + TIMEOUT_MARGIN_S, shared)
     finally:
         os.close(shared)
@@ -221,19 +212,19 @@ def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
     }
 
 
-def judged(
-    links: Links, seen: dict[str, FlowArrivals], before: Mark, after: Mark
+def judge(
+    links: Links, arrivals_of: dict[str, FlowArrivals], before: Mark, after: Mark
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     """Rows of the table `probes`, `at` = `before`, and what is not as asked for."""
     rows: list[dict[str, Any]] = []
     findings: list[NetworkFinding] = []
     for flow in flows(links):
         name = f"{flow.sender} to {flow.receiver}"
-        if flow.receiver not in seen:
+        if flow.receiver not in arrivals_of:
             text = f"the probe from {name} gave no result"
             findings.append(NetworkFinding(text, True, machine=True))
             continue
-        saw = seen[flow.receiver]
+        arrivals = arrivals_of[flow.receiver]
         for place, direction, spec in (
             (flow.sender, "up", flow.up),
             (flow.receiver, "down", flow.down),
@@ -241,8 +232,8 @@ def judged(
             loss_rows, loss_findings = _loss(spec, before, after, place, direction)
             rows += loss_rows
             findings += loss_findings
-        findings += _arrived(flow, saw, before, after)
-        for row, finding in (_delay(flow, saw), _rate(flow, saw)):
+        findings += _arrived(flow, arrivals, before, after)
+        for row, finding in (_delay(flow, arrivals), _rate(flow, arrivals)):
             rows += [row] if row else []
             findings += [finding] if finding else []
     return rows, findings
@@ -265,23 +256,23 @@ def exposed(counters: dict[str, int], spec: Spec) -> int:
     return min(max(round(lost / asked), least), most) if asked else most
 
 
-def loss_finding(link: str, spec: Spec, lost: int, of: int) -> NetworkFinding | None:
-    """Whether so many lost frames are what the spec asks for; None also where chance says nothing
-    about it."""
+def loss_finding(link: str, spec: Spec, lost: int, frames: int) -> NetworkFinding | None:
+    """Whether so many lost frames are not what the spec asks for; None also where chance says
+    nothing about it."""
     if (
         spec.trace is not None
         or isinstance(spec.loss, GilbertElliottTime)
         or spec.medium is not None
     ):
         return None
-    meant, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
-    if meant == 1 and spec.exempt_arp:
+    asked, correlation = (spec.loss.mean, spec.loss.correlation) if spec.loss else (0.0, 0.0)
+    if asked == 1 and spec.exempt_arp:
         return None  # what passes is exempt, and no counter of a link tells it from others
-    likely = chance_bound(lost, of, meant, correlation)
-    if likely >= FLAG_CHANCE:
+    chance = chance_bound(lost, frames, asked, correlation)
+    if chance >= FLAG_CHANCE:
         return None
-    text = f"{link} lost {lost} of {of} frames, asked for {100 * meant:g} %"
-    return NetworkFinding(text, likely < VOID_CHANCE)
+    text = f"{link} lost {lost} of {frames} frames, asked for {100 * asked:g} %"
+    return NetworkFinding(text, chance < VOID_CHANCE)
 
 
 def _loss(
@@ -289,28 +280,27 @@ def _loss(
 ) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
-    of, lost = exposed(grown, spec), grown["lost"]
-    if of <= 0 or (spec.loss is None and not lost):
+    frames, lost = exposed(grown, spec), grown["lost"]
+    if frames <= 0 or (spec.loss is None and not lost):
         return [], []
     link = f"{host}.{direction}"
-    finding = loss_finding(link, spec, lost, of)
-    return [_row(f"network.loss.{link}", "fraction", lost / of)], [finding] if finding else []
+    finding = loss_finding(link, spec, lost, frames)
+    return [_row(f"network.loss.{link}", "fraction", lost / frames)], [finding] if finding else []
 
 
-def _arrived(flow: ProbeFlow, saw: FlowArrivals, before: Mark, after: Mark) -> list[NetworkFinding]:
+def _arrived(
+    flow: ProbeFlow, arrivals: FlowArrivals, before: Mark, after: Mark
+) -> list[NetworkFinding]:
     """The link says what it delivered; the receiver must have seen that."""
-    sent = sum(saw.sent)
-    lost = after.grown(before, flow.sender, "up", "lost") + after.grown(
-        before, flow.receiver, "down", "lost"
-    )
-    full = sum(
+    sent = sum(arrivals.sent)
+    stopped = sum(
         after.grown(before, host, way, name)
         for host, way in ((flow.sender, "up"), (flow.receiver, "down"))
-        for name in ("queue_full", "policed")
+        for name in ("lost", "queue_full", "policed")
     )
-    arrived = len({(kind, number) for kind, number, _, _ in saw.arrived})
+    arrived = len({(kind, number) for kind, number, _, _ in arrivals.arrived})
     spoilt = any(spec.corrupt or spec.trace or spec.medium for spec in (flow.up, flow.down))
-    missing = sent - arrived - lost - full
+    missing = sent - arrived - stopped
     if missing > 0 and not spoilt:
         text = (
             f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished "
@@ -321,64 +311,67 @@ def _arrived(flow: ProbeFlow, saw: FlowArrivals, before: Mark, after: Mark) -> l
 
 
 def _delay(
-    flow: ProbeFlow, saw: FlowArrivals
+    flow: ProbeFlow, arrivals: FlowArrivals
 ) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
     """The median of the small ones, one way: one clock for all hosts of this machine."""
-    took = [seen_ns - sent_ns for kind, _, sent_ns, seen_ns in saw.arrived if kind == SMALL]
-    if len(took) < FEW // 2:
+    delays_ns = [
+        seen_ns - sent_ns for kind, _, sent_ns, seen_ns in arrivals.arrived if kind == SMALL
+    ]
+    if len(delays_ns) < FEW // 2:
         return None, None
-    median = round(statistics.median(took))
-    row = _row(f"network.delay.{flow.sender}.{flow.receiver}", "ns", median)
-    meant = flow.delay_ns
-    if meant is None:
+    median_ns = round(statistics.median(delays_ns))
+    row = _row(f"network.delay.{flow.sender}.{flow.receiver}", "ns", median_ns)
+    asked_ns = flow.delay_ns
+    if asked_ns is None:
         return row, None
-    off = median - meant
     text = (
-        f"one way from {flow.sender} to {flow.receiver} took {median / 1e6:.2f} ms, asked for "
-        f"{meant / 1e6:.2f} ms"
+        f"one way from {flow.sender} to {flow.receiver} took {median_ns / 1e6:.2f} ms, asked for "
+        f"{asked_ns / 1e6:.2f} ms"
     )
-    spread = 3 * flow.jitter_ns
-    if off < -(EARLY_NS + spread):
+    excess_ns, spread_ns = median_ns - asked_ns, 3 * flow.jitter_ns
+    if excess_ns < -(EARLY_NS + spread_ns):
         return row, NetworkFinding(text, True)
-    late = off - spread - 2 * flow.quantum_ns
-    if late > LATE_FLAG_NS:
-        return row, NetworkFinding(text, late > LATE_VOID_NS, machine=True)
+    late_ns = excess_ns - spread_ns - 2 * flow.quantum_ns
+    if late_ns > LATE_FLAG_NS:
+        return row, NetworkFinding(text, late_ns > LATE_VOID_NS, machine=True)
     return row, None
 
 
 def _rate(
-    flow: ProbeFlow, saw: FlowArrivals
+    flow: ProbeFlow, arrivals: FlowArrivals
 ) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
     """Between the medians of five arrivals behind the first quarter and of the last five: a late
     wake-up moves neither end. Nothing where the sender was hardly faster. Frames are counted by
     their numbers or as they arrived, since a loss may come before or behind the rate."""
     arrived = sorted(
         (number, seen_ns, sent_ns)
-        for kind, number, sent_ns, seen_ns in saw.arrived
+        for kind, number, sent_ns, seen_ns in arrivals.arrived
         if kind == BURST
     )
     if flow.burst == 0 or len(arrived) < FEWEST // 2:
         return None, None
     first = len(arrived) // 4
     begin, end = arrived[first : first + 5], arrived[-5:]
-    between = [
-        statistics.median(e[at] for e in end) - statistics.median(b[at] for b in begin)
-        for at in range(3)
-    ]
-    numbers, elapsed_ns, sending_ns = between
+    numbers, elapsed_ns, sending_ns = (
+        late - early for early, late in zip(_medians(begin), _medians(end), strict=True)
+    )
     if elapsed_ns <= 0 or sending_ns > SLOWEST_SENDING * elapsed_ns:
         return None, None
     each_bps = 1e9 * flow.burst_bits / elapsed_ns
-    counted = (len(arrived) - 5 - first) * each_bps
-    numbered = numbers * each_bps
-    meant = flow.rate_bps or 0
-    rate = min(counted, numbered, key=lambda one: abs(one - meant))
-    row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate)
-    off = abs(rate / meant - 1)
-    if off <= RATE_FLAG:
+    counted_bps = (len(arrived) - 5 - first) * each_bps
+    numbered_bps = numbers * each_bps
+    asked_bps = flow.rate_bps or 0
+    rate_bps = min(counted_bps, numbered_bps, key=lambda rate_bps: abs(rate_bps - asked_bps))
+    row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate_bps)
+    error = abs(rate_bps / asked_bps - 1)
+    if error <= RATE_FLAG:
         return row, None
-    text = f"{flow.bottleneck} carried {rate / 1e6:.2f} Mbit/s, asked for {meant / 1e6:g}"
-    return row, NetworkFinding(text, off > RATE_VOID, machine=True)
+    text = f"{flow.bottleneck} carried {rate_bps / 1e6:.2f} Mbit/s, asked for {asked_bps / 1e6:g}"
+    return row, NetworkFinding(text, error > RATE_VOID, machine=True)
+
+
+def _medians(arrivals: list[tuple[int, int, int]]) -> list[float]:
+    return [statistics.median(column) for column in zip(*arrivals, strict=True)]
 
 
 def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
@@ -397,8 +390,8 @@ def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
     return {"probe": probe, "unit": unit, "at": "before", "value": float(value)}
 
 
-def chance_bound(count: int, of: int, chance: float, correlation: float = 0.0) -> float:
-    """A bound of how likely it is that `count` of `of` draws with this chance are so far from their
+def chance_bound(count: int, draws: int, chance: float, correlation: float = 0.0) -> float:
+    """A bound of how likely it is that `count` of `draws` with this chance are so far from their
     mean, or farther: the bound of Chernoff and Hoeffding.
 
     P(share of n draws beyond x) <= exp(-n KL(x || p)) on either side (Hoeffding 1963, theorem 1),
@@ -406,17 +399,17 @@ def chance_bound(count: int, of: int, chance: float, correlation: float = 0.0) -
     draws: n is divided by (1 + c) / (1 - c), where c is the correlation of one frame's loss with
     the next one's.
     """
-    if of == 0:
+    if draws == 0:
         return 1.0
-    share = count / of
+    share = count / draws
     if share == chance:
         return 1.0
     if chance in (0.0, 1.0):
         return 0.0
     divergence = sum(
-        seen * math.log(seen / meant)
-        for seen, meant in ((share, chance), (1 - share, 1 - chance))
-        if seen > 0
+        actual * math.log(actual / expected)
+        for actual, expected in ((share, chance), (1 - share, 1 - chance))
+        if actual > 0
     )
-    independent = of * (1 - correlation) / (1 + correlation)
+    independent = draws * (1 - correlation) / (1 + correlation)
     return min(1.0, 2 * math.exp(-independent * divergence))

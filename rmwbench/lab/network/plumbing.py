@@ -17,6 +17,8 @@ from rmwbench.suite.network.interfaces import PEER, Interface
 from rmwbench.suite.network.network import Links, Port
 from rmwbench.suite.network.spec import Spec
 
+ETHERNET_BYTES = 14
+"""The header of a frame, which an MTU does not count."""
 QUEUE_FRAMES = 10_000
 """The queue of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
 NIC_QUEUE_FRAMES = 1000
@@ -72,7 +74,7 @@ _TX_DROPPED = 11  # column of /proc/net/dev
 LEAST_IPV6_MTU_BYTES = 1280
 """A device with less has no IPv6 (RFC 8200, section 5), and takes no neighbour of it."""
 HTB_STEP = "scheduler htb at eth0"
-"""Of `Configured.failed`; ENOENT there: the kernel does not know this scheduler."""
+"""A step of `Configured.failed`; ENOENT there: the kernel does not know this scheduler."""
 
 
 class NetworkBroken(Exception):

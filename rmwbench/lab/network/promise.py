@@ -12,14 +12,13 @@ from typing import Any
 import numpy as np
 
 from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
-from rmwbench.lab.network.plumbing import QUEUE_FRAMES
+from rmwbench.lab.network.plumbing import ETHERNET_BYTES, QUEUE_FRAMES
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.suite.network.network import KERNEL, Links, Port
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
 VOID_FACTOR = 10
 FEWEST_FOR_P50, FEWEST_FOR_P99 = 20, 1000
-ETHERNET_BYTES = 14
 
 
 def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]:
@@ -39,7 +38,7 @@ def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]
     return quantiles
 
 
-def woken(
+def check_wake_ups(
     links: Links,
     document: Mapping[str, Any],
     begin_ns: int,
@@ -53,7 +52,7 @@ def woken(
     wakes = document.get("wakes")
     if wakes is None:
         return [], []
-    late = sorted(ns for due_ns, ns in wakes["late"] if begin_ns <= due_ns < end_ns)
+    delays_ns = sorted(ns for due_ns, ns in wakes["late"] if begin_ns <= due_ns < end_ns)
     count = (end_ns - begin_ns) // wakes["every_ns"]
     rows, findings = [], []
     for name, share, fewest, limit_ns in (
@@ -61,12 +60,12 @@ def woken(
         ("p99", 0.99, FEWEST_FOR_P99, LATE_P99_NS),
     ):
         above = count - math.ceil(share * count)  # wake-ups that lie beyond the quantile
-        if count < fewest or len(late) <= above:
+        if count < fewest or len(delays_ns) <= above:
             continue
-        value = late[len(late) - 1 - above]
+        delay_ns = delays_ns[len(delays_ns) - 1 - above]
         row = {"probe": f"network.woke_{name}", "unit": "ns", "at": "window"}
-        rows.append(row | {"value": float(value)})
-        own_ns = value - links.quantum_ns  # which is meant
+        rows.append(row | {"value": float(delay_ns)})
+        own_ns = delay_ns - links.quantum_ns  # which is meant
         if own_ns > limit_ns:
             text = (
                 f"the link woke up {own_ns / 1e3:.0f} us late in the {name} (promised: "
@@ -80,14 +79,15 @@ def woken(
     return rows, findings
 
 
-def kept(
+def check(
     links: Links,
     document: Mapping[str, Any],
     unlogged: int,
     late: Mapping[str, float],
     dropped: Mapping[str, int | None],
 ) -> list[NetworkFinding]:
-    """What was not kept. `dropped` are frames that the device of each port dropped."""
+    """Checks all but the wake-ups: what was not kept. `dropped` are frames that the device of each
+    port dropped."""
     findings = [
         *_late(links, late, "p50", LATE_P50_NS),
         *_late(links, late, "p99", LATE_P99_NS),
@@ -137,8 +137,8 @@ def _of_links(links: Links, port: Port, document: Mapping[str, Any]) -> Iterator
         if uncounted or _changes(links, host, direction):
             continue
         spec, counters = links.port_spec(port, direction), document["links"][host][direction]
-        if (of := exposed(counters, spec)) > 0:
-            finding = loss_finding(f"{host}.{direction}", spec, counters["lost"], of)
+        if (frames := exposed(counters, spec)) > 0:
+            finding = loss_finding(f"{host}.{direction}", spec, counters["lost"], frames)
             if finding is not None:
                 yield finding
 
