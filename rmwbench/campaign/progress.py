@@ -186,7 +186,7 @@ def announce(say: Callable[[str], object], plan: Plan, ungranted: Iterable[str])
     """Says what is to be known before the first trial. `ungranted`: what the kernel does not
     grant."""
     if plan.host.shared:
-        say(escape(plan.host.told()))
+        say(escape(plan.host.text()))
     if keeps_spoilt():
         say(TOLD)
     for text in left_out_lines(plan.left_out):

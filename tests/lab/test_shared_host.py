@@ -269,7 +269,7 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     monkeypatch.delenv(hosts.VARIABLE, raising=False)
     monkeypatch.setattr(hosts, "why_not_own", lambda: denied)
     assert hosts.host_kind() == hosts.HostKind("shared", str(denied))
-    assert "Operation not permitted" in hosts.host_kind().told()
+    assert "Operation not permitted" in hosts.host_kind().text()
     monkeypatch.setattr(hosts, "why_not_own", lambda: None)
     assert hosts.host_kind() == hosts.NAMESPACES
     monkeypatch.setattr(hosts, "why_not_own", lambda: HostBroken("the init did not answer"))

@@ -296,7 +296,9 @@ def test_realised_loss_is_checked_unless_the_spec_changed():
     changing = links(spec % ", changes: [{at_s: 1, host: robot, up: {loss: 0.2}}]")
     assert promise.check(changing, many, 0, {}, {}) == []
     assert (
-        promise.check(links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {})
+        promise.check(
+            links(spec % ""), document(frames=11_000, lost=1_000, blackholed=1_000), 0, {}, {}
+        )
         == []
     )
 

@@ -78,7 +78,7 @@ def _size(plan: Plan) -> Iterator[str]:
             f"{purpose}. Seed {plan.seed}."
         )
     if plan.host.shared:
-        yield f"Shared host: {plan.host.told()}."
+        yield f"Shared host: {plan.host.text()}."
 
 
 def _cut(plan: Plan) -> Iterator[Block]:

@@ -32,13 +32,13 @@ def library() -> int:
 def _loaded(path: Path, _changed_ns: int) -> int:
     content, problem = b"", ""
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [path, "--allocations-library"],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_S,
         )
-        content, problem = done.stdout, done.stderr.decode(errors="replace").strip()
+        content, problem = result.stdout, result.stderr.decode(errors="replace").strip()
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = repr(error)
     if not content.startswith(b"\x7fELF"):

@@ -67,8 +67,8 @@ class HostKind:
     def document(self) -> dict[str, str | None]:
         return {"kind": self.name, "reason": self.reason}
 
-    def told(self) -> str:
-        """One sentence for people; only of a shared host."""
+    def text(self) -> str:
+        """A sentence for people; only of a shared host."""
         return f"trials run on the shared host, without namespaces ({self.reason}): {LOST}"
 
 

@@ -509,7 +509,7 @@ def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | Non
 def signal_watched(watched: dict[int, int], pid: int, number: int) -> None:
     """Sends a signal by the pidfd: the number of a process that has ended may be somebody else's by
     now."""
-    fd = next((fd for fd, of in reversed(watched.items()) if of == pid), None)
+    fd = next((fd for fd, known in reversed(watched.items()) if known == pid), None)
     if fd is not None:
         try:
             _signal.pidfd_send_signal(fd, number)

@@ -70,7 +70,7 @@ def host() -> tuple[str, str | None]:
 
 def shared_host() -> str | None:
     """A sentence that trials run on the shared host, and why; None where they do not."""
-    return host_kind().told() if host_kind().shared else None
+    return host_kind().text() if host_kind().shared else None
 
 
 def multicast_lo() -> str:

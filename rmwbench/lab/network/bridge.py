@@ -224,12 +224,12 @@ def dumps(links: Links) -> list[NetlinkMessage]:
     return messages
 
 
-def check(links: Links, done: Configured) -> None:
+def check(links: Links, configured: Configured) -> None:
     """Raises NetworkBroken where it is not what was asked for."""
-    if done.failed is not None:
-        raise NetworkBroken(failure(*done.failed))
+    if configured.failed is not None:
+        raise NetworkBroken(failure(*configured.failed))
     count = 2 + 4 * len(links.hosts)
-    answer = b"".join(done.answers[-count:])
+    answer = b"".join(configured.answers[-count:])
     devices, rates = netlink.links_of(answer), netlink.rates_of(answer)
     programs, schedulers = netlink.programs_of(answer), netlink.schedulers_of(answer)
     for number, host in enumerate(links.hosts, start=1):
@@ -240,8 +240,8 @@ def check(links: Links, done: Configured) -> None:
             _expect(f"MTU of {name}", links.mtu_bytes(host), device.get("mtu"))
         for direction in ("up", "down"):
             spec, paced = links.spec(host, direction), ports.paced(direction)
-            wanted = None if spec.at_nic or spec.rate_bps is None else spec.rate_bps // 8 * 8
-            _expect(f"rate of {host}.{direction} (bit/s)", wanted, rates.get(paced))
+            expected = None if spec.at_nic or spec.rate_bps is None else spec.rate_bps // 8 * 8
+            _expect(f"rate of {host}.{direction} (bit/s)", expected, rates.get(paced))
             delayed = (paced, "netem") in schedulers
             _expect(f"delay of {host}.{direction} by netem", bool(spec.delay_ms), delayed)
             program = programs.get((ports.lossy(direction), LOSS), b"")
@@ -370,6 +370,6 @@ def _paced(ports: Ports, direction: str, spec: Spec, how: int = _MAKE) -> list[N
     return messages
 
 
-def _expect(name: str, wanted: object, actual: object) -> None:
-    if actual != wanted:
-        raise NetworkBroken(f"kernel backend: {name} is {actual}, expected {wanted}")
+def _expect(name: str, expected: object, actual: object) -> None:
+    if actual != expected:
+        raise NetworkBroken(f"kernel backend: {name} is {actual}, expected {expected}")

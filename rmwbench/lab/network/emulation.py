@@ -119,8 +119,8 @@ class Emulation:
         for host, place in self._places.items():
             setup = plumbing.setup(place, self._links)
             tokens.append(self._crew.configure(host, "setup", *setup))
-        done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
-        for (host, place), configured in zip(self._places.items(), done, strict=True):
+        answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
+        for (host, place), configured in zip(self._places.items(), answers, strict=True):
             self._record["hosts"][host] = plumbing.check(place, self._links, configured)
         if self._kernel is not None:
             self._kernel.hosts_are_up()
@@ -185,23 +185,21 @@ class Emulation:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
         for token in [token for token in self._edges if token in self._crew.configured]:
             host, edge = self._edges.pop(token)
-            done = self._crew.configured.pop(token)
-            dropped = (
-                plumbing.dropped_by_queue(self._places[host], done.answers[-1])
-                if done.failed is None
-                else None
-            )
+            configured = self._crew.configured.pop(token)
+            if configured.failed is not None:
+                continue
+            dropped = plumbing.dropped_by_queue(self._places[host], configured.answers[-1])
             if dropped is not None:
                 row = {"process": host, "role": "machine", "counter": QUEUE_DROPPED}
                 self.counters.append(row | {"unit": "count", "at": edge, "value": dropped})
         for token in [token for token in self._asked if token in self._crew.configured]:
             host, words = self._asked.pop(token)
-            done = self._crew.configured.pop(token)
-            if done.failed is not None:
-                step, number = done.failed
+            configured = self._crew.configured.pop(token)
+            if configured.failed is not None:
+                step, number = configured.failed
                 raise NetworkBroken(f"host {host}: {words or 'its link'}: {step}: errno {number}")
             if words is not None:
-                note(host, words, done.time_ns)
+                note(host, words, configured.time_ns)
 
     def settle(self, note: Note) -> None:
         """At the end of the window: waits for the hosts that were told, and reads the queues of
@@ -220,10 +218,10 @@ class Emulation:
         tokens = [
             self._crew.configure(host, "end", reads=[plumbing.DEVICES]) for host in self._places
         ]
-        done = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
+        answers = self._crew.await_configured(tokens, CONFIGURE_TIMEOUT_S)
         texts = {
             host: configured.texts[plumbing.DEVICES]
-            for host, configured in zip(self._places, done, strict=True)
+            for host, configured in zip(self._places, answers, strict=True)
         }
         dropped = {
             port.name: plumbing.dropped_frames(texts[port.host], self._device_name(port))
@@ -243,7 +241,9 @@ class Emulation:
             for name, value in late.items()
         ]
         no_priority = self._record["link"].get("scheduler_reason")
-        rows, findings = promise.check_wake_ups(self._links, document, begin_ns, end_ns, no_priority)
+        rows, findings = promise.check_wake_ups(
+            self._links, document, begin_ns, end_ns, no_priority
+        )
         self.rows += rows
         self.findings += findings
         for change, report in zip(self._link_changes, document.get("changes", []), strict=False):

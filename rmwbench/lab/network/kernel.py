@@ -57,8 +57,8 @@ class Kernel:
         self._without_taps()
         for number, host in enumerate(self._links.hosts, start=1):
             self._join(host, number)
-        done = self._configured("setup", *bridge.setup(self._links))
-        bridge.check(self._links, done)
+        configured = self._configured("setup", *bridge.setup(self._links))
+        bridge.check(self._links, configured)
         return {
             "backend": "kernel",
             "ports": len(self._links.hosts),
@@ -102,9 +102,9 @@ class Kernel:
     def collect(self) -> tuple[dict[str, Any], bytes, None, int]:
         """The document, parsed and as it is kept. No log. Raises NetworkBroken where a device made
         one frame of several."""
-        done = self._read()
+        configured = self._read()
         devices: dict[str, dict[str, Any]] = {}
-        for host, mean in bridge.mean_bytes(self._links, done.answers):
+        for host, mean in bridge.mean_bytes(self._links, configured.answers):
             devices[host] = {"mean_frame_bytes": mean}
             most = self._links.mtu_bytes(host) + ETHERNET_BYTES
             if mean > most:
@@ -112,11 +112,11 @@ class Kernel:
                     f"kernel backend: frames of {host} have {mean:.0f} bytes in the mean, and its "
                     f"MTU allows {most}: an offload is on"
                 )
-        for host, dropped in self._dropped(done).items():
+        for host, dropped in self._dropped(configured).items():
             devices.setdefault(host, {})["dropped"] = dropped - self._dropped_before.get(host, 0)
         document = {
             "backend": "kernel",
-            "links": bridge.counters(self._links, done.answers),
+            "links": bridge.counters(self._links, configured.answers),
             "devices": devices,
             "changes": [],
         }
@@ -125,9 +125,9 @@ class Kernel:
     def close(self) -> None:
         """Nothing is left: all of it ends with the hosts."""
 
-    def _dropped(self, done: Configured) -> dict[str, int]:
+    def _dropped(self, configured: Configured) -> dict[str, int]:
         """Frames that the devices before each host have dropped since they are there."""
-        text = done.texts[DEVICES]
+        text = configured.texts[DEVICES]
         return {
             host: sum(
                 dropped_frames(text, name) or 0 for name in bridge.Ports(number).names().values()
@@ -142,9 +142,9 @@ class Kernel:
             device = netlink.link(self._hosts[host].device or 0)
             removal = ("the TAP device goes", netlink.DELLINK, 0, device)
             tokens.append(self._crew.configure(host, "without tap", [removal]))
-        for done in self._crew.await_configured(tokens, TIMEOUT_S):
-            if done.failed is not None:
-                raise NetworkBroken(bridge.failure(*done.failed))
+        for configured in self._crew.await_configured(tokens, TIMEOUT_S):
+            if configured.failed is not None:
+                raise NetworkBroken(bridge.failure(*configured.failed))
         for host in self._links.hosts:
             self._hosts[host].close_tap()
 
@@ -199,10 +199,10 @@ class Kernel:
         self, change: str, messages: Any, writes: Any = (), reads: Any = ()
     ) -> Configured:
         token = self._crew.configure(NETWORK_HOST, change, messages, writes, reads)
-        done = self._crew.await_configured([token], TIMEOUT_S)[0]
-        if done.failed is not None:
-            raise NetworkBroken(bridge.failure(*done.failed))
-        return done
+        configured = self._crew.await_configured([token], TIMEOUT_S)[0]
+        if configured.failed is not None:
+            raise NetworkBroken(bridge.failure(*configured.failed))
+        return configured
 
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"

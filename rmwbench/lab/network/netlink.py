@@ -131,11 +131,11 @@ def default_route(index: int, gateway: bytes) -> bytes:
     return body + attribute(5, gateway) + attribute(4, u32(index))
 
 
-def neighbour(index: int, of: bytes, mac: bytes) -> bytes:
+def neighbour(index: int, ip: bytes, mac: bytes) -> bytes:
     """A permanent entry; IPv4 or IPv6 by the address's length."""
-    family = socket.AF_INET if len(of) == 4 else socket.AF_INET6
+    family = socket.AF_INET if len(ip) == 4 else socket.AF_INET6
     body = struct.pack("=BBHiHBB", family, 0, 0, index, NUD_PERMANENT, 0, 0)
-    return body + attribute(_NDA_DST, of) + attribute(_NDA_LLADDR, mac)
+    return body + attribute(_NDA_DST, ip) + attribute(_NDA_LLADDR, mac)
 
 
 def of_device(index: int, handle: int = 0, parent: int = 0) -> bytes:

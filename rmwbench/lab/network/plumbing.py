@@ -198,24 +198,24 @@ def _check_beside(devices: HostDevices, links: Links, answers: Mapping[str, byte
     for port in links.ports_beside(devices.host):
         index = devices.beside[port.device]
         settings, local = in_force.get(index, {}), addresses.ipv4(port.number, network=port.network)
-        wanted = {
+        expected = {
             "up": True,
             "mac": addresses.mac(port.number, port.network),
             "mtu": links.port_mtu_bytes(port),
         }
-        for name, value in wanted.items():
+        for name, value in expected.items():
             _expect(devices.host, f"{name} of {port.device}", value, settings.get(name))
         if local not in netlink.addresses_of(answers["addresses"], index):
             raise NetworkBroken(
                 f"host {devices.host}: address {addresses.text(local)} of {port.device} is absent"
             )
         if links.network.neighbours == "permanent":
-            wanted_neighbours = {address for address, _ in _neighbours_beside(port, links)}
-            _check_neighbours(devices.host, index, wanted_neighbours, answers["neighbours"])
+            expected_neighbours = {address for address, _ in _neighbours_beside(port, links)}
+            _check_neighbours(devices.host, index, expected_neighbours, answers["neighbours"])
 
 
-def _check_neighbours(host: str, index: int, wanted: set[bytes], answer: bytes) -> None:
-    if missing := wanted - netlink.permanent_neighbours_of(answer, index):
+def _check_neighbours(host: str, index: int, expected: set[bytes], answer: bytes) -> None:
+    if missing := expected - netlink.permanent_neighbours_of(answer, index):
         raise NetworkBroken(f"host {host}: no permanent neighbour {addresses.text(min(missing))}")
 
 
@@ -249,8 +249,8 @@ def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, byt
     in_force = netlink.links_of(answers["links"])
     for index, interface in further(devices, links):
         device, settings = interface.name, in_force.get(index, {})
-        wanted = {"up": True, "multicast": interface.multicast, "carrier": interface.carrier}
-        for name, value in wanted.items():
+        expected = {"up": True, "multicast": interface.multicast, "carrier": interface.carrier}
+        for name, value in expected.items():
             _expect(devices.host, f"{name} of {device}", value, settings.get(name))
         if interface.local not in netlink.addresses_of(answers["addresses"], index):
             raise NetworkBroken(
@@ -285,21 +285,21 @@ def neighbours(devices: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
     return pairs
 
 
-def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any]:
+def check(devices: HostDevices, links: Links, configured: Configured) -> dict[str, Any]:
     """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked
     for."""
-    if done.failed is not None:
-        raise NetworkBroken(_failure(devices.host, *done.failed))
+    if configured.failed is not None:
+        raise NetworkBroken(_failure(devices.host, *configured.failed))
     names = _read_back(devices.eth0)
-    answers = dict(zip(names, done.answers[-len(names) :], strict=True))
+    answers = dict(zip(names, configured.answers[-len(names) :], strict=True))
     settings = netlink.links_of(answers["links"]).get(devices.eth0, {})
-    wanted = {
+    expected = {
         "up": True,
         "mac": addresses.mac(devices.number),
         "mtu": links.mtu_bytes(devices.host),
         "queue_frames": QUEUE_FRAMES,
     }
-    for name, value in wanted.items():
+    for name, value in expected.items():
         _expect(devices.host, f"{name} of eth0", value, settings.get(name))
     _check_further(devices, links, answers)
     _check_beside(devices, links, answers)
@@ -312,10 +312,10 @@ def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any
     if links.network.neighbours == "permanent":
         # A device without an address of IPv6 speaks none, and needs no such neighbours.
         lengths = {len(address) for address in own}
-        wanted_neighbours = {
+        expected_neighbours = {
             address for address, _ in neighbours(devices, links) if len(address) in lengths
         }
-        _check_neighbours(devices.host, devices.eth0, wanted_neighbours, answers["neighbours"])
+        _check_neighbours(devices.host, devices.eth0, expected_neighbours, answers["neighbours"])
     nic = links.network.up(devices.host).nic()
     _expect(
         devices.host,
@@ -326,7 +326,7 @@ def check(devices: HostDevices, links: Links, done: Configured) -> dict[str, Any
     if nic:
         limit = netlink.fifo_limits_of(answers["schedulers"]).get(devices.eth0)
         _expect(devices.host, "queue at eth0", _limit(nic), limit)
-    sysctls = {path.removeprefix(_SYS): _text(value) for path, value in done.texts.items()}
+    sysctls = {path.removeprefix(_SYS): _text(value) for path, value in configured.texts.items()}
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
         _expect(devices.host, "TCP congestion control", links.network.congestion_control, control)
@@ -366,9 +366,9 @@ def rehearse_host(links: Links, host: str) -> None:
             host, links.hosts.index(host) + 1, alone.device or 0, alone.beside_devices
         )
         alone.configure("check", *setup(devices, links))
-        done = alone.receive(5.0)
-        assert isinstance(done, Configured)
-        check(devices, links, done)
+        configured = alone.receive(5.0)
+        assert isinstance(configured, Configured)
+        check(devices, links, configured)
 
 
 def admin_down(devices: HostDevices) -> list[NetlinkMessage]:
@@ -471,10 +471,10 @@ def _failure(host: str, step: str, error_number: int) -> str:
     return text
 
 
-def _expect(host: str, setting: str, wanted: object, actual: object) -> None:
-    if actual != wanted:
+def _expect(host: str, setting: str, expected: object, actual: object) -> None:
+    if actual != expected:
         raise NetworkBroken(
-            f"host {host}: {setting} is {_shown(actual)}, expected {_shown(wanted)}"
+            f"host {host}: {setting} is {_shown(actual)}, expected {_shown(expected)}"
         )
 
 

@@ -80,8 +80,8 @@ class Mark:
     links: Mapping[str, Mapping[str, Mapping[str, int]]]
 
     def grown(self, since: "Mark", host: str, direction: str, counter: str) -> int:
-        ends = (mark.links[host][direction].get(counter, 0) for mark in (self, since))
-        return next(ends) - next(ends)
+        now, before = (mark.links[host][direction].get(counter, 0) for mark in (self, since))
+        return now - before
 
 
 class Switch:
@@ -218,10 +218,10 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     more, that. It costs memory only where frames come."""
     mtu_bytes = min(links.port_mtu_bytes(port) for port in links.ports)
     piece_bytes = min(USUAL_PIECE_BYTES, mtu_bytes - HEADERS_BYTES)
-    wanted = sum(
+    records = sum(
         3 * count * (1 + size // piece_bytes) * max(1, readers) for count, size, readers in messages
     )
-    wanted += 100_000 * len(links.ports) + sum(
+    records += 100_000 * len(links.ports) + sum(
         _crossing(links, traffic, duration_s) for traffic in links.network.cross_traffic
     )
     rates = [links.port_spec(port, "up").rate_bps for port in links.ports]
@@ -230,8 +230,8 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
         possible = sum(rate * (duration_s + 30) / smallest_bits for rate in rates if rate) * (
             len(links.hosts) - 1
         )
-        wanted = min(wanted, round(possible) + 10_000)
-    return max(10_000, min(wanted, MOST_RECORDS))
+        records = min(records, round(possible) + 10_000)
+    return max(10_000, min(records, MOST_RECORDS))
 
 
 def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
