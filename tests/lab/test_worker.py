@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import Exited, Hosts, SharedHost, Spawned, make
+from rmwbench.lab.host import Configured, Exited, Hosts, SharedHost, Spawned, make
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
@@ -228,6 +228,9 @@ class ReportingHost:
     def interpret(self, *_):
         pass
 
+    def configure(self, *_):
+        pass
+
 
 def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
     host = ReportingHost(
@@ -238,3 +241,20 @@ def test_an_ended_process_keeps_its_status_when_its_number_is_used_again():
         while crew._hear_host(host):
             pass
         assert (worker.wait_status, program.wait_status) == (9, 0)
+
+
+def test_the_time_in_which_we_stood_still_is_not_the_hosts(monkeypatch):
+    host, clock, ahead_s = ReportingHost(), time.monotonic, [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead_s[0])
+    with socket.socket() as host.socket, Crew(Hosts.of({"h": host})) as crew:
+        token = crew.configure("h", "change")
+        answer = Configured(token, None, [], {}, 0)
+
+        def turn(_):
+            """The first is as long as Ctrl-Z and `fg` 20 s later; the second has the answer."""
+            if ahead_s[0]:
+                crew.configured[token] = answer
+            ahead_s[0] = 20.0
+
+        monkeypatch.setattr(crew, "turn", turn)
+        assert crew.await_configured([token], 5.0) == [answer]

@@ -225,12 +225,9 @@ class Crew:
         """Raises WorkerFailed where a worker ends meanwhile, HostBroken where a host does not
         answer."""
         tokens = list(tokens)
-        deadline = time.monotonic() + timeout_s
-        while missing := [token for token in tokens if token not in self.configured]:
-            rest = deadline - time.monotonic()
-            if rest <= 0:
-                raise HostBroken(f"no answer within {timeout_s:g} s to: {missing[0]}")
-            self.turn(rest)
+        if not self._turn_until(lambda: self.configured.keys() >= set(tokens), timeout_s):
+            missing = next(token for token in tokens if token not in self.configured)
+            raise HostBroken(f"no answer within {timeout_s:g} s to: {missing}")
         return [self.configured.pop(token) for token in tokens]
 
     def run_programs(
@@ -250,12 +247,7 @@ class Crew:
                 files = {RECORDS_FD: outputs[name]}
                 files |= {} if shared is None else {RECORDS_FD + 1: shared}
                 running[name] = self.start_program(name, source, arguments, files, name)
-            deadline = time.monotonic() + timeout_s
-            while (
-                any(not program.ended for program in running.values())
-                and (rest := deadline - time.monotonic()) > 0
-            ):
-                self.turn(rest)
+            self._turn_until(lambda: all(p.ended for p in running.values()), timeout_s)
             return {
                 name: ProgramResult(program.wait_status, _content(outputs[name]))
                 for name, program in running.items()
@@ -418,28 +410,26 @@ class Crew:
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
         """Waits until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the
-        time is up (kind `timeout`, naming the first of `owing()`). Time in which this process did
-        not run is nobody's fault: what came meanwhile counts, and the limit is that much later."""
+        time is up (kind `timeout`, naming the first of `owing()`)."""
+        if not self._turn_until(done, timeout_s):
+            late = (owing() if owing else []) or [*self.workers.values(), *self.daemons.values()]
+            raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
+
+    def _turn_until(self, done: Callable[[], bool], timeout_s: float) -> bool:
+        """Takes turns until `done()`, and says whether it came to that in time. Time in which this
+        process did not run is nobody's fault: what came meanwhile counts, and the limit is that
+        much later."""
         deadline = time.monotonic() + timeout_s
         while not done():
-            rest = deadline - time.monotonic()
-            if rest <= 0:
+            rest_s = deadline - time.monotonic()
+            if rest_s <= 0:
                 self.turn(0)
-                if done():
-                    return
-                late = (owing() if owing else []) or [
-                    *self.workers.values(),
-                    *self.daemons.values(),
-                ]
-                raise late[0].failure("timeout", f"no {subject} within {timeout_s:.3g} s")
-            deadline += self._stalled_s(min(rest, TURN_S))
-
-    def _stalled_s(self, timeout_s: float) -> float:
-        """One turn; how long this process did not run in it, 0 where it ran."""
-        begun = time.monotonic()
-        self.turn(timeout_s)
-        over_s = time.monotonic() - begun - timeout_s
-        return over_s if over_s > STALL_S else 0.0
+                return done()
+            begun, longest_s = time.monotonic(), min(rest_s, TURN_S)
+            self.turn(longest_s)
+            over_s = time.monotonic() - begun - longest_s
+            deadline += over_s if over_s > STALL_S else 0.0
+        return True
 
     def watch_until(self, deadline_ns: int) -> None:
         """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their
