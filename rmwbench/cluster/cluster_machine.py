@@ -201,7 +201,7 @@ def hosts_of(
     hosts: dict[str, Host | RemoteHost] = {}
     try:
         hosts[first] = Host(f"{name}/{first}", shared=True)
-        cards = {first: devices.of_address(gang.spots[first].address)}
+        cards = {first: devices.interface_of(gang.spots[first].address)}
         remotes: dict[str, RemoteHost] = {}
         for host in others:
             hosts[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])

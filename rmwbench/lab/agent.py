@@ -170,7 +170,7 @@ class AgentSession:
             case {"signal": number, "pid": pid}:
                 self._signal(pid, permitted.number(number, signal.SIGRTMAX))
             case {"ask": "interface", "address": address, "number": number}:
-                self._connection.send({"answer": devices.of_address(address), "number": number})
+                self._connection.send({"answer": devices.interface_of(address), "number": number})
             case {"ask": question, "number": number}:
                 self._connection.send({"answer": QUESTIONS[question](), "number": number})
             case {"control_end": number}:

@@ -35,14 +35,14 @@ _Entry._fields_ = [
 ]  # and more that nobody reads here (getifaddrs(3))
 
 
-def of_address(address: str) -> dict[str, Any]:
+def interface_of(address: str) -> dict[str, Any]:
     """`device`, and of it `mtu_bytes`, `speed_mbps`, `wireless`, `driver`; None for what the kernel
     does not say, all None where no interface has the address."""
     device = next((name for name, own in addresses() if own == address), None)
-    return {"address": address, "device": device} | described(device)
+    return {"address": address, "device": device} | _settings(device)
 
 
-def described(device: str | None) -> dict[str, Any]:
+def _settings(device: str | None) -> dict[str, Any]:
     place = _SYSTEM / (device or "?")
     speed = _number(place / "speed")
     driver = place / "device" / "driver"
