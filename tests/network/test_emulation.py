@@ -15,7 +15,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
-from rmwbench.lab.host.host import explained
+from rmwbench.lab.host.host_broken import advice
 from rmwbench.lab.network import Emulation, NetworkBroken, netlink, plumbing
 from rmwbench.lab.network.plumbing import HostDevices, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
@@ -484,7 +484,7 @@ def test_everything_ends_with_its_hosts():
     ],
 )
 def test_without_tap_devices_it_is_said_what_is_missing_and_what_still_works(number, fix):
-    error = explained(HostBroken("open /dev/net/tun", number))
+    error = advice(HostBroken("open /dev/net/tun", number))
     assert isinstance(error, UserError)
     assert (
         "workloads on one host still run" in error.what

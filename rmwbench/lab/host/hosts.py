@@ -25,7 +25,8 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, HostBroken, checked
+from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host, checked
+from rmwbench.lab.host.host_broken import HostBroken
 from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.remote import RemoteHost
 from rmwbench.lab.host.shared import SharedHost, stray_directories

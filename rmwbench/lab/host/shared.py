@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from rmwbench.lab.host import marker, shared_files
-from rmwbench.lab.host.host import TARGETS, Host, HostBroken
+from rmwbench.lab.host.host import TARGETS, Host
+from rmwbench.lab.host.host_broken import HostBroken
 
 NUMBERS = range(1, 51)
 """So many hosts can be at the same time in one network namespace. A number is a DDS domain, whose
