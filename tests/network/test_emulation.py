@@ -493,6 +493,14 @@ def test_without_tap_devices_it_is_said_what_is_missing_and_what_still_works(num
     )
 
 
+def test_only_of_a_tap_device_it_is_said_that_one_host_still_runs():
+    """A kernel without veth makes no host at all; the devices beside `eth0` are TAP devices too."""
+    veth = advice(HostBroken("make eth0", errno.EOPNOTSUPP))
+    assert "isolated host that every trial runs in" in veth.what
+    beside = advice(HostBroken("make can0 a TAP device", errno.EPERM))
+    assert "workloads on one host still run" in beside.what
+
+
 NOBODY = """
 import sys
 sys.path.insert(0, sys.argv[1])

@@ -27,7 +27,7 @@ def advice(broken: HostBroken) -> UserError:
             actual=os.strerror(broken.errno),
             fix=f"as root: mkdir -m 1777 {target}",
         )
-    if step == "open" or broken.step.startswith("make eth0"):
+    if step == "open" or broken.step.endswith("a TAP device"):
         return _no_tap(broken)
     switches = ["kernel.unprivileged_userns_clone=1", "user.max_user_namespaces=10000"]
     if file_text("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1":
