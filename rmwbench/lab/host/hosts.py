@@ -47,7 +47,7 @@ def make_common(directory: Path, name: str) -> None:
 
 VARIABLE = "RMWBENCH_HOST_KIND"
 OWN, SHARED = "own", "shared"
-LOST = (
+WITHOUT_NAMESPACES = (
     "loopback only, with a DDS domain, ports and names of each trial's own; arms are shown with an "
     "asterisk; workloads over several hosts, and shared memory that does not fit into this "
     "/dev/shm, are left out"
@@ -70,7 +70,10 @@ class HostKind:
 
     def text(self) -> str:
         """A sentence for people; only of a shared host."""
-        return f"trials run on the shared host, without namespaces ({self.reason}): {LOST}"
+        return (
+            f"trials run on the shared host, without namespaces ({self.reason}): "
+            f"{WITHOUT_NAMESPACES}"
+        )
 
 
 NAMESPACES = HostKind(OWN)
