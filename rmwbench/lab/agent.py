@@ -80,14 +80,14 @@ QUESTIONS: Mapping[str, Callable[[], Any]] = {
 
 @dataclass
 class _AgentProcess:
-    """One of the session. `files`: target → number."""
+    """A process of the session. `files`: target → number."""
 
     number: int
     control: socket.socket
     files: dict[int, int]
     document: int | None
+    token: str
     outgoing: bytearray = field(default_factory=bytearray)
-    token: str = ""
     inner_pid: int | None = None
     ended: bool = False
 
@@ -238,7 +238,7 @@ class AgentSession:
         document = None
         if DOCUMENT_WORD in arguments:
             document = files.get(int(arguments[arguments.index(DOCUMENT_WORD) + 1]))
-        process = _AgentProcess(header["control_number"], own_end, files, document, token=token)
+        process = _AgentProcess(header["control_number"], own_end, files, document, token)
         self._processes[process.number] = process
         self._selector.register(own_end, selectors.EVENT_READ, process)
         environment = permitted.environment(header["environment"], program["inherit"])

@@ -105,8 +105,8 @@ class Host:
     of ours, as on another machine: the test bench of everything that compares clocks. `removes`: a
     directory that goes when it ends.
 
-    Every process of it is to have `environment` besides what its caller gives, and `directory` for
-    its temporary files; `domain_id` is its DDS domain.
+    Every process of it has `environment` besides what its caller gives, and `directory` as its home
+    and for temporary files; `domain_id` is its DDS domain.
     """
 
     kind: ClassVar[str] = "own"
@@ -237,7 +237,7 @@ class Host:
                 "spawn": token,
                 "argv": [str(executable), *arguments],
                 "targets": list(fds),
-                "env": {**self.environment, **env},
+                "env": {**self._base_environment(), **self.environment, **env},
                 "directory": self.directory,
             }
             request |= {"container": container._asdict()} if container else {}
@@ -245,6 +245,10 @@ class Host:
             self._send(request, [opened, *fds.values()])
         finally:
             os.close(opened)
+
+    def _base_environment(self) -> dict[str, str]:
+        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
+        return inherited | {"HOME": self.directory, "TMPDIR": self.directory, "LANG": "C.UTF-8"}
 
     def interpret(
         self, token: str, source: str, arguments: Sequence[str], fds: Mapping[int, int]

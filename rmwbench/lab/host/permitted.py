@@ -6,18 +6,14 @@ machine.
 """
 
 import ipaddress
-import os
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-from rmwbench.lab.host.host import INHERITED_VARIABLES
 
 MOST_FILES, MOST_FILE_BYTES = 4096, 1 << 36
 MOST_PROCESSES = 4096
 MOST_WORD_CHARACTERS = 200
 LARGEST_FD = 255
-FIXED = {"HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}
 _FD = r"\d{1,3}"
 _ARGUMENTS = {
     "--control-fd": _FD,
@@ -44,17 +40,13 @@ def arguments(given: object) -> list[str]:
 
 
 def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
-    """What a process gets: this machine's own variables and the program's, and of the
-    orchestrator's the addresses of the trial alone. Others of its variables are left out: they are
-    of another machine. Raises NotPermitted for anything that is not an address.
+    """What a process gets besides the variables that every process of a host has: the program's,
+    and of the orchestrator's the addresses of the trial alone. Others of its variables are left
+    out: they are of another machine. Raises NotPermitted for anything that is not an address.
     """
     if not isinstance(given, Mapping):
         raise NotPermitted("an invalid environment")
-    variables = (
-        {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-        | FIXED
-        | dict(program)
-    )
+    variables = dict(program)
     for name in _ADDRESSES:
         if name in given:
             variables[name] = _addresses(given[name])

@@ -26,7 +26,7 @@ from rmwbench.lab.host import (
     SpawnFailed,
     allocations,
 )
-from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Scheduling, Write
+from rmwbench.lab.host.host import Container, NetlinkMessage, Scheduling, Write
 from rmwbench.lab.process.worker import (
     CONTROL_FD,
     RECORDS_FD,
@@ -201,7 +201,7 @@ class Crew:
                 start.executable,
                 start.words,
                 fds,
-                _environment(start.environment, host.directory),
+                start.environment,
                 start.additions.container,
                 start.additions.scheduling,
             )
@@ -283,9 +283,7 @@ class Crew:
         UserError where it cannot be opened."""
         on_host, token = self._host(host), f"program {name}"
         program = self._programs[id(on_host), token] = Program()
-        on_host.spawn(
-            token, executable, arguments, files, _environment(environment, on_host.directory)
-        )
+        on_host.spawn(token, executable, arguments, files, environment)
         return program
 
     def wait_hello(self, timeout_s: float) -> None:
@@ -601,11 +599,6 @@ def _post(worker: WorkerProcess, cmd: str, fields: Mapping[str, Any]) -> Posted:
 
 def _content(fd: int) -> bytes:
     return os.pread(fd, os.fstat(fd).st_size, 0)
-
-
-def _environment(variables: Mapping[str, str], directory: str) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
-    return inherited | {"HOME": directory, "TMPDIR": directory, "LANG": "C.UTF-8"} | dict(variables)
 
 
 def _token(role: Role, process: str) -> str:
