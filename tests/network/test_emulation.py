@@ -164,7 +164,7 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
         plumbing.check(place, wanted, done)
         spec = wanted.network.changes[0].spec("up")
         read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.eth0))
-        hosts["robot"].configure("then", [*plumbing.nic_changed(place, spec), read], [], [])
+        hosts["robot"].configure("then", [*plumbing.change_nic(place, spec), read], [], [])
         done = hosts["robot"].receive(5)
         assert done.failed is None
         assert netlink.fifo_limits_of(done.answers[-1])[place.eth0] == limit

@@ -100,28 +100,28 @@ OTHERS = {
 def test_address_resolution_is_exempt_unless_it_is_not(name):
     frame = RESOLUTION[name]
     assert (
-        verdict(bridge.losing(0.5, exempt=True), frame)
-        == verdict(bridge.losing(1, exempt=True), frame)
+        verdict(bridge.loss_program(0.5, exempt=True), frame)
+        == verdict(bridge.loss_program(1, exempt=True), frame)
         == ACT_UNSPEC
     )
     assert (
-        verdict(bridge.losing(0.5, exempt=False), frame)
-        == verdict(bridge.losing(1, exempt=False), frame)
+        verdict(bridge.loss_program(0.5, exempt=False), frame)
+        == verdict(bridge.loss_program(1, exempt=False), frame)
         == ACT_SHOT
     )
-    assert verdict(bridge.dropping(), frame) == ACT_SHOT
+    assert verdict(bridge.drop_program(), frame) == ACT_SHOT
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_everything_else_meets_the_draw(name):
     frame, limit = OTHERS[name], round(0.1 * 2**32)
     for exempt in (True, False):
-        lossy = partial(verdict, bridge.losing(0.1, exempt=exempt), frame)
+        lossy = partial(verdict, bridge.loss_program(0.1, exempt=exempt), frame)
         assert [lossy(draw) for draw in (0, limit - 1, limit, 2**32 - 1)] == [ACT_SHOT] * 2 + [
             ACT_UNSPEC
         ] * 2
-        assert verdict(bridge.losing(0, exempt=exempt), frame) == ACT_UNSPEC
-        assert verdict(bridge.losing(1, exempt=exempt), frame, 2**32 - 1) == ACT_SHOT
+        assert verdict(bridge.loss_program(0, exempt=exempt), frame) == ACT_UNSPEC
+        assert verdict(bridge.loss_program(1, exempt=exempt), frame, 2**32 - 1) == ACT_SHOT
 
 
 # --- what it cannot be asked for ---

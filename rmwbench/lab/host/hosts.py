@@ -133,7 +133,7 @@ def check() -> Host:
 
 
 def check_own() -> Host:
-    """The same of one with namespaces of its own, whatever trials get here."""
+    """As `check`, with namespaces of its own, whatever trials get here."""
     return checked(lambda: Host("check"))
 
 
@@ -236,7 +236,7 @@ GONE_TIMEOUT_S = 5.0
 
 
 def remove_strays(dry_run: bool = False) -> list[Stray]:
-    """The strays that were found and, unless `dry_run`, killed. Waits until they are gone."""
+    """Kills the strays, unless `dry_run`, and waits until they are gone. Returns them."""
     abandoned = strays()
     if dry_run:
         return abandoned
@@ -249,8 +249,8 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
 
 
 def remove_directories(dry_run: bool = False) -> list[Path]:
-    """Directories of hosts whose orchestrator is gone, and the segments that carry the names of
-    shared ones."""
+    """Removes, unless `dry_run`, the directories of hosts whose orchestrator is gone, and the
+    segments that carry the names of shared ones. Returns the directories."""
     of_shared = stray_directories()
     common = marker.abandoned_directories(PLACE, f"{COMMON_PREFIX}*")
     if not dry_run:

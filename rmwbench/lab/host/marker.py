@@ -95,7 +95,7 @@ def make_directory(directory: Path, owner: str) -> None:
 
 
 def abandoned_directories(parent: Path, pattern: str) -> list[Path]:
-    """Those of `make_directory` whose orchestrator is gone."""
+    """Directories of `make_directory` whose orchestrator is gone."""
     abandoned = []
     for directory in sorted(parent.glob(pattern)):
         with contextlib.suppress(OSError):

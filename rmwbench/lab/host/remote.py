@@ -428,7 +428,7 @@ class RemoteHost:
         self._reports.append(report)
 
     def _read(self, control: _Control) -> None:
-        """What the caller says to the process."""
+        """Relays what the caller says to the process."""
         try:
             data = control.socket.recv(CONTROL_BYTES)
         except BlockingIOError:
@@ -442,7 +442,7 @@ class RemoteHost:
             self._drop(control)
 
     def _write(self, control: _Control) -> None:
-        """What the process said to the caller."""
+        """Relays what the process said to the caller."""
         try:
             while control.outgoing:
                 del control.outgoing[: control.socket.send(control.outgoing)]

@@ -50,24 +50,24 @@ class _If:
     no: str = ""
 
 
-def passing() -> bytes:
-    """Every frame goes on to what comes next."""
+def pass_program() -> bytes:
+    """Lets every frame go on to what comes next."""
     return _instruction(_RETURN, ACT_UNSPEC)
 
 
-def dropping() -> bytes:
-    """No frame does, whatever it is."""
+def drop_program() -> bytes:
+    """Drops every frame, whatever it is."""
     return _instruction(_RETURN, ACT_SHOT)
 
 
-def losing(chance: float, *, exempt: bool) -> bytes:
-    """Each frame is lost with this chance; address resolution and group membership are not, where
+def loss_program(chance: float, *, exempt: bool) -> bytes:
+    """Drops each frame with this chance, but for address resolution and group membership where
     `exempt`: ARP, IGMP, neighbour discovery and what MLD puts behind a hop-by-hop header, as the
     switch has it."""
     if chance == 0:
-        return passing()
+        return pass_program()
     if chance == 1 and not exempt:
-        return dropping()
+        return drop_program()
     draw: list[tuple[int, int] | _If | str] = ["draw"]
     if chance < 1:
         limit = min(0xFFFFFFFF, round(chance * 2**32))
@@ -168,8 +168,8 @@ class Ports:
 
 
 def setup(links: Links) -> tuple[list[NetlinkMessage], list[Write]]:
-    """Everything but the pairs that lead to the hosts, which are there; the last messages are the
-    dumps for `check`."""
+    """Makes everything but the pairs that lead to the hosts, which are there; the last messages are
+    the dumps for `check`."""
     messages: list[NetlinkMessage] = [
         ("bridge", netlink.NEWLINK, _MAKE, netlink.bridge(BRIDGE, "switch"))
     ]
@@ -225,7 +225,7 @@ def dumps(links: Links) -> list[NetlinkMessage]:
 
 
 def check(links: Links, configured: Configured) -> None:
-    """Raises NetworkBroken where it is not what was asked for."""
+    """Raises NetworkBroken where the network is not what was asked for."""
     if configured.failed is not None:
         raise NetworkBroken(failure(*configured.failed))
     count = 2 + 4 * len(links.hosts)
@@ -248,10 +248,10 @@ def check(links: Links, configured: Configured) -> None:
             _expect(f"loss program of {host}.{direction}", _program(spec).hex(), program.hex())
 
 
-def changed(
+def change(
     links: Links, number: int, before: Mapping[str, Spec], after: Mapping[str, Spec]
 ) -> list[NetlinkMessage]:
-    """Other specs of some directions. A new rate leaves what waits where it is; a rate or delay
+    """Gives some directions other specs. A new rate leaves what waits where it is; a rate or delay
     that comes or goes takes it along."""
     ports, messages = Ports(number), []
     for direction, new in after.items():
@@ -268,17 +268,17 @@ def changed(
 
 
 def outage(number: int, specs: Mapping[str, Spec], *, on: bool) -> list[NetlinkMessage]:
-    """A blackhole, or its end."""
+    """Begins or ends a blackhole."""
     messages: list[NetlinkMessage] = []
     for direction, spec in specs.items():
-        program = dropping() if on else _program(spec)
+        program = drop_program() if on else _program(spec)
         body = netlink.decide(Ports(number).lossy(direction), LOSS, program)
         messages.append(("blackhole", netlink.NEWTFILTER, _REPLACE, body))
     return messages
 
 
 def carrier(number: int, *, on: bool) -> list[NetlinkMessage]:
-    """The other end of the host's own device; down, the host sees no carrier."""
+    """Takes the other end of the host's own device up or down; down, the host sees no carrier."""
     return [("carrier", netlink.NEWLINK, 0, netlink.link(Ports(number).a, up=on))]
 
 
@@ -331,7 +331,7 @@ def _parts(spec: Spec) -> tuple[bool, bool, bool]:
 
 def _program(spec: Spec) -> bytes:
     assert not isinstance(spec.loss, GilbertElliottTime), "the kernel draws no states (backend.py)"
-    return losing(spec.loss.mean if spec.loss else 0.0, exempt=spec.exempt_arp)
+    return loss_program(spec.loss.mean if spec.loss else 0.0, exempt=spec.exempt_arp)
 
 
 def _loss(ports: Ports, direction: str, spec: Spec, how: int) -> NetlinkMessage:

@@ -156,7 +156,8 @@ class Emulation:
                 joined_ns = steady_ns + to_ns(change.joined_s)
                 due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
             if by_link and self._kernel is not None:
-                words, messages = None if by_host else _words(change), self._kernel.changed(change)
+                words = None if by_host else _words(change)
+                messages = self._kernel.change_messages(change)
                 due.append(Due(at_ns, NETWORK_HOST, change.host, messages, words))
             elif by_link and isinstance(self._switch, Switch):
                 for_link.append(_link_change(change, at_ns))
@@ -182,7 +183,8 @@ class Emulation:
             self._asked[token] = due.host, due.words
 
     def hear(self, note: Note) -> None:
-        """What hosts have done since the last time. Raises NetworkBroken where one could not."""
+        """Takes what hosts have done since the last time. Raises NetworkBroken where one could
+        not."""
         for token in [token for token in self._edges if token in self._crew.configured]:
             host, edge = self._edges.pop(token)
             configured = self._crew.configured.pop(token)
@@ -301,7 +303,7 @@ class Emulation:
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
-        return plumbing.nic_changed(place, spec) if spec is not None else []
+        return plumbing.change_nic(place, spec) if spec is not None else []
 
 
 def _follows_time(spec: Spec) -> bool:

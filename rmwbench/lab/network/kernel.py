@@ -73,8 +73,9 @@ class Kernel:
     def mark(self) -> Mark:
         return Mark(0, bridge.counters(self._links, self._read().answers))
 
-    def changed(self, change: NetworkChange) -> list[NetlinkMessage]:
-        """What makes a change, in the order of time: each builds on the one before."""
+    def change_messages(self, change: NetworkChange) -> list[NetlinkMessage]:
+        """The messages that make a change. To be asked in the order of time: each change builds on
+        the one before."""
         host, number = change.host, self._links.hosts.index(change.host) + 1
         off, specs = self._off[host], self._specs[host]
         match change.change:
@@ -82,7 +83,7 @@ class Kernel:
                 new_specs = {
                     way: spec for way in ("up", "down") if (spec := change.spec(way)) is not None
                 }
-                messages = bridge.changed(self._links, number, specs, new_specs)
+                messages = bridge.change(self._links, number, specs, new_specs)
                 specs |= new_specs
                 return messages + (bridge.outage(number, specs, on=True) if off else [])
             case "blackhole":

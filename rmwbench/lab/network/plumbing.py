@@ -124,7 +124,7 @@ def setup(devices: HostDevices, links: Links) -> HostSetup:
     for port in links.ports_beside(devices.host):
         writes.append((f"{_SYS}ipv6/conf/{port.device}/disable_ipv6", b"1", False))
         messages += _leads_to_others(devices, port, links)
-    for further_index, interface in further(devices, links):
+    for further_index, interface in further_interfaces(devices, links):
         messages += _leads_nowhere(further_index, interface)
     if network.further(devices.host):
         writes += [(_NO_IPV6, b"1", False)]
@@ -219,7 +219,7 @@ def _check_neighbours(host: str, index: int, expected: set[bytes], answer: bytes
         raise NetworkBroken(f"host {host}: no permanent neighbour {addresses.text(min(missing))}")
 
 
-def further(devices: HostDevices, links: Links) -> list[tuple[int, Interface]]:
+def further_interfaces(devices: HostDevices, links: Links) -> list[tuple[int, Interface]]:
     """(index of its device, interface) of those that lead nowhere."""
     interfaces = links.network.further(devices.host)
     return [(FIRST_FURTHER + 2 * k, interface) for k, interface in enumerate(interfaces)]
@@ -247,7 +247,7 @@ def _leads_nowhere(index: int, interface: Interface) -> list[NetlinkMessage]:
 
 def _check_further(devices: HostDevices, links: Links, answers: Mapping[str, bytes]) -> None:
     in_force = netlink.links_of(answers["links"])
-    for index, interface in further(devices, links):
+    for index, interface in further_interfaces(devices, links):
         device, settings = interface.name, in_force.get(index, {})
         expected = {"up": True, "multicast": interface.multicast, "carrier": interface.carrier}
         for name, value in expected.items():
@@ -376,7 +376,7 @@ def admin_down(devices: HostDevices) -> list[NetlinkMessage]:
 
 
 def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
-    """Up again, with what it lost, as a network manager does."""
+    """Takes the device up again, with what it lost, as a network manager does."""
     return [
         ("eth0 up", netlink.NEWLINK, 0, netlink.link(devices.eth0, up=True)),
         *routes(devices, links),
@@ -384,16 +384,16 @@ def admin_up(devices: HostDevices, links: Links) -> list[NetlinkMessage]:
 
 
 def new_address(devices: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
-    """The old address goes, and the routes with it; another one comes. A host has two of them, and
-    goes back to the first from its second."""
+    """Replaces the address, with the routes that went with it. A host has two of them, and goes
+    back to the first from its second."""
     address = addresses.ipv4(devices.number, second=not second)
     old = netlink.address(devices.eth0, address, addresses.PREFIX_BITS, addresses.BROADCAST)
     removal = ("the old address goes", netlink.DELADDR, 0, old)
     return [removal, _address(devices, second=second), *routes(devices, links)]
 
 
-def nic_changed(devices: HostDevices, spec: Spec) -> list[NetlinkMessage]:
-    """Another rate at the device, and the limit of what waits there; what waits stays."""
+def change_nic(devices: HostDevices, spec: Spec) -> list[NetlinkMessage]:
+    """Gives the device another rate, and another limit of what waits there; what waits stays."""
     nic = spec.nic()
     if nic is None:
         return []

@@ -467,8 +467,8 @@ class Crew:
             self._take(worker)
 
     def _take(self, worker: WorkerProcess) -> None:
-        """What it said, and whether it ended. A tool that breaks the protocol is not listened to
-        any more."""
+        """Takes what it said, and whether it ended. A tool that breaks the protocol is not listened
+        to any more."""
         try:
             worker.pump()
             if worker.ended:
