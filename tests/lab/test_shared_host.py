@@ -2,6 +2,7 @@
 others', and draws what nobody else has. Needs no namespace and no worker."""
 
 import errno
+import itertools
 import os
 import signal
 import socket
@@ -308,6 +309,26 @@ def test_the_end_of_a_killed_init_spares_another_host_of_the_same_name(a_host):
         a_host._init.kill()
         a_host.close()
         assert run("true", other)[0] == 0
+
+
+def test_one_that_forks_while_the_processes_of_a_killed_init_are_killed_dies_too(
+    a_host, monkeypatch
+):
+    leaver = "setsid sh -c 'echo $$ > %s; sleep 1000' &"
+    a_host.spawn("t", SH, ["-c", f"{leaver % 'early'} {leaver % 'forked'} sleep 1000"], {}, {})
+    for name in ("early", "forked"):
+        while not _text(Path(a_host.directory, name)):
+            time.sleep(0.01)
+    forked = int(_text(Path(a_host.directory, "forked")))
+    listed, calls = shared_files.processes, itertools.count()
+
+    def processes() -> list[int]:
+        return [pid for pid in listed() if pid != forked or next(calls) > 0]
+
+    a_host._init.kill()
+    monkeypatch.setattr(shared_files, "processes", processes)
+    a_host.close()
+    assert gone_in_time(forked, timeout_s=5)
 
 
 END_WITH_A_STALE_LIST = """

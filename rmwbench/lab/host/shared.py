@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ PORTS, FIRST_PORT = 100, 20_200
 PLACE, PREFIX = Path("/tmp"), "rmwbench-"
 VARIABLE = "RMWBENCH_SHARED_HOST"
 """What every process of the host has its directory's name in."""
+GONE_TIMEOUT_S = 4.0
 _TABLES = ("udp", "udp6", "tcp", "tcp6")
 _INIT = str(Path(__file__).with_name("shared_init.py"))
 
@@ -130,10 +132,16 @@ class SharedHost(Host):
 
     def _leave_place(self) -> None:
         if self.place.directory.exists():
-            for pid in filter(self._is_started_here, shared_files.processes()):
-                shared_files.kill(pid, self._is_started_here)
+            deadline = time.monotonic() + GONE_TIMEOUT_S
+            while (pids := self._processes()) and time.monotonic() < deadline:
+                for pid in pids:
+                    shared_files.kill(pid, self._is_started_here)
+                time.sleep(0.001)  # one may have forked meanwhile
             shared_files.remove(str(self.place.directory))
         self.place.lock.close()
+
+    def _processes(self) -> list[int]:
+        return [pid for pid in shared_files.processes() if self._is_started_here(pid)]
 
     def _is_started_here(self, pid: int) -> bool:
         """Whether the host started the process, or one above it; other users' are not visible."""
