@@ -199,14 +199,7 @@ class AgentSession:
             self._connection.send({"failed": broken.step, "errno": broken.errno})
             raise
         self._selector.register(self._host, selectors.EVENT_READ)
-        self._connection.send(
-            {
-                "ready": {
-                    "user_namespace": self._host.user_namespace,
-                    "own_proc": self._host.own_proc,
-                }
-            }
-        )
+        self._connection.send({"ready": True})
 
     def _file(self, number: int) -> int:
         if number not in self._files:

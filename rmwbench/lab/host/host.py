@@ -130,7 +130,6 @@ class Host:
         self.name = name
         self.clock_offset_ns = clock_offset_s * 1_000_000_000
         self.user_namespace: bool | None = None
-        self.own_proc: bool | None = None
         self.tap_fd: int | None = None
         self.device: int | None = None
         self.beside_fds: dict[str, int] = {}
@@ -198,7 +197,7 @@ class Host:
         if "failed" in message:
             raise HostBroken(message["step"], message["errno"])
         self._ready = True
-        self.user_namespace, self.own_proc = message["user_namespace"], message["own_proc"]
+        self.user_namespace = message["user_namespace"]
         self.device = message["device"]
         self.beside_devices = dict(zip(self._beside, message.get("beside", ()), strict=True))
 

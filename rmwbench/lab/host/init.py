@@ -182,10 +182,10 @@ def bind(path: str, fd: int) -> None:
         os.close(fd)
 
 
-def mount_own_proc() -> bool:
-    """Whether /proc shows this PID namespace now; some containers forbid it."""
+def mount_own_proc() -> None:
+    """Lets /proc show this PID namespace, but for containers that forbid it."""
     flags = ctypes.c_ulong(MS_NOSUID | MS_NODEV | MS_NOEXEC)
-    return bool(_libc.mount(b"proc", b"/proc", b"proc", flags, None) == 0)
+    _libc.mount(b"proc", b"/proc", b"proc", flags, None)
 
 
 # --- the network, as netlink messages (rtnetlink(7)) ---
@@ -585,10 +585,14 @@ def main() -> int:
         return os.waitstatus_to_exitcode(status) & 0xFF
     # whoever kills the outer process kills the host
     _libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-    own_proc = mount_own_proc()
+    mount_own_proc()
     ready = marshal.dumps(
-        {"ready": True, "user_namespace": user_namespace, "own_proc": own_proc}
-        | {"device": taps[0][1] if taps else None, "beside": [index for _, index in taps[1:]]}
+        {
+            "ready": True,
+            "user_namespace": user_namespace,
+            "device": taps[0][1] if taps else None,
+            "beside": [index for _, index in taps[1:]],
+        }
     )
     if taps:
         fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd, _ in taps)

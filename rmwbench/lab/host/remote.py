@@ -85,7 +85,6 @@ class RemoteHost:
     machine."""
 
     kind = "own"
-    directory = "/tmp"
     domain_id = 0
     device_name = "eth0"
 
@@ -93,8 +92,6 @@ class RemoteHost:
         """Connects. Raises HostBroken where nobody answers."""
         self.name, self.agent = name, agent
         self.clock_offset_ns = 0
-        self.user_namespace: bool | None = None
-        self.own_proc: bool | None = None
         self.tap_fd: int | None = None
         self.device: int | None = None
         self.beside_fds: dict[str, int] = {}
@@ -407,12 +404,8 @@ class RemoteHost:
                 if (control := self._control(number)) is not None:
                     control.ended = True
                     self._write(control)
-            case {"ready": ready}:
-                self._ready, self.user_namespace, self.own_proc = (
-                    True,
-                    ready["user_namespace"],
-                    ready["own_proc"],
-                )
+            case {"ready": True}:
+                self._ready = True
             case {"failed": step, "errno": number}:
                 self._ready = step, number
             case {"closed": True}:

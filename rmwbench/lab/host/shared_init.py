@@ -59,11 +59,8 @@ def main() -> int:
             held.update(shared_files.held_by(pid))
 
     try:
-        sock.send(
-            init.marshal.dumps(
-                {"ready": True, "user_namespace": False, "own_proc": False, "device": None}
-            )
-        )
+        ready = {"ready": True, "user_namespace": False, "device": None}
+        sock.send(init.marshal.dumps(ready))
         init.serve(sock, note)
     except (BrokenPipeError, ConnectionResetError):
         pass  # the orchestrator is gone already
