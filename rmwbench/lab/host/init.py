@@ -2,12 +2,12 @@
 everything with it when it ends.
 
 Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S REMOVED
-[VISIBLE…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
-a host that is alone, with address and route; `tap` of one among several, whose descriptor goes to
-the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
+[VISIBLE…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth`
+of a host that is alone, with address and route; `tap` of one among several, whose descriptor goes
+to the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
 same kind; `shared` where there is no interface to make, because the host's network is the machine's
-own. REMOVED is a directory that goes at the end, or empty; VISIBLE are paths below /tmp and /dev/shm
-that stay where they are (rmwbench/lab/visible.py). Decisions:
+own. REMOVED is a directory that goes at the end, or empty; VISIBLE are paths below /tmp and
+/dev/shm that stay where they are (rmwbench/lab/visible.py). Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
   milliseconds, and `json` or `socket` alone would double it. Both ends are the same interpreter,
@@ -22,13 +22,13 @@ Messages are marshalled dicts. To init: {"spawn", "argv", "env", "directory", "t
 descriptors [executable, one per target number], and with "container": {"own_ipc", "shm_bytes",
 "uid"} in a container of its own, and with "scheduling": {"fifo_priority", "processors", "locked"};
 or with "source" and no executable: a program in Python, run in a fork of this process; {"signal",
-"pid"}; {"configure", "writes": [(path, bytes, required)], "messages": [(step, kind, flags, body)],
-"reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"} with descriptors to keep open. From init:
-{"ready"} (with the index of a tap, and its descriptor), {"failed", "step", "errno"}, {"spawned",
-"pid"} (sent by the child itself before it executes, so that the socket's credentials carry its PID
-as the orchestrator sees it), {"spawn_failed", "errno"}, {"exited": PID, "status"} (a wait status),
-{"configured", "failed": None or (step, errno), "answers": [bytes], "texts": {path: bytes or None},
-"time_ns"}.
+"pid"} for a process that was started so; {"configure", "writes": [(path, bytes, required)],
+"messages": [(step, kind, flags, body)], "reads": [path]} of rtnetlink(7) and /proc/sys; {"hold"}
+with descriptors to keep open. From init: {"ready"} (with the index of a tap, and its descriptor),
+{"failed", "step", "errno"}, {"spawned", "pid"} (sent by the child itself before it executes, so
+that the socket's credentials carry its PID as the orchestrator sees it), {"spawn_failed", "errno"},
+{"exited": PID, "status"} (a wait status), {"configured", "failed": None or (step, errno),
+"answers": [bytes], "texts": {path: bytes or None}, "time_ns"}.
 """
 # ruff: noqa: SIM105 (contextlib would cost a millisecond at every start)
 
