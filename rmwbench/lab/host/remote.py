@@ -85,6 +85,7 @@ class RemoteHost:
     machine."""
 
     kind = "own"
+    directory = "/tmp"
     domain_id = 0
     device_name = "eth0"
 
