@@ -380,10 +380,8 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
         begin_ns = time.monotonic_ns() + 50_000_000
         lab.network.schedule(begin_ns, END_NS)
         file = os.memfd_create("result")
-        lab.crew.hosts["robot"].interpret("sender", SEND, ["10.77.0.2", "400", "0.005"], {4: file})
-        lab.crew._programs[id(lab.crew.hosts["robot"]), "sender"] = type(
-            "P", (), {"ended": False, "inner_pid": None}
-        )()
+        arguments = ["10.77.0.2", "400", "0.005"]
+        lab.crew.start_program("sender", SEND, arguments, {4: file}, "robot")
         while time.monotonic_ns() < begin_ns + 2_300_000_000:
             lab.network.apply_due(time.monotonic_ns())
             lab.crew.turn(0.01)
