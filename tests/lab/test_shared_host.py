@@ -314,7 +314,7 @@ def test_the_end_of_a_killed_init_spares_another_host_of_the_same_name(a_host):
 def test_one_that_forks_while_the_processes_of_a_killed_init_are_killed_dies_too(
     a_host, monkeypatch
 ):
-    leaver = "setsid sh -c 'echo $$ > %s; sleep 1000' &"
+    leaver = "setsid sh -c 'echo $$ > %s; while :; do sleep 1000; done' &"
     a_host.spawn("t", SH, ["-c", f"{leaver % 'early'} {leaver % 'forked'} sleep 1000"], {}, {})
     for name in ("early", "forked"):
         while not _text(Path(a_host.directory, name)):
