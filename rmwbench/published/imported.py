@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import TypeAdapter
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.view import Block, Items, On, Section, Table, TableColumn, Text, View
+from rmwbench.report.view import Block, Items, On, Section, Table, Text, View
 from rmwbench.words.fields import absent, exact
 
 
@@ -147,25 +147,6 @@ def _same(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
 
 
-POINT = (
-    TableColumn("figure"),
-    TableColumn("series"),
-    TableColumn("x"),
-    TableColumn("unit"),
-    TableColumn("as published", right=True),
-    TableColumn("as corrected", right=True),
-    TableColumn("n", right=True),
-    TableColumn("note"),
-)
-SUMMARY = (
-    TableColumn("figure"),
-    TableColumn("unit"),
-    TableColumn("points", right=True),
-    TableColumn("changed", right=True),
-    TableColumn("no data", right=True),
-)
-
-
 def view(answer: ImportedBundle, *, figures: bool = False) -> View:
     """With `figures` every point instead of a line per figure."""
     imported, source = answer.imported, answer.imported.source
@@ -210,7 +191,8 @@ def _figures_table(summary: Iterable[FigureSummary]) -> Table:
         ]
         for line in summary
     ]
-    return Table(SUMMARY, rows)
+    heads = ("figure", "unit", ("points", True), ("changed", True), ("no data", True))
+    return Table(heads, rows)
 
 
 def _points_table(points: Iterable[Point]) -> Table:
@@ -228,7 +210,9 @@ def _points_table(points: Iterable[Point]) -> Table:
         ]
         for point in points
     ]
-    return Table(POINT, rows, wide=True, on=On.TERMINAL)
+    numbers = (("as published", True), ("as corrected", True), ("n", True))
+    heads = ("figure", "series", "x", "unit", *numbers, "note")
+    return Table(heads, rows, wide=True, on=On.TERMINAL)
 
 
 DOCUMENTS: Mapping[str, Any] = {"imported": ImportedBundle}

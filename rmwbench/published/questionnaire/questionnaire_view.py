@@ -21,7 +21,6 @@ from rmwbench.report.view import (
     Section,
     Table,
     TableCell,
-    TableColumn,
     TableRow,
     Text,
     View,
@@ -111,17 +110,9 @@ def _question(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterat
     yield from _measured(question, answers)
     evidence = [row for answer in answers for row in _evidence(answer)]
     if evidence:
-        yield Table(EVIDENCE, evidence)
+        yield Table(("middleware", "answer", "who says so", "where, when"), evidence)
     if suites := _without(question, answers):
         yield Text(f"Without a value here: {suites}.", "muted")
-
-
-EVIDENCE = (
-    TableColumn("middleware"),
-    TableColumn("answer"),
-    TableColumn("who says so"),
-    TableColumn("where, when"),
-)
 
 
 def _measured(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterator[Table]:
@@ -137,14 +128,13 @@ def _measured(question: Question, answers: Sequence[MiddlewareAnswer]) -> Iterat
             place = (answer.middleware, f"{value.number}: {value.workload}, {arm_text}")
             cells.setdefault(place, {})[value.metric] = _value(value)
     names = [name for name in question.metrics if name in titles]
-    columns = [TableColumn("campaign: cell, arm"), *(TableColumn(titles[name]) for name in names)]
     rows, last = [], ""
     for (middleware, cell), by_metric in cells.items():
         values = [by_metric.get(name, "–") for name in names]
         rows.append(TableRow([cell, *values], heading=middleware if middleware != last else ""))
         last = middleware
     if rows:
-        yield Table(columns, rows)
+        yield Table(("campaign: cell, arm", *(titles[name] for name in names)), rows)
 
 
 def _value(value: MeasuredValue) -> TableCell:
