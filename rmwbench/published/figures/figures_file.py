@@ -301,28 +301,19 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
 
 
 def _filled(tree: Any, values: Mapping[str, Scalar]) -> Any:
+    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its
+    type."""
     if isinstance(tree, str):
+        if tree.startswith("<") and tree.endswith(">") and tree[1:-1] in values:
+            return values[tree[1:-1]]
         for name, value in values.items():
             tree = tree.replace(f"<{name}>", str(value))
         return tree
     if isinstance(tree, dict):
-        return {key: _level(_filled(value, values), value, values) for key, value in tree.items()}
+        return {key: _filled(value, values) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
         return [_filled(value, values) for value in tree]
     return tree
-
-
-def _level(filled: Any, before: Any, values: Mapping[str, Scalar]) -> Any:
-    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its
-    type."""
-    if (
-        isinstance(before, str)
-        and before.startswith("<")
-        and before.endswith(">")
-        and before[1:-1] in values
-    ):
-        return values[before[1:-1]]
-    return filled
 
 
 HEADER = ("kind", "figure", "series", "unit", "x", "as_published", "as_corrected", "count", "why")

@@ -350,6 +350,14 @@ def test_a_mistake_is_told_with_its_line(tmp_path, old, new, says):
     assert "figures.yaml:" in error.value.render()
 
 
+def test_a_level_that_is_filled_in_keeps_its_type_in_a_list_of_levels_too(file):
+    tree = file.model_dump(exclude_none=True)
+    item = tree["items"][0] | {"each": {"level": [0.1]}}
+    item["parts"][0]["measured"][0]["at"] = {"loss": ["<level>"]}
+    (figure,) = Figures.model_validate(tree | {"items": [item]}).all()
+    assert figure.parts[0].measured[0].at == {"loss": (0.1,)}
+
+
 def test_an_unknown_name_in_a_template_is_told():
     assert fill("{who}, {loss%} %", {"who": "a", "loss%": 10}) == "a, 10 %"
     with pytest.raises(UserError, match="nothing is called `whom`"):
