@@ -1,9 +1,11 @@
 """How a trial ended, for tests of what it recorded."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from rmwbench.analysis.metrics.cost import cost
+from rmwbench.lab.host import marker, shared_files
 
 
 def rows(result, table: str, **wanted: Any) -> list[dict[str, Any]]:
@@ -33,6 +35,17 @@ def well(result) -> bool:
     is there all the same."""
     assert result.status == "done" or result.cause == "machine", (result.status, result.reason)
     return True
+
+
+def left_behind() -> list[int]:
+    """Processes of this process's own trials that still run; `marker.strays` has only those whose
+    orchestrator is gone."""
+    ours = f"{marker.VARIABLE}={os.getpid()}:".encode()
+    return [
+        pid
+        for pid in shared_files.processes()
+        if any(word.startswith(ours) for word in marker.environment_of(pid))
+    ]
 
 
 def heard_in_window(result) -> bool:

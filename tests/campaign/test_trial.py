@@ -15,10 +15,10 @@ from rmwbench.campaign.trial.record_flags import Silence
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostBroken, marker
+from rmwbench.lab.host import HostBroken
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
-from tests.campaign.ended import heard_in_window, rows, well
+from tests.campaign.ended import heard_in_window, left_behind, rows, well
 from tests.lab import fake_worker
 
 pytestmark = pytest.mark.usefixtures("any_machine")
@@ -30,7 +30,7 @@ def run(tmp_path, fault="", stage="", made=None) -> TrialResult:
     before = len(os.listdir("/proc/self/fd"))
     result = run_trial(order(made), Worker("fake", path, fake_worker.DESCRIBE, None))
     assert len(os.listdir("/proc/self/fd")) == before, "descriptors leak"
-    assert not [stray for stray in marker.strays() if stray.marker.pid == os.getpid()]
+    assert left_behind() == []
     return result
 
 
