@@ -128,7 +128,10 @@ def show(options: ClaimsShowOptions) -> None:
     files = selection.files
     campaigns = campaigns_in(options.campaign or (), "claims")
     if options.save is not None:
-        refuse_beside_save({"--heading": options.heading, "--verdict": verdicts})
+        ids = sorted(id_ for of_source in selection.ids.values() for id_ in of_source)
+        refuse_beside_save(
+            {"--heading": options.heading, "--verdict": verdicts, ", ".join(ids): ids}
+        )
         _save(files, campaigns, options.save)
         return
     if options.heading:

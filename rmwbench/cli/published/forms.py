@@ -36,7 +36,8 @@ def require_one_form(forms: Mapping[str, object]) -> None:
 
 
 def refuse_beside_save(choices: Mapping[str, object]) -> None:
-    """Raises UserError where one of these is given: `--save` keeps all that campaigns say."""
+    """Raises UserError where one of these is given: `--save` keeps all that campaigns say. The file
+    is named after them, and a part of it would take the place of the whole."""
     if given := [name for name, value in choices.items() if value]:
         names = ", ".join(given)
         raise UserError(

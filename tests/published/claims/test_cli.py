@@ -54,6 +54,8 @@ def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_pat
     for choice in (("--heading", "Latency"), ("--verdict", "holds")):
         code, _, err = run(capsys, "gscam-2025", "--save", str(tmp_path), *choice)
         assert code == 2 and f"leave {choice[0]} out" in err
+    code, _, err = run(capsys, "gs-uhd60-cyclone", "gs-paradox", "--save", str(tmp_path))
+    assert code == 2 and "leave gs-paradox, gs-uhd60-cyclone out" in err
 
 
 def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
