@@ -57,11 +57,15 @@ def _line(item: Mapping[str, Any]) -> str:
 
 def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
     """(claim, as published, as corrected, here) of a claim."""
-    claim, today = item["of"], item["today"][0]["of"]
+    from rmwbench.published.claims.judging.versions import other_answers
+
+    claim, todays = item["of"], [one["of"] for one in item["today"]]
+    today = todays[0]
     of_data = ["" if one is None else one.verdict for one in (claim.published, claim.corrected)]
     seen = f" {values}" if (values := today.seen()) else ""
     proxy = " (proxy)" if item["proxy"] else ""
-    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{seen}"
+    beside = "".join(f"; {other.name}{other.with_versions}" for other in other_answers(todays))
+    here = f"{today.name}{today.with_versions}{proxy}, {today.layer}{seen}{beside}"
     return f"{claim.id}: {claim.says}", of_data[0], of_data[1], here
 
 

@@ -281,7 +281,8 @@ def _ledger_lines(judged_ledger: "ClaimsLedger") -> "list[str]":
             claim, today = judged.claim, judged.today[0]
             measured = f"  {value}" if (value := today.seen()) else ""
             proxy = " (proxy)" if judged.is_proxy else ""
-            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {claim.says}{measured}")
+            says = f"{claim.says}{today.with_versions}{measured}"
+            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {says}")
     counts = ", ".join(f"{name} {n}" for name, n in judged_ledger.summary.answers.items()) or "none"
     return [
         *(printable(line) for line in sorted(lines)),

@@ -1,8 +1,8 @@
-"""The ledger of claims: every claim with what was found of it, for the terminal, the page,
-docs/claims.md and `--json`. Pure.
+"""The ledger of claims: every claim with its answers, for the terminal, the page, Markdown and
+`--json`. Pure.
 
-What became of a claim here is one of seven states, and how many claims are in each: the same words
-and numbers in all forms."""
+What became of a claim here is one of STATES, and how many claims are in each: the same words and
+numbers in all forms."""
 
 import math
 import re
@@ -303,22 +303,24 @@ def _judged(
 
 
 def _summary(claims: Sequence[JudgedClaim]) -> LedgerSummary:
-    first = [one.today[0] for one in claims if one.today]
-    states = Counter(one.state for one in claims)
-    proxies = Counter(one.state for one in claims if one.is_proxy)
+    first_answers = [judged.today[0] for judged in claims if judged.today]
+    states = Counter(judged.state for judged in claims)
+    proxies = Counter(judged.state for judged in claims if judged.is_proxy)
     return LedgerSummary(
         claims=len(claims),
-        inferred=sum(one.claim.inferred is not None for one in claims),
-        opinions=sum(one.claim.kind == "opinion" for one in claims),
-        testable=sum(one.claim.test is not None for one in claims),
-        published=_counts(one.claim.published.verdict for one in claims if one.claim.published),
-        corrected=_counts(one.claim.corrected.verdict for one in claims if one.claim.corrected),
-        today=dict(Counter(one.verdict for one in first)),
-        answers=dict(Counter(one.answer for one in first)),
+        inferred=sum(judged.claim.inferred is not None for judged in claims),
+        opinions=sum(judged.claim.kind == "opinion" for judged in claims),
+        testable=sum(judged.claim.test is not None for judged in claims),
+        published=_counts(x.claim.published.verdict for x in claims if x.claim.published),
+        corrected=_counts(x.claim.corrected.verdict for x in claims if x.claim.corrected),
+        today=dict(Counter(today.verdict for today in first_answers)),
+        answers=dict(Counter(today.answer for today in first_answers)),
         states={name: states[name] for name in STATES},
         proxies={name: proxies[name] for name in DECIDED},
         versions_differ=tuple(
-            one.claim.id for one in claims if one.today and one.today[0].told_versions
+            judged.claim.id
+            for judged in claims
+            if judged.today and judged.today[0].differing_versions
         ),
     )
 

@@ -8,6 +8,7 @@ from rmwbench.published.claims.amounts import title_of
 from rmwbench.published.claims.claims_ledger import state_of
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.published.claims.judging.versions import other_answers
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.reports.public_report import FOLDER, PublicReport
 from rmwbench.published.summaries import FOLDER as MEASURED
@@ -63,9 +64,8 @@ def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> 
     todays = answers(report.claims, report.claim, measurements)
     if not todays:
         return JudgedReport(report, state_of(report.claim, todays), None)
-    first, *rest = todays
-    others = tuple(x for x in rest if x.layer == first.layer and x.told_versions)
-    return JudgedReport(report, state_of(report.claim, todays), first, others)
+    others = tuple(other_answers(todays))
+    return JudgedReport(report, state_of(report.claim, todays), todays[0], others)
 
 
 def summary_text(report: PublicReport, campaign: MeasuredCampaign) -> str | None:

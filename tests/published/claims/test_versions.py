@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.published.campaign_section import _row
 from rmwbench.published.claims.campaign.claim_campaigns import settled_by
+from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.sentences import results
@@ -30,7 +32,7 @@ def judged(file, *campaigns):
 
 
 def said(claim):
-    return [(today.answer, today.told_versions) for today in claim.today]
+    return [(today.answer, today.differing_versions) for today in claim.today]
 
 
 @pytest.mark.parametrize("old_day", [1, 3])
@@ -47,15 +49,15 @@ def test_versions_that_differ_have_an_answer_each_and_the_newest_counts(old_day)
     rule = versions_text(made.summary)
     assert "the newest that was measured is counted" in rule and rule in page(made)
     assert "with a 2.9.1" in html(made) and "with a 2.10.0" in html(made)
-    (item,) = json.loads(json.dumps(document(made)))["sources"][0]["claims"]
-    assert [today["superseded"] for today in item["today"]] == [False, True]
-    assert item["today"][0]["versions"] == {"a": ["2.10.0"]}
+    (entry,) = json.loads(json.dumps(document(made)))["sources"][0]["claims"]
+    assert [today["superseded"] for today in entry["today"]] == [False, True]
+    assert entry["today"][0]["versions"] == {"a": ["2.10.0"]}
 
 
 def test_where_versions_agree_there_is_one_answer_with_the_cells_of_all():
     claim = judged(asked(**CLAIM), of_version("1.0", FAST), of_version("2.0", FAST, day=2))
     (today,) = claim.today
-    assert today.answer == "holds" and len(today.cells) == 2 and today.told_versions == ()
+    assert today.answer == "holds" and len(today.cells) == 2 and today.differing_versions == ()
     assert "with" not in results(claim)
 
 
@@ -125,6 +127,28 @@ def test_an_older_version_settles_no_claim():
     old, new = of_version("1.0", FAST), of_version("2.0", noisy, day=2)
     assert settled_by([file], [old], "here") == {"c": "here"}
     assert settled_by([file], [old, new], "here") == {}
+
+
+def test_cells_without_data_are_not_enough_blocks():
+    cells = (
+        ("w", arm("rclcpp/a", SLOW[:2], version="2.0")),
+        ("v", arm("rclcpp/a", SLOW, version="2.0", not_supported="x")),
+    )
+    few = campaign(*cells, machine="one", created_utc="2026-11-02T00:00:00Z")
+    assert said(judged(asked(**CLAIM), of_version("1.0", FAST), few)) == [("holds", ())]
+
+
+def test_a_version_that_nobody_kept_is_no_other():
+    new, unknown = of_version("2.0", FAST), of_version(None, SLOW, day=2, machine="two")
+    assert judged(asked(**CLAIM), new, unknown).state == "machines differ"
+
+
+def test_a_campaigns_report_says_what_other_versions_do():
+    made = ledger([asked(**CLAIM)], [of_version("1.0", SLOW), of_version("2.0", FAST, day=2)])
+    (source,) = made.sources
+    (claim,) = source.claims
+    *_, here = _row(item(source, claim, lambda *where: None))
+    assert here.startswith("holds with a 2.0 ") and here.endswith("; refuted with a 1.0")
 
 
 def test_a_public_report_says_what_other_versions_do():

@@ -59,8 +59,8 @@ from rmwbench.published.claims.judging.values import (
 from rmwbench.published.claims.judging.versions import (
     CellKey,
     by_version,
-    told_apart,
     versions_of,
+    with_differing_versions,
 )
 from rmwbench.words import numbers as fmt
 
@@ -89,7 +89,7 @@ def answers(
     own = claims.layer_of(claim)
     todays.sort(key=lambda today: today.date or "", reverse=True)
     return sorted(
-        told_apart(todays),
+        with_differing_versions(todays),
         key=lambda today: (
             today.answer == "no data",
             today.shipped,
@@ -132,9 +132,10 @@ def _by_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCamp
 def _by_touch(campaigns: Sequence[MeasuredCampaign]) -> Iterator[list[MeasuredCampaign]]:
     """The campaigns with those arms whose payload was treated alike, for each way: a payload that
     nobody reads is another experiment."""
-    ways = dict.fromkeys(arm.touch for one in campaigns for w in one.workloads for arm in w.arms)
+    workloads = [workload for campaign in campaigns for workload in campaign.workloads]
+    ways = dict.fromkeys(arm.touch for workload in workloads for arm in workload.arms)
     for touch in ways if len(ways) > 1 else ():
-        yield [_only(one, touch) for one in campaigns]
+        yield [_only(campaign, touch) for campaign in campaigns]
     if len(ways) < 2:
         yield list(campaigns)
 
@@ -218,7 +219,7 @@ def _judged_cells(
 ) -> dict[CellKey, CellAnswer]:
     """The answers of one version's cells."""
     counts = Counter(part for part, _ in pooled)
-    long = {item.workload: item.steady_s for one in campaigns for item in one.workloads}
+    long = {item.workload: item.steady_s for campaign in campaigns for item in campaign.workloads}
     return {
         (part, key): _cell(
             claims.conditions,
@@ -284,7 +285,7 @@ def _today(
         verdict = "proxy"
     last = theirs[-1]
     return Today(
-        tuple(one.name for one in theirs),
+        tuple(campaign.name for campaign in theirs),
         layer,
         answer,
         verdict,
@@ -295,7 +296,7 @@ def _today(
         length,
         counted,
         last.host,
-        max((one.date for one in theirs if one.date), default=None),
+        max((campaign.date for campaign in theirs if campaign.date), default=None),
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
         sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
         last.shipped,

@@ -125,7 +125,7 @@ class Today:
     shipped: bool = False
     versions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Middleware, without the series of its version -> the versions that it is about."""
-    told_versions: tuple[str, ...] = ()
+    differing_versions: tuple[str, ...] = ()
     """`fastdds 3.6.2.0`, where another version says something else."""
     superseded: bool = False
     """Another version stands for the claim: a newer one, or one that was measured in enough
@@ -134,12 +134,12 @@ class Today:
     @property
     def with_versions(self) -> str:
         """` with fastdds 3.6.2.0`; empty where no version says something else."""
-        return f" with {', '.join(self.told_versions)}" if self.told_versions else ""
+        return f" with {', '.join(self.differing_versions)}" if self.differing_versions else ""
 
     @property
     def speaks(self) -> bool:
-        """Whether there are data, and enough blocks in some cell."""
-        return self.answer != "no data" and any(cell.code != "few_blocks" for cell in self.cells)
+        """Whether some cell has data in enough blocks."""
+        return any(x.answer != "no data" and x.code != "few_blocks" for x in self.cells)
 
     @property
     def touched(self) -> bool:
@@ -162,7 +162,7 @@ class Today:
         beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
         if self.answer != "undecided" or not beyond:
             return None
-        return max(beyond, key=lambda one: (one.blocks, one.steady_s or 0.0))
+        return max(beyond, key=lambda takes: (takes.blocks, takes.steady_s or 0.0))
 
     @property
     def leans(self) -> Answer | None:

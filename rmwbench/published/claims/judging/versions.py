@@ -25,7 +25,8 @@ def versions_of(arms: Iterable[CampaignArm]) -> Versions:
     versions: dict[str, set[str]] = {}
     for arm in arms:
         middleware = " + ".join(map(bare, arm.middleware.split(" + ")))
-        versions.setdefault(middleware, set()).add(str(arm.version))
+        if arm.version is not None:
+            versions.setdefault(middleware, set()).add(arm.version)
     return {middleware: tuple(sorted(texts)) for middleware, texts in versions.items()}
 
 
@@ -54,21 +55,24 @@ def by_version(
     return [[key for key in cells if varied[key] <= choice] for choice in unique]
 
 
-def told_apart(todays: Sequence[Today]) -> list[Today]:
+def with_differing_versions(todays: Sequence[Today]) -> list[Today]:
     """The answers of a claim. Where another version of its layer says something else, one has the
     versions of all middlewares that tell such answers apart; and whether another version stands
     for the claim."""
-    return [_told_apart(today, [x for x in todays if x.layer == today.layer]) for today in todays]
+    return [
+        _with_differing_versions(today, [x for x in todays if x.layer == today.layer])
+        for today in todays
+    ]
 
 
-def _told_apart(today: Today, todays: Sequence[Today]) -> Today:
+def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
     speaking = [other for other in todays if other.speaks]
     if not any(_apart(today, other) for other in speaking):
         return today
     names = {name for one in todays for other in speaking for name in _apart(one, other)}
     return replace(
         today,
-        told_versions=tuple(
+        differing_versions=tuple(
             f"{middleware.partition('/')[0]} {' and '.join(texts)}"
             for middleware, texts in today.versions.items()
             if middleware in names
@@ -80,6 +84,16 @@ def _told_apart(today: Today, todays: Sequence[Today]) -> Today:
             for other in speaking
         ),
     )
+
+
+def other_answers(todays: Sequence[Today]) -> list[Today]:
+    """Those that say something else of another version than the first answer of a claim."""
+    first, *others = todays
+    return [
+        x
+        for x in others
+        if x.layer == first.layer and x.answer != first.answer and x.differing_versions
+    ]
 
 
 def other_versions(a: Versions, b: Versions) -> set[str]:
