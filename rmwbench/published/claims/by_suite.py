@@ -110,7 +110,7 @@ def _of_the_original(file: Claims, name: str, whole: Mapping[str, Sequence[Cell]
         return set()
     wanted = {axis: levels_of(level) for axis, level in file.original[name].items()}
     places: dict[str, Levels] = {
-        key: {"workload": one.workload.name, **one.factors} for key, (one, *_) in whole.items()
+        key: {"workload": cell.workload.name, **cell.factors} for key, (cell, *_) in whole.items()
     }
     for axis, levels in wanted.items():
         known = list(dict.fromkeys(place[axis] for place in places.values() if axis in place))
@@ -136,8 +136,8 @@ def _as_long(
         return None
     long = {
         item.workload
-        for one in campaigns
-        for item in one.workloads
+        for campaign in campaigns
+        for item in campaign.workloads
         if item.steady_s is not None and item.steady_s >= AS_LONG * lasts_s
     }
     return len(places & long)

@@ -72,7 +72,7 @@ def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     data = {name for item in items for name in item["data"]}
     return {
         "state": [
-            *state_counts(one["state"] for one in items),
+            *state_counts(entry["state"] for entry in items),
             *(["proxy"] if any(item["proxy"] for item in items) else []),
         ],
         "data": [name for name in OF_THE_DATA if name in data],

@@ -160,7 +160,7 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
     if places:
         yield Text(f"Measured: {'; '.join(places)}.", on=On.DOCUMENT)
     if summary.states["open"]:
-        runs = {part.run for part in ledger.sources for one in part.claims if one.state == "open"}
+        runs = {x.run for x in ledger.sources if any(one.state == "open" for one in x.claims)}
         run = runs.pop() if len(runs) == 1 else "rmwbench published claims run SOURCE --budget 30m"
         yield Text(f"What is open has an experiment, which nothing has run yet: `{run}`")
     if depth == "brief":
@@ -171,7 +171,7 @@ def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> I
 
 
 def _all(ledger: ClaimsLedger) -> list[Today]:
-    return [one for claim in ledger.claims for one in claim.today]
+    return [today for claim in ledger.claims for today in claim.today]
 
 
 def _letters(ledger: ClaimsLedger) -> dict[str, str]:
@@ -184,13 +184,13 @@ def _letters(ledger: ClaimsLedger) -> dict[str, str]:
 
 def _places(ledger: ClaimsLedger, letters: Mapping[str, str]) -> list[str]:
     """Machines with their letters, dates and numbers of answers."""
-    answers = [one for one in _all(ledger) if one.machine]
-    number = Counter(str(one.machine) for one in answers)
+    answers = [today for today in _all(ledger) if today.machine]
+    number = Counter(str(today.machine) for today in answers)
     return [
         f"{letters.get(name, '')} {name}, {' and '.join(dates)}, "
         f"{fmt.counted(number[name], 'answer')}".strip()
         for name in sorted(number, key=lambda name: letters.get(name, ""))
-        for dates in [sorted({str(one.date) for one in answers if one.machine == name})]
+        for dates in [sorted({str(today.date) for today in answers if today.machine == name})]
     ]
 
 
@@ -221,16 +221,16 @@ def _source(
     blocks: list[Block] = [Text(f"Layer {source.layer}{versions}.", on=On.DOCUMENT)]
     for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
         heads = ("claim", "as published", "as corrected", "here")
-        rows = [_row(one, letters) for one in claims]
+        rows = [_row(judged, letters) for judged in claims]
         inner: list[Block] = [_of_terminal(claims, source.run, depth)]
         inner.append(Table(heads, rows, on=On.MARKDOWN))
         if link is not None:
-            items = [item(source, one, link) for one in claims]
+            items = [item(source, judged, link) for judged in claims]
             drawn += items
-            inner += [Html(_markup(one)) for one in items]
+            inner += [Html(_markup(entry)) for entry in items]
         blocks.append(Section(heading, inner, anchor=f"h-{place}-{number}"))
     if source.headings:
-        without = [f"{one.heading}: {one.reason}" for one in source.headings]
+        without = [f"{heading.heading}: {heading.reason}" for heading in source.headings]
         brief = Text(f"headings without claims: {len(without)}", "muted", on=On.TERMINAL)
         on = On.DOCUMENT if depth == "brief" else On.EVERYWHERE
         blocks += [brief] if depth == "brief" else []
@@ -248,9 +248,12 @@ def _by_heading(source: SourceLedger) -> dict[str, list[JudgedClaim]]:
 
 def _of_terminal(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block:
     if depth == "brief":
-        items = [Text(f"{one.claim.says} ({in_brief(one)})", lead=one.claim.id) for one in claims]
+        items = [
+            Text(f"{judged.claim.says} ({in_brief(judged)})", lead=judged.claim.id)
+            for judged in claims
+        ]
         return Items(items, on=On.TERMINAL)
-    return Facts([fact for one in claims for fact in _facts(one, run, depth)], on=On.TERMINAL)
+    return Facts([fact for judged in claims for fact in _facts(judged, run, depth)], on=On.TERMINAL)
 
 
 def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, TableCell]]:
@@ -277,7 +280,7 @@ def _headings(ledger: ClaimsLedger) -> Section:
         rows = []
         for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
             states = ", ".join(
-                f"{name} {n}" for name, n in state_counts(one.state for one in claims).items()
+                f"{name} {n}" for name, n in state_counts(judged.state for judged in claims).items()
             )
             cells = (TableCell(heading, link=f"#h-{place}-{number}"), str(len(claims)), states)
             rows.append(cells)
@@ -330,8 +333,8 @@ def _parts() -> Any:
     return environment().get_template("claims_parts.html.j2").module
 
 
-def _markup(one: Mapping[str, Any]) -> str:
-    return str(_parts().claim(one, True))
+def _markup(entry: Mapping[str, Any]) -> str:
+    return str(_parts().claim(entry, True))
 
 
 def _filter(items: Sequence[Mapping[str, Any]]) -> str:

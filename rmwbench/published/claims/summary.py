@@ -17,7 +17,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.judging.judge import compared
+from rmwbench.published.claims.judging.judge import compared_cells
 from rmwbench.published.claims.judging.values import explaining_metrics
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
 from rmwbench.results.model import document
@@ -37,10 +37,10 @@ def measured(
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims
     and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
-    summaries = [summary for one in campaigns if (summary := _campaign(source, one, drawn))]
+    summaries = [summary for each in campaigns if (summary := _campaign(source, each, drawn))]
     if not summaries:
         return None
-    hosts = list(dict.fromkeys(one.host for one in campaigns))
+    hosts = list(dict.fromkeys(campaign.host for campaign in campaigns))
     if len(hosts) > 1:
         raise UserError(
             "these campaigns are of two machines",
@@ -51,7 +51,7 @@ def measured(
         "schema": SCHEMA,
         "version": VERSION,
         "source": source.claims,
-        "date": max(str(one["campaign"]["created_utc"])[:10] for one in summaries),
+        "date": max(str(summary["campaign"]["created_utc"])[:10] for summary in summaries),
         "machine": campaigns[0].machine,
         "campaigns": summaries,
     }
@@ -60,36 +60,24 @@ def measured(
 def file_name(summary: Mapping[str, Any]) -> str:
     """`2026-11-22t0855-2x-amd-epyc.json`, by when its last campaign began: two sessions of one day
     stay apart, and names are in the order of time."""
-    begun = max(str(one["campaign"]["created_utc"])[:16] for one in summary["campaigns"]).replace(
-        ":", ""
-    )
-    words = f"{begun} {str(summary['machine']).partition(',')[0].replace(' × ', 'x ')}".casefold()
+    begun = max(str(of["campaign"]["created_utc"])[:16] for of in summary["campaigns"])
+    machine = str(summary["machine"]).partition(",")[0].replace(" × ", "x ")
+    words = f"{begun.replace(':', '')} {machine}".casefold()
     return f"{re.sub(r'[^a-z0-9]+', '-', words).strip('-')}.json"
 
 
 def text(summary: Mapping[str, Any]) -> str:
     """As JSON with a line per arm, so that two versions can be compared."""
-    head = {key: value for key, value in summary.items() if key != "campaigns"}
-    lines = [_json(head)[:-1] + ', "campaigns": [']
-    for last, one in _marked(summary["campaigns"]):
-        about = {key: value for key, value in one.items() if key != "workloads"}
-        lines.append(f'{_json(about)[:-1]}, "workloads": [')
-        for end, workload in _marked(one["workloads"]):
-            named = {key: value for key, value in workload.items() if key != "arms"}
-            lines.append(f'{_json(named)[:-1]}, "arms": [')
-            lines += [
-                _json(arm) + ("" if final else ",") for final, arm in _marked(workload["arms"])
-            ]
-            lines.append("]}" + ("" if end else ","))
-        lines.append("]}" + ("" if last else ","))
-    return "\n".join([*lines, "]}"]) + "\n"
+    return f"{_lines(summary, ('campaigns', 'workloads', 'arms'))}\n"
 
 
 def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
     """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest
     first."""
     return {
-        source.claims: [x for one in shipped(source.claims) for x in expanded(one)]
+        source.claims: [
+            campaign for summary in shipped(source.claims) for campaign in expanded(summary)
+        ]
         for source in sources
     }
 
@@ -97,29 +85,7 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
 def _campaign(
     source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
 ) -> dict[str, Any] | None:
-    metrics: dict[tuple[str, str], KeptMetrics] = {}
-    for claim in source.items:
-        for workload, topic, arm, names in compared(source, claim, campaign):
-            metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
-    for workload, arm in _over_rmws(source, campaign):
-        metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(COUNTED)
-    for one in drawn:
-        for workload, arm in _cells_of(one, campaign):
-            metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(one.metrics)
-    workloads = []
-    for of_workload in campaign.workloads:
-        name = of_workload.workload
-        for (workload, _), asked in metrics.items():
-            if workload == name and None in asked and of_workload.primary_metric:
-                asked[None].add(of_workload.primary_metric)
-        arms = [
-            _arm(arm, metrics[name, arm.arm])
-            for arm in of_workload.arms
-            if (name, arm.arm) in metrics
-        ]
-        if arms:
-            length = {} if of_workload.steady_s is None else {"steady_s": of_workload.steady_s}
-            workloads.append({"workload": name, **length, "arms": arms})
+    workloads = _workloads(campaign, _metrics_of_arms(source, campaign, drawn))
     if not workloads:
         return None
     summary = {
@@ -144,6 +110,41 @@ def _campaign(
     return {"asked": [x.id for x in source.items if x.id in campaign.asked], **summary}
 
 
+def _metrics_of_arms(
+    source: Claims, campaign: MeasuredCampaign, drawn: "Sequence[Drawn]"
+) -> dict[tuple[str, str], KeptMetrics]:
+    """(workload, arm) -> the metrics that a claim compares, a figure draws or `--by-suite`
+    counts."""
+    metrics: dict[tuple[str, str], KeptMetrics] = {}
+    for claim in source.items:
+        for workload, topic, arm, names in compared_cells(source, claim, campaign):
+            metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
+    for place in _over_rmws(source, campaign):
+        metrics.setdefault(place, {}).setdefault(None, set()).update(COUNTED)
+    for part in drawn:
+        for place in _cells_of(part, campaign):
+            metrics.setdefault(place, {}).setdefault(None, set()).update(part.metrics)
+    return metrics
+
+
+def _workloads(
+    campaign: MeasuredCampaign, metrics: Mapping[tuple[str, str], KeptMetrics]
+) -> list[dict[str, Any]]:
+    """Those that have such an arm; beside whole metrics stands what the workload is judged by."""
+    workloads = []
+    for workload in campaign.workloads:
+        arms = []
+        for arm in workload.arms:
+            if kept := metrics.get((workload.workload, arm.arm)):
+                if None in kept and workload.primary_metric:
+                    kept = {**kept, None: kept[None] | {workload.primary_metric}}
+                arms.append(_arm(arm, kept))
+        if arms:
+            length = {} if workload.steady_s is None else {"steady_s": workload.steady_s}
+            workloads.append({"workload": workload.workload, **length, "arms": arms})
+    return workloads
+
+
 def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of a campaign of one of the source's suites, over each of ROS 2's RMWs."""
     if source.has(campaign.suite):
@@ -153,19 +154,19 @@ def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str
                     yield workload.workload, arm.arm
 
 
-def _cells_of(one: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
+def _cells_of(part: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of the cells of a campaign that a figure draws."""
     from rmwbench.published.figures import measured_points as cells
 
-    if not campaign.ran(one.suite):
+    if not campaign.ran(part.suite):
         return
     for workload in campaign.workloads:
         for arm in workload.arms:
             cell = cells.cell_values(workload.name, arm.arm, arm.factors, arm.pair)
             has = (*arm.metrics, *arm.by_second)
-            if arm.is_floor or not any(name in has for name in one.metrics):
+            if arm.is_floor or not any(name in has for name in part.metrics):
                 continue
-            if cells.is_asked(one, cell):
+            if cells.is_asked(part, cell):
                 yield workload.workload, arm.arm
 
 
@@ -194,7 +195,10 @@ def _arm(arm: CampaignArm, asked: KeptMetrics) -> dict[str, Any]:
     }
     whole = _kept(arm, asked.get(None, set()))
     valued = {
-        b for one in (whole, *topics.values()) for v in one["per_trial"].values() for b, _ in v
+        block
+        for kept in (whole, *topics.values())
+        for pairs in kept["per_trial"].values()
+        for block, _ in pairs
     }
     silent = sorted(arm.blocks - valued)
     return {
@@ -226,9 +230,14 @@ def _kept(held: Values, asked: set[str]) -> dict[str, Any]:
     }
 
 
-def _marked(items: Sequence[Any]) -> list[tuple[bool, Any]]:
-    """Each with whether it is the last."""
-    return [(place == len(items) - 1, item) for place, item in enumerate(items)]
+def _lines(item: Mapping[str, Any], lists: Sequence[str]) -> str:
+    """`lists`: the keys under which items lie in items, each of which has lines of its own."""
+    if not lists:
+        return _json(item)
+    key, *inner = lists
+    about = _json({name: value for name, value in item.items() if name != key})
+    items = ",\n".join(_lines(inner_item, inner) for inner_item in item[key])
+    return f'{about[:-1]}, "{key}": [\n{items}\n]}}'
 
 
 def _json(value: Any) -> str:

@@ -200,22 +200,23 @@ def undecidable(files: Sequence[Claims]) -> dict[str, str]:
 
 def lines(plan: ClaimsPlan) -> list[str]:
     """The plan for a terminal."""
-    suites = plan.suites()
-    claims = sum(len(one.claims) for one in suites)
-    least_s = sum(one.least_s for one in suites)
+    shares = plan.suites()
+    claims = sum(len(share.claims) for share in shares)
+    cells = sum(share.cells for share in shares)
+    least_s = sum(share.least_s for share in shares)
     text = [
-        f"{claims} claims in {len(suites)} suites, {sum(one.cells for one in suites)} cells; at "
+        f"{claims} claims in {len(shares)} suites, {cells} cells; at "
         f"least {LEAST_BLOCKS} blocks of each, about {duration_text(least_s)} of "
         f"{duration_text(plan.budget_s)}; what is over goes to those that stay open.",
         "",
     ]
-    width = max((len(one.suite) for one in suites), default=0)
-    for one in suites:
-        layers = ", ".join(f"{count} {layer}" for layer, count in one.layers.items())
+    width = max((len(share.suite) for share in shares), default=0)
+    for share in shares:
+        layers = ", ".join(f"{count} {layer}" for layer, count in share.layers.items())
         text.append(
-            f"  {one.suite:<{width}}  {len(one.claims):>3} claims ({layers}), "
-            f"{one.cells:>3} cells, a block {duration_text(one.block_s)}, up to "
-            f"{duration_text(one.share_s)}"
+            f"  {share.suite:<{width}}  {len(share.claims):>3} claims ({layers}), "
+            f"{share.cells:>3} cells, a block {duration_text(share.block_s)}, up to "
+            f"{duration_text(share.share_s)}"
         )
     if plan.left_out:
         by_suite = Counter(plan.left_out.values())

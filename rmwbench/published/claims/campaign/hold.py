@@ -72,18 +72,18 @@ class ClaimsHold:
 
     def _judge(self, blocks: int) -> None:
         campaign = self._campaign()
-        for one in self._wanted:
-            if one.claim.id in self.decided or one.claim.id in self.given_up:
+        for wanted in self._wanted:
+            if wanted.claim.id in self.decided or wanted.claim.id in self.given_up:
                 continue
-            answered = answers(one.claims, one.claim, [campaign], earlier=one.earlier)
+            answered = answers(wanted.claims, wanted.claim, [campaign], earlier=wanted.earlier)
             by_layer = [today for today in answered if not today.superseded]
             decided_so = [today.answer for today in by_layer if today.answer in DECIDED]
             if decided_so:
-                self.decided[one.claim.id] = decided_so[0]
+                self.decided[wanted.claim.id] = decided_so[0]
             elif by_layer and all(today.answer == "no data" for today in by_layer):
-                self.given_up[one.claim.id] = "no data"
-            elif why := _hopeless(one.claim, by_layer, campaign, blocks):
-                self.given_up[one.claim.id] = why
+                self.given_up[wanted.claim.id] = "no data"
+            elif why := _hopeless(wanted.claim, by_layer, campaign, blocks):
+                self.given_up[wanted.claim.id] = why
 
 
 def _hopeless(

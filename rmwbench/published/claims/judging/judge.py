@@ -102,7 +102,7 @@ def answers(
     )
 
 
-def compared(
+def compared_cells(
     claims: Claims, claim: Claim, campaign: MeasuredCampaign
 ) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
     """(workload, topic, arm, metrics) of every cell that the claim compares in this campaign, at

@@ -146,7 +146,7 @@ def _never_came(arm: CampaignArm, entry: Metric) -> dict[int, float]:
 
 
 def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
-    return _values(test, [(one.campaign, one.left, one.left_base) for one in cell], test.metric)
+    return _values(test, [(x.campaign, x.left, x.left_base) for x in cell], test.metric)
 
 
 def right_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
@@ -222,8 +222,8 @@ def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimVa
     common = sorted(left.keys() & right.keys())
     widened = any(
         _is_of_two_clocks(arm.metrics.get(name))
-        for one in cell
-        for arm in one.arms
+        for sides in cell
+        for arm in sides.arms
         for name in test.metrics
     )
     if not common or widened:
@@ -303,7 +303,7 @@ def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
 
 def _arms_by_side(cell: Sequence[Sides]) -> tuple[list[CampaignArm], list[CampaignArm]]:
     """The left arms of the campaigns, and the right ones."""
-    return [one.left for one in cell], [one.right for one in cell if one.right is not None]
+    return [x.left for x in cell], [x.right for x in cell if x.right is not None]
 
 
 def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
@@ -311,8 +311,7 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     the one that loses is the slower one, but what an arm's own messages cost or how they grow is
     not known where they did not arrive."""
     itself = all(
-        one.right is not None and one.left is not one.right and one.left.arm == one.right.arm
-        for one in cell
+        x.right is not None and x.left is not x.right and x.left.arm == x.right.arm for x in cell
     )
     return itself and any(map(math.isinf, values))
 
@@ -392,14 +391,14 @@ def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> 
     if test.times_metric or test.base_at:
         return _no_value(0)
     right_metric = test.right_metric or test.metric
-    trials = [_trials(one, test.metric) for one in left]
-    blocks = min(sum(trials), sum(_trials(one, right_metric) for one in right))
+    trials = [_trials(arm, test.metric) for arm in left]
+    blocks = min(sum(trials), sum(_trials(arm, right_metric) for arm in right))
     both = [*((arm, test.metric) for arm in left), *((arm, right_metric) for arm in right)]
     if (refused := _refused_pool(test, both, blocks)) is not None:
         return refused
     level = level_of(trials, share)
-    x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
-    y, y_low, y_high = _combined([one.metrics[right_metric] for one in right], level)
+    x, x_low, x_high = _combined([arm.metrics[test.metric] for arm in left], level)
+    y, y_low, y_high = _combined([arm.metrics[right_metric] for arm in right], level)
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
         return _no_value(blocks, "lost")
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
@@ -492,10 +491,10 @@ def _at_level(metric: Estimate, level: ErrorLevel) -> tuple[float | None, float,
 def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """The metric's own interval over the trials of all campaigns, at the level of the look."""
     values = left_values(test, cell)
-    metrics = [one.left.metrics[test.metric] for one in cell]
+    metrics = [sides.left.metrics[test.metric] for sides in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
-        trials = [_trials(one.left, test.metric) for one in cell]
-        pooled = [(one.left, test.metric) for one in cell]
+        trials = [_trials(sides.left, test.metric) for sides in cell]
+        pooled = [(sides.left, test.metric) for sides in cell]
         if (refused := _refused_pool(test, pooled, sum(trials))) is not None:
             return refused
         level = level_of(trials, share)
