@@ -74,9 +74,10 @@ def not_failed(result: TrialResult) -> TrialResult:
     return result
 
 
-def loads() -> list[str]:
+def loads() -> set[str]:
+    """Process ids, also of those that another run of the tests has started."""
     done = subprocess.run(["pgrep", "-x", "rmwbench-load"], capture_output=True, text=True)
-    return done.stdout.split()
+    return set(done.stdout.split())
 
 
 def test_all_processors_busy_is_all_processors_busy(worker):
@@ -134,9 +135,16 @@ def test_processors_kept_awake_count_as_idle(worker):
     assert used["awake"] / (0.6e9 * os.cpu_count()) <= probed["idle"] + 0.05
 
 
-def test_nothing_is_left_of_a_load(worker):
+def test_nothing_is_left_of_a_load(worker, monkeypatch):
+    begun, pids = Background.start, set()
+
+    def start(self):
+        begun(self)
+        pids.update(str(load.process.pid) for load in self._loads.values())
+
+    monkeypatch.setattr(Background, "start", start)
     result = not_failed(run(worker, "traffic", "awake"))
-    assert loads() == []
+    assert len(pids) == 2 and not pids & loads()
     names = {row["process"]: row["role"] for row in rows(result, "counters")}
     unread = [row["text"] for row in rows(result, "events", event="no_data")]
     assert (names.get("background"), names.get("awake")) == ("background", "awake"), (names, unread)
@@ -202,7 +210,7 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
         running.wait()
     assert len(pids) == 2
     deadline = time.monotonic() + 60
-    while loads():
+    while loads() & {*pids}:
         assert time.monotonic() < deadline, "loads outlive their orchestrator"
         time.sleep(0.02)
     if group != "-":
