@@ -8,9 +8,9 @@ actual, fix) travel in one.
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rmwbench.errors import UserError, did_you_mean
 
@@ -140,6 +140,11 @@ def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str]
             if right_place := model.ELSEWHERE.get(key):
                 fault.fix = f"it belongs elsewhere: {right_place}"
             raise fault
+
+
+_Item = TypeVar("_Item")
+ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]
+"""A list in a file, which is a tuple once it is read."""
 
 
 def _check_scalar(value: Any) -> str | int | float | bool:

@@ -1,7 +1,7 @@
 """The suite file: arms, workloads, factors, blocks and timeline."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import WORKLOAD_FACTORS, check_factor_name
-from rmwbench.suite.fault import Fault, Scalar, Strict, places, unknown
+from rmwbench.suite.fault import Fault, ListOf, Scalar, Strict, places, unknown
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
@@ -41,7 +41,7 @@ class Blocks(Strict):
     minimum: int = Field(default=5, ge=1, le=10_000)
     maximum: int | None = Field(default=None, ge=2, le=10_000)
     within_s: float | None = Field(default=None, gt=0, le=31_536_000, allow_inf_nan=False)
-    decide: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    decide: ListOf[str] = ()
 
     @property
     def sequential(self) -> bool:
@@ -125,13 +125,11 @@ class Suite(Strict):
     blocks: Blocks = Blocks(planned=6, minimum=5)
     timeline: Timeline = Timeline()
     sampling: Sampling = Sampling()
-    arms: Annotated[tuple[Arm, ...], Field(strict=False)]
-    workloads: Annotated[tuple[Workload, ...], Field(strict=False)]
+    arms: ListOf[Arm]
+    workloads: ListOf[Workload]
     networks: dict[WorkloadName, Network] = Field(default_factory=dict)
-    factors: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False)]] = Field(
-        default_factory=dict
-    )
-    exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
+    factors: dict[str, ListOf[Scalar]] = Field(default_factory=dict)
+    exclude: ListOf[dict[str, Scalar]] = ()
     outcomes: Limits | None = None
     reported: Reported | None = None
 

@@ -51,7 +51,7 @@ def parse(
     text: str,
     *,
     where: str,
-    directory: Path | None = None,
+    directory: Path = Path(),
     middlewares: Iterable[str] = (),
     shortened: bool = False,
     whole_factors: Collection[str] = (),
@@ -64,12 +64,12 @@ def parse(
     with located(tree, where):
         tree = short_version.shortened(tree, apply_short=shortened, whole_factors=whole_factors)
     context = {
-        "directory": directory or Path(),
+        "directory": directory,
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
     }
     content = values_of(tree, where)
     if isinstance(content.get("outcomes"), str):
-        content["outcomes"] = _limits_of_file(directory or Path(), content["outcomes"])
+        content["outcomes"] = _limits_of_file(directory, content["outcomes"])
     with located(tree, where):
         suite = Suite.model_validate(content, context=context)
         # contradictions between a level and a workload have a line too, so they are told at load

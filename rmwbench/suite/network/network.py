@@ -7,11 +7,11 @@ is named in the suite's `networks`, or written into the workload that has it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, inside, places, unknown
+from rmwbench.suite.fault import Fault, ListOf, Strict, inside, places, unknown
 from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
@@ -235,19 +235,17 @@ class Network(Strict):
     links: dict[str, Access] = Field(default_factory=dict)
     media: dict[str, Medium] = Field(default_factory=dict)
     multicast: Literal["flood", "snoop", "drop"] = "flood"
-    priority: Annotated[tuple[PriorityClass, ...], Field(strict=False)] = ()
+    priority: ListOf[PriorityClass] = ()
     ip_fragments: Literal["stock", "tuned"] = "stock"
     congestion_control: str = Field(default="cubic", pattern=r"^[a-z0-9_]{1,15}$")
     neighbours: Literal["permanent", "dynamic"] = "permanent"
     quantum_us: float | None = Field(default=None, ge=0, le=10_000)
     backend: Backend = "switch"
-    changes: Annotated[tuple[NetworkChange, ...], Field(strict=False)] = ()
+    changes: ListOf[NetworkChange] = ()
     trace: TraceFile | None = None
-    interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(
-        default_factory=dict
-    )
+    interfaces: dict[str, ListOf[Interface]] = Field(default_factory=dict)
     beside: dict[str, SecondNetwork] = Field(default_factory=dict, max_length=MOST_BESIDE)
-    cross_traffic: Annotated[tuple[CrossTraffic, ...], Field(strict=False)] = ()
+    cross_traffic: ListOf[CrossTraffic] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> "Network":

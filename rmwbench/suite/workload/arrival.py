@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import Fault, ListOf, Strict
 from rmwbench.suite.seed import derive_seed
 
 MAX_RATE_HZ = 2_000_000
@@ -176,7 +176,7 @@ class TraceArrival(Strict):
     """Recorded times, counted from the start of the warm-up; it is not repeated."""
 
     kind: Literal["trace"]
-    offsets_ns: Annotated[tuple[int, ...], Field(strict=False)]
+    offsets_ns: ListOf[int]
 
     @model_validator(mode="after")
     def _ordered(self) -> "TraceArrival":

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict, places, within
+from rmwbench.suite.fault import Fault, ListOf, Strict, places, within
 from rmwbench.suite.name_rules import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
@@ -186,10 +186,10 @@ class Node(Strict):
     leaves_s: Span | None = None
     killed_s: Span | None = None
     restarts_s: Span | None = None
-    publishers: Annotated[tuple[Publisher, ...], Field(strict=False)] = ()
-    subscriptions: Annotated[tuple[Subscription, ...], Field(strict=False)] = ()
-    services: Annotated[tuple[Service, ...], Field(strict=False)] = ()
-    clients: Annotated[tuple[Client, ...], Field(strict=False)] = ()
+    publishers: ListOf[Publisher] = ()
+    subscriptions: ListOf[Subscription] = ()
+    services: ListOf[Service] = ()
+    clients: ListOf[Client] = ()
     lifecycle: Lifecycle | None = None
     manages: Manages | None = None
 

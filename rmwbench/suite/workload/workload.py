@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault, Strict, check_keys, inside, one_of, places, unknown
+from rmwbench.suite.fault import Fault, ListOf, Strict, check_keys, inside, one_of, places, unknown
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
@@ -156,12 +156,12 @@ class Workload(Strict):
     clients: int | None = Field(default=None, ge=1, le=1000)
     processes: Placement | None = None
     schedule: Schedule = "own"
-    nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
+    nodes: ListOf[Node] | None = None
     graph: Graph | None = None
     bring_up: BringUp | None = None
     timeline: Timeline = Timeline()
     background: Background = "idle"
-    background_hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] = ()
+    background_hosts: ListOf[NodeName] = ()
     host_idle: HostIdle = "as_found"
     containers: Containers = "none"
     real_time: RealTime = "none"
@@ -169,12 +169,12 @@ class Workload(Strict):
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first", "daemons_host"] = "all"
     daemons_return_s: Span | None = None
-    hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] | None = None
+    hosts: ListOf[NodeName] | None = None
     relays_host: NodeName | None = None
     network: NetworkOrName | None = None
     daemons_host: NodeName | None = None
     readers_freeze_s: Span | None = None
-    focus: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
+    focus: ListOf[TopicName] = ()
     against: WorkloadName | None = None
     overload: bool = False
 
