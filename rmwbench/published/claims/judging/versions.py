@@ -80,7 +80,7 @@ def _with_differing_versions(today: Today, todays: Sequence[Today]) -> Today:
         superseded=any(
             _apart(today, other)
             and (other.shipped, other.touched) == (today.shipped, today.touched)
-            and (not today.speaks or _newer(other, today, todays))
+            and (not today.speaks or _newer(other.versions, today.versions))
             for other in speaking
         ),
     )
@@ -113,18 +113,10 @@ def _share(a: Sequence[str], b: Sequence[str]) -> bool:
     return any(f"{x} ".startswith(f"{y} ") or f"{y} ".startswith(f"{x} ") for x in a for y in b)
 
 
-def _newer(a: Today, b: Today, todays: Sequence[Today]) -> bool:
-    """Of pairs the one whose versions stand higher, each in the order of its middleware."""
-    names = other_versions(a.versions, b.versions)
-    orders = {
-        name: sorted({_numbers(x.versions[name]) for x in todays if name in x.versions})
-        for name in names
-    }
-
-    def place(today: Today) -> int:
-        return sum(orders[name].index(_numbers(today.versions[name])) for name in names)
-
-    return place(a) > place(b)
+def _newer(a: Versions, b: Versions) -> bool:
+    """Of pairs the one that has more of the newer versions."""
+    names = other_versions(a, b)
+    return 2 * sum(_numbers(a[name]) > _numbers(b[name]) for name in names) > len(names)
 
 
 def _numbers(texts: Sequence[str]) -> tuple[tuple[int, ...], ...]:
