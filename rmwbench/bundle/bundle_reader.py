@@ -189,26 +189,25 @@ class Bundle:
             for f in TABLES[name]
             if f.type != pa.string() and (columns is None or f.name in columns)
         ]
+        names = [f.name for f in fields]
         if packed := self._packed(name, trial):
-            return _arrays(fields, self._rows_of(packed, trial, [f.name for f in fields]))
+            return _arrays(fields, self._rows_of(packed, trial, names))
         paths = self._selected(name, trial)
         if not paths:
-            return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in fields}
+            return _arrays(fields, TABLES[name].empty_table())
         file = self._open(paths[0])
+        if not set(names) <= set(file.schema_arrow.names):  # a bundle from before these were added
+            return _arrays(fields, self._read(paths[0], names))
         rows = file.metadata.num_rows
-        # of a bundle before these were added
-        if any(f.name not in file.schema_arrow.names for f in fields):
-            return _arrays(fields, self._read(paths[0], [f.name for f in fields]))
-        constant = {f.name: v for f in fields if (v := _constant(file, f)) is not None}
-        out = {
-            f.name: np.empty(rows, f.type.to_pandas_dtype())
+        repeated = {
+            f.name: np.broadcast_to(value, rows)
             for f in fields
-            if f.name not in constant
+            if (value := _constant(file, f)) is not None
         }
-        repeated = {n: np.broadcast_to(v, rows) for n, v in constant.items()}
-        fields = [f for f in fields if f.name in out]
+        fields = [f for f in fields if f.name not in repeated]
         if not fields:
             return repeated
+        out = {f.name: np.empty(rows, f.type.to_pandas_dtype()) for f in fields}
         position = 0
         try:
             for group in range(file.num_row_groups):
@@ -531,12 +530,7 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
     extremes = set()
     for group in range(file.num_row_groups):
         statistics = file.metadata.row_group(group).column(index).statistics
-        if (
-            statistics is None
-            or not statistics.has_min_max
-            or statistics.null_count is None
-            or statistics.null_count
-        ):
+        if statistics is None or not statistics.has_min_max or statistics.null_count != 0:
             return None
         extremes |= {statistics.min, statistics.max}
         if len(extremes) > 1:

@@ -233,10 +233,11 @@ class Fleet:
         count = len(self.machines)
         summary = card["summary"] if count == 1 else f"{count} machines like: {card['summary']}"
         warnings = list(card.get("warnings") or ())
-        if self._kernels() < count:
+        boots = len({machine.card["boot"] for machine in self.machines})
+        if boots < count:
             warnings.append(
-                f"these {count} are nodes on {counted(self._kernels(), 'kernel')}: their trials "
-                "disturb each other"
+                f"these {count} are nodes on {counted(boots, 'kernel')}: their trials disturb each "
+                "other"
             )
         return card | {"summary": summary, "warnings": warnings}
 
@@ -467,9 +468,6 @@ class Fleet:
             return None
         node = self.ray.get_runtime_context().get_node_id()
         return next((machine.name for machine in self.machines if machine.node == node), None)
-
-    def _kernels(self) -> int:
-        return len({machine.card["boot"] for machine in self.machines})
 
 
 def _problem(answer: str | NoAnswer | None) -> str | None:

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
-from rmwbench.beside.bring_up.answer import active_after, brought_up, chart
+from rmwbench.beside.bring_up.answer import active_after, bring_up_answer, chart
 from rmwbench.report.chart import charts
 from rmwbench.report.show import ros
 from rmwbench.results.model import document
@@ -51,7 +51,7 @@ def arm(name, trials, not_supported=None):
 @pytest.fixture
 def doc():
     arms = [arm("good", WHOLE), arm("bad", HUNG), arm("other", [], "it has no lifecycle nodes")]
-    made = brought_up({"w": arms}, {"w": "four nodes"})
+    made = bring_up_answer({"w": arms}, {"w": "four nodes"})
     shown_arms = [
         {
             "arm": a.name,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.recording import RecordingFates
-from rmwbench.beside.recorder.answer import judged, recordings
+from rmwbench.beside.recorder.answer import judge, recordings
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.report.show import ros
 from rmwbench.results.shown import SuiteAnswer
@@ -48,7 +48,7 @@ WHOLE, DROPS = fates(), fates(cache=30)
     ],
 )
 def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reason):
-    verdict = judged(trials)
+    verdict = judge(trials)
     assert verdict.answer == answer
     assert verdict.places == places
     assert reason in verdict.reason if reason else not verdict.reason
@@ -57,7 +57,7 @@ def test_an_arm_is_judged_by_five_trials_that_agree(trials, answer, places, reas
 def test_without_a_trial_it_is_said_why_there_is_none():
     reason = "recorder: it ended with exit code 1\nits log"
     line = TrialLine(trial=4, cell=1, block=0, status="failed", reason=reason)
-    reason = judged([], [line, line]).reason
+    reason = judge([], [line, line]).reason
     assert reason == (
         "no trial with a bag is done: 2 failed; the first: recorder: it ended with exit code 1"
     )

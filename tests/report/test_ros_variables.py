@@ -12,9 +12,9 @@ from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.beside.ros_variables.answer import (
     CaseCounts,
-    answered,
-    judged,
+    judge,
     notes,
+    variables_answer,
 )
 from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -83,7 +83,7 @@ ONLY_WARM_UP = seen(0, 0, 0, at_all=(True, True, False))
 def test_silence_counts_only_beside_a_control_that_heard_everything(
     expected, found, control, answer, reason
 ):
-    one = judged(expected, found, control)
+    one = judge(expected, found, control)
     assert one.answer == answer
     assert reason in one.reason if reason else not one.reason
 
@@ -137,7 +137,7 @@ def table(arms, unsupported=None, trials=5):
         for n in measured
     }
     small = SimpleNamespace(endpoints=rows, events=matched, counters={n: [] for n in measured})
-    return answered(bundle, measured, small)
+    return variables_answer(bundle, measured, small)
 
 
 def answers(table_of_cases):

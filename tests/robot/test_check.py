@@ -17,7 +17,7 @@ from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.shown import ArmInCondition, LimitedValue
 from rmwbench.robot.check import check_places
-from rmwbench.robot.check.check_document import _candidate, _Place, blocks_needed, checked
+from rmwbench.robot.check.check_document import _candidate, _Place, blocks_needed, robot_check
 from rmwbench.robot.check.check_model import MoreTime
 from rmwbench.robot.check.check_view import view
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
@@ -60,7 +60,7 @@ def second(tmp_path_factory):
 
 
 def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
-    found = checked(first, None)
+    found = robot_check(first, None)
     assert [(one.arm, one.outcome) for one in found.candidates] == [
         (FAST.arm, Outcome.MEETS),
         (SLOW.arm, Outcome.MISSES),
@@ -81,17 +81,17 @@ def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
     ],
 )
 def test_the_exit_code_is_about_what_the_robot_uses(first, use, outcome, code):
-    found = checked(first, None, use)
+    found = robot_check(first, None, use)
     assert (found.outcome, found.exit_code) == (outcome, code)
 
 
 def test_a_candidate_that_the_suite_has_not_is_refused(first):
     with pytest.raises(UserError, match="no candidate"):
-        checked(first, None, ("zenoh untuched",))
+        robot_check(first, None, ("zenoh untuched",))
 
 
 def test_the_second_check_says_which_version_changed_and_what_got_worse(first, second):
-    since = checked(second, first).since
+    since = robot_check(second, first).since
     software = next(one for one in since.environment if one.topic == "software")
     assert [(one.a, one.b) for one in software.differences] == [
         (SLOW.version, "1.11.0-fixture"),
@@ -101,7 +101,7 @@ def test_the_second_check_says_which_version_changed_and_what_got_worse(first, s
 
 
 def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
-    found = checked(campaign(tmp_path / "few", blocks=3), None)
+    found = robot_check(campaign(tmp_path / "few", blocks=3), None)
     assert found.exit_code == 2
     assert {one.outcome for one in found.candidates} == {Outcome.OPEN}
     assert [one.more_time.blocks for one in found.candidates] == [5, 5]
@@ -109,7 +109,7 @@ def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
 
 
 def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path):
-    near = checked(campaign(tmp_path / "near", at_most_ns=62_000, sd=0.3), None, (SLOW.arm,))
+    near = robot_check(campaign(tmp_path / "near", at_most_ns=62_000, sd=0.3), None, (SLOW.arm,))
     open_ = next(one for one in near.candidates if one.arm == SLOW.arm)
     assert near.exit_code == 2 and open_.limit.value.low < 62_000 < open_.limit.value.high
     assert open_.more_time.blocks is None or open_.more_time.blocks > 8
@@ -179,15 +179,15 @@ def test_no_number_of_blocks_is_named_where_blocks_settle_only_a_part():
 
 def test_without_limits_only_change_is_judged(tmp_path, second):
     bare = campaign(tmp_path / "a", at_most_ns=None)
-    alone = checked(bare, None)
+    alone = robot_check(bare, None)
     assert (alone.candidates, alone.outcome, alone.exit_code) == ((), None, 2)
     slow = replace(SLOW, base_ns=3 * SLOW.base_ns)
     later = campaign(tmp_path / "b", at_most_ns=None, slow=slow, seed=8)
-    assert checked(later, bare).exit_code == 1
+    assert robot_check(later, bare).exit_code == 1
 
 
 def test_every_renderer_has_each_candidate_and_what_changed(first, second):
-    made = view(checked(second, first))
+    made = view(robot_check(second, first))
     said = " ".join(texts(of_view(made)))
     pages = (render_html(made), render_markdown(made))
     for page in pages:
@@ -270,7 +270,7 @@ def test_the_last_answer_again(tmp_path, monkeypatch):
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
     assert (found["schema"], found["outcome"]) == ("rmwbench/check", "misses")
-    assert found == json.loads(json.dumps(document(checked(*_last(checks), (SLOW.arm,)))))
+    assert found == json.loads(json.dumps(document(robot_check(*_last(checks), (SLOW.arm,)))))
     assert page.stat().st_size > 1000
     assert command.rmwbench("check", suite, "--last").returncode == 0
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.beside.bring_up.cell import managed_of
+from rmwbench.beside.bring_up.cell import managed_nodes_of
 from rmwbench.beside.bring_up.plan import options
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
@@ -28,7 +28,7 @@ def written(*nodes):
 def test_the_shorthand_is_a_process_for_each_node_and_one_for_their_manager():
     (cell,) = of("bring_up: {nodes: 3, service_timeout_s: 2}")
     assert [process.name for process in cell.processes] == ["node_1", "node_2", "node_3", "manager"]
-    assert (managed_of(cell).manager, managed_of(cell).nodes) == (
+    assert (managed_nodes_of(cell).manager, managed_nodes_of(cell).nodes) == (
         "manager",
         ("node_1", "node_2", "node_3"),
     )
@@ -61,7 +61,7 @@ def test_each_process_is_told_of_its_own_nodes_and_the_manager_of_all():
 def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
     (cell,) = of("nodes: [{name: a}]", primary="rss")
     assert (
-        managed_of(cell) is None
+        managed_nodes_of(cell) is None
         and options(cell, "a") == {}
         and "bring_up" not in cell.definition()
     )

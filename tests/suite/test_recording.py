@@ -92,7 +92,7 @@ def recording(text, metadata, exit_code=0, kept=None):
     said = parse_log(text, JAZZY)
     kept = kept or BagContents(messages={1: [0, 1]}, file_bytes=9)
     return Recording(
-        recorded=(),
+        publishers=(),
         contents=kept,
         metadata=metadata,
         log=said,

@@ -12,7 +12,7 @@ from rmwbench.beside.ros_variables.keys import (
     NOT_LENT,
     PEER,
 )
-from rmwbench.beside.ros_variables.plan import said_variables
+from rmwbench.beside.ros_variables.plan import variable_assignments
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
 
@@ -53,14 +53,14 @@ def test_the_control_sets_nothing_and_is_heard_everywhere():
 
 def test_each_process_gets_the_variables_of_its_side():
     cell = cell_of("other_domain")
-    variables = {process.name: said_variables(cell, process.name) for process in cell.processes}
+    variables = {process.name: variable_assignments(cell, process.name) for process in cell.processes}
     assert variables == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
-    assert said_variables(cell_of(CONTROL), "talker") == ""
+    assert variable_assignments(cell_of(CONTROL), "talker") == ""
 
 
 def test_a_peer_is_the_address_of_the_other_host():
     cell = cell_of("static_peers", ON_TWO)
-    variables = {process.host: said_variables(cell, process.name) for process in cell.processes}
+    variables = {process.host: variable_assignments(cell, process.name) for process in cell.processes}
     assert variables == {
         "robot": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.2",
         "base": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.1",
@@ -73,7 +73,7 @@ def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
     assert stored["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     plain = cell_of(None)
     assert "ros_variables" not in plain.definition()
-    assert said_variables(plain, "talker") is None
+    assert variable_assignments(plain, "talker") is None
 
 
 @pytest.mark.parametrize(

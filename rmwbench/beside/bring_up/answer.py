@@ -40,7 +40,7 @@ TEXT = (
 def of_campaign(_bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
     """The field of the answer."""
     titles = {workload.name: workload.title for workload in campaign.workloads}
-    return {"bring_up": brought_up(campaign.arms, titles)}
+    return {"bring_up": bring_up_answer(campaign.arms, titles)}
 
 
 def of_workload(arms: Sequence[ArmReport]) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
     return {"up": tuple(filter(None, up))}
 
 
-def brought_up(
+def bring_up_answer(
     arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
 ) -> BringUpAnswer | None:
     """The answer on bring-up; None where nothing is brought up. `arms`: comparison → its arms;
@@ -64,15 +64,15 @@ def brought_up(
         managing = [arm for arm in reports if arm.definition.get("bring_up")]
         if not managing:
             continue
-        managed = managing[0].definition["bring_up"]
+        group = managing[0].definition["bring_up"]
         window_s = steady_s(managing)
         times_s = _times_s(managing, window_s)
         rows.append(
             BringUpRow(
                 workload=name,
                 title=titles[name],
-                nodes=len(managed["nodes"]),
-                service_timeout_s=managed["service_timeout_s"],
+                nodes=len(group["nodes"]),
+                service_timeout_s=group["service_timeout_s"],
                 window_s=window_s,
                 arms=tuple(_arm(arm, times_s) for arm in managing),
             )
@@ -89,27 +89,27 @@ def steady_s(arms: Sequence[ArmReport]) -> float | None:
 
 
 def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
-    brought = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
-    stopped = sum((Counter(trial_counts.stopped) for trial_counts in brought), Counter[str]())
+    bring_ups = [trial.bring_up for trial in arm.trials if trial.bring_up is not None]
+    stopped = sum((Counter(bring_up.stopped) for bring_up in bring_ups), Counter[str]())
     return BringUpArm(
         arm=arm.name,
         middleware=arm.cell["middleware"],
         version=arm.cell["version"],
         cell=arm.cell["cell"],
         not_supported=arm.not_supported,
-        trials=len(brought),
+        trials=len(bring_ups),
         blocks=len({trial.block for trial in arm.trials if trial.bring_up is not None}),
-        complete=sum(trial_counts.whole for trial_counts in brought),
+        complete=sum(bring_up.whole for bring_up in bring_ups),
         stopped=tuple(
             StoppedNodes(place=place, text=PLACES[place], nodes=stopped[place])
             for place in PLACES
             if stopped[place]
         ),
-        nodes_of_all_trials=sum(trial_counts.nodes for trial_counts in brought),
+        nodes_of_all_trials=sum(bring_up.nodes for bring_up in bring_ups),
         up=tuple(
-            ActiveAfter(after_s=after_s, nodes=round(active_after(brought, after_s), 3))
+            ActiveAfter(after_s=after_s, nodes=round(active_after(bring_ups, after_s), 3))
             for after_s in times_s
-            if brought
+            if bring_ups
         ),
     )
 
@@ -135,15 +135,15 @@ def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
     """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
     trials; a point for each node that becomes active, the first at 0. None where nothing is brought
     up."""
-    brought = [trial.bring_up for trial in trials if trial.bring_up is not None]
-    if not brought:
+    bring_ups = [trial.bring_up for trial in trials if trial.bring_up is not None]
+    if not bring_ups:
         return None
-    times_s = np.sort(np.array([ns for trial in brought for ns in trial.up_ns], float)) / 1e9
-    active = np.arange(1, len(times_s) + 1) / len(brought)
+    times_s = np.sort(np.array([ns for trial in bring_ups for ns in trial.up_ns], float)) / 1e9
+    active = np.arange(1, len(times_s) + 1) / len(bring_ups)
     points = np.unique(np.linspace(0, len(times_s) - 1, min(len(times_s), MOST_POINTS)).astype(int))
     return Up(
         arm=arm,
-        nodes=brought[0].nodes,
+        nodes=bring_ups[0].nodes,
         time_s=(0.0, *(round(float(times_s[i]), 4) for i in points)),
         active=(0.0, *(round(float(active[i]), 3) for i in points)),
     )

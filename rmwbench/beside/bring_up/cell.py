@@ -2,26 +2,24 @@
 
 from typing import Any
 
-from rmwbench.beside.bring_up.keys import Managed, managed
+from rmwbench.beside.bring_up.keys import ManagedNodes, managed_nodes
 from rmwbench.suite.cells import Cell
 
 
-def managed_of(cell: Cell) -> Managed | None:
+def managed_nodes_of(cell: Cell) -> ManagedNodes | None:
     """The nodes that the cell's manager brings up; None for most cells."""
-    return managed(cell.workload.written_out)
+    return managed_nodes(cell.workload.written_out)
 
 
 def definition(cell: Cell) -> dict[str, Any]:
-    managed_nodes = managed_of(cell)
-    return {} if managed_nodes is None else {"bring_up": managed_nodes.definition()}
+    group = managed_nodes_of(cell)
+    return {} if group is None else {"bring_up": group.definition()}
 
 
 def may_be_absent(cell: Cell) -> set[str]:
     """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a
     failure of it."""
-    managed_nodes = managed_of(cell)
-    return (
-        set()
-        if managed_nodes is None
-        else {process.name for process in cell.processes} - {managed_nodes.process}
-    )
+    group = managed_nodes_of(cell)
+    if group is None:
+        return set()
+    return {process.name for process in cell.processes} - {group.process}

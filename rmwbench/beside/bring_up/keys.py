@@ -20,7 +20,7 @@ def check(value: None, workload: Any) -> None:
     """Raises Fault, counted from the workload."""
     with inside("nodes"):
         check_lifecycle(workload.written_out)
-    if workload.primary_metric == METRIC and managed(workload.written_out) is None:
+    if workload.primary_metric == METRIC and managed_nodes(workload.written_out) is None:
         raise Fault(
             f"`{METRIC}` is about lifecycle nodes that a manager brings up, and there is "
             "no manager here",
@@ -31,7 +31,7 @@ def check(value: None, workload: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Managed:
+class ManagedNodes:
     """The manager of a workload with its process, and the nodes that it brings up, in order."""
 
     manager: str
@@ -48,12 +48,12 @@ class Managed:
         }
 
 
-def managed(nodes: Sequence[Node]) -> Managed | None:
+def managed_nodes(nodes: Sequence[Node]) -> ManagedNodes | None:
     """The nodes that are brought up among these; None where no node is a manager."""
     for node in nodes:
         if node.manages is not None:
-            names = tuple(each_node.name for each_node in nodes if each_node.lifecycle is not None)
-            return Managed(node.name, node.process_name, names, node.manages.service_timeout_s)
+            names = tuple(other.name for other in nodes if other.lifecycle is not None)
+            return ManagedNodes(node.name, node.process_name, names, node.manages.service_timeout_s)
     return None
 
 

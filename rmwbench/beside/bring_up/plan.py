@@ -1,6 +1,6 @@
 """Where lifecycle nodes can be brought up, and how a worker is told of them."""
 
-from rmwbench.beside.bring_up.cell import managed_of
+from rmwbench.beside.bring_up.cell import managed_nodes_of
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
@@ -12,16 +12,16 @@ OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares
 def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
     """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
     REASON`."""
-    if managed_of(cell) is None:
+    if managed_nodes_of(cell) is None:
         return None
     for name in cell.middlewares:
         program = name.partition("/")[0]
         if program != LAYER:
             return f"{name} has no lifecycle nodes: they are ROS 2's, and only {LAYER} has them"
-        described_as = workers[name].description if name in workers else None
-        answer = (described_as or {}).get(
-            "lifecycle", "yes" if described_as is None else OLD_WORKER
-        )
+        description = workers[name].description if name in workers else None
+        if description is None:
+            continue
+        answer = description.get("lifecycle", OLD_WORKER)
         if answer != "yes":
             return f"{name} has no lifecycle nodes{answer.removeprefix('no')}"
     return None
@@ -30,8 +30,8 @@ def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
 def options(cell: Cell, process: str) -> dict[str, str | int]:
     """The options that tell a worker of the lifecycle nodes of a process, and of those that it
     brings up; empty for most."""
-    managed = managed_of(cell)
-    if managed is None:
+    group = managed_nodes_of(cell)
+    if group is None:
         return {}
     worker_options: dict[str, str | int] = {}
     process_nodes = [node for node in cell.workload.written_out if node.process_name == process]
@@ -41,7 +41,7 @@ def options(cell: Cell, process: str) -> dict[str, str | int]:
             f"{name}:{round(1e3 * transitions.configure_s)}:{round(1e3 * transitions.activate_s)}"
             for name, transitions in times.items()
         )
-    if process == managed.process:
-        worker_options |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
-        worker_options["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
+    if process == group.process:
+        worker_options |= {"manager": group.manager, "manages": " ".join(group.nodes)}
+        worker_options["service_timeout_ms"] = round(1e3 * group.service_timeout_s)
     return worker_options

@@ -64,10 +64,10 @@ def parse_log(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """`metadata` is None where rosbag2 did not come to write it, `exit_code` where it was killed;
-    `stopped_s` is how long it took from SIGINT to its end. `recorded` are the publishers whose
+    `stopped_s` is how long it took from SIGINT to its end. `publishers` are those whose
     messages it should have kept."""
 
-    recorded: tuple[Endpoint, ...]
+    publishers: tuple[Endpoint, ...]
     contents: BagContents
     metadata: Metadata | None
     log: RecorderLog
@@ -123,7 +123,7 @@ class Recording:
         """Rows of the table `counters`, without what is not known: of each topic at its first
         writer, of all at none."""
         firsts: dict[str, int] = {}
-        for endpoint in self.recorded:
+        for endpoint in self.publishers:
             firsts.setdefault(endpoint.topic, endpoint.endpoint)
             yield _row(
                 "bag.probes", "count", self.contents.probes[endpoint.endpoint], endpoint.endpoint

@@ -61,7 +61,7 @@ class RecorderAnswer:
     places: tuple[str, ...] = ()
 
 
-def judged(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -> RecorderAnswer:
+def judge(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -> RecorderAnswer:
     """The answer from the fates of each trial's messages, all topics together; `missed` are the
     finished trials that are not done."""
     if not trials:
@@ -137,7 +137,7 @@ def recordings(
                 for line in bundle.trials()
                 if line.cell == cell["cell"] and line.status in ("failed", "void")
             ]
-            answer = judged([recording.all for recording in trials], missed)
+            answer = judge([recording.all for recording in trials], missed)
         arms.setdefault(comparison, []).append(_arm(cell, answer, trials, definition["timeline"]))
     rows = tuple(
         RecordingsRow(

@@ -16,7 +16,7 @@ def recorder_of(cell: Cell) -> Recorder | None:
     return recorder
 
 
-def recorded(cell: Cell) -> tuple[Endpoint, ...]:
+def recorded_publishers(cell: Cell) -> tuple[Endpoint, ...]:
     """The publishers whose messages are to be kept; none without a recorder."""
     recorder = recorder_of(cell)
     if recorder is None:
@@ -30,12 +30,12 @@ def recorded(cell: Cell) -> tuple[Endpoint, ...]:
 
 
 def recorded_topics(cell: Cell) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(endpoint.topic for endpoint in recorded(cell)))
+    return tuple(dict.fromkeys(endpoint.topic for endpoint in recorded_publishers(cell)))
 
 
 def recorded_bytes(cell: Cell) -> int:
     """The size of all messages that a trial's recorder should keep, as they are serialised."""
-    return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in recorded(cell))
+    return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in recorded_publishers(cell))
 
 
 def bag_bytes(cell: Cell) -> int:

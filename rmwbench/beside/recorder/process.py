@@ -28,6 +28,7 @@ from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
 from rmwbench.beside.recorder.keys import NAME
 from rmwbench.codes import Code
 from rmwbench.lab.host import Host
+from rmwbench.lab.kernel_files import file_text
 from rmwbench.lab.middleware import ros2
 from rmwbench.lab.process.crew import Crew, Program
 from rmwbench.suite.cells import Cell
@@ -70,10 +71,7 @@ def find() -> Rosbag2 | None:
 
 def version_of(prefix: Path, package: str) -> tuple[int, ...]:
     """The version in a package's manifest; empty where it says none."""
-    try:
-        text = (prefix / "share" / package / "package.xml").read_text()
-    except OSError:
-        return ()
+    text = file_text(prefix / "share" / package / "package.xml") or ""
     number = text.partition("<version")[2].partition(">")[2].partition("</version>")[0].strip()
     parts = number.split(".")
     return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else ()

@@ -16,7 +16,13 @@ from pathlib import Path
 
 from rmwbench.beside.recorder import bag
 from rmwbench.beside.recorder.account import Recording
-from rmwbench.beside.recorder.cell import bag_bytes, host_of, recorded, recorded_bytes, recorder_of
+from rmwbench.beside.recorder.cell import (
+    bag_bytes,
+    host_of,
+    recorded_bytes,
+    recorded_publishers,
+    recorder_of,
+)
 from rmwbench.beside.recorder.keys import NAME
 from rmwbench.beside.recorder.process import (
     IN_DIRECTORY,
@@ -78,7 +84,7 @@ class Running:
                 return
         status = process.program.wait_status
         recording = Recording(
-            recorded=recorded(cell),
+            publishers=recorded_publishers(cell),
             contents=contents,
             metadata=metadata,
             log=process.log,

@@ -94,7 +94,7 @@ class VariablesAnswer:
     reason: str = ""
 
 
-def judged(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
+def judge(expected: str, counts: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
     """Judges what is counted of a case by what must happen there. `control` is what the same arm
     does on the same hosts where it is not to be silent (without variables), or where it is to lend;
     None where the campaign has none."""
@@ -181,10 +181,10 @@ def _missed(counts: CaseCounts) -> str:
 
 def of_campaign(bundle: Bundle, campaign: JudgedCampaign) -> dict[str, Any]:
     """The field of the answer."""
-    return {"ros_variables": answered(bundle, campaign.measured, campaign.small)}
+    return {"ros_variables": variables_answer(bundle, campaign.measured, campaign.small)}
 
 
-def answered(
+def variables_answer(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> RosVariables | None:
     """The answer on ROS variables; None where no cell has any."""
@@ -218,7 +218,7 @@ def answered(
             answer = of_control(case_counts)
         else:
             control = LOANS if case_definition["expected"] == NOT_LENT else CONTROL
-            answer = judged(
+            answer = judge(
                 case_definition["expected"],
                 case_counts,
                 controls.get((control, _condition(row, definition))),

@@ -26,8 +26,8 @@ def missing(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
         program = name.partition("/")[0]
         if program != LAYER:
             return f"{name} has no ROS variables that its worker could set: only {LAYER} has"
-        described_as = workers[name].description if name in workers else None
-        if described_as and not described_as.get(KEY):
+        description = workers[name].description if name in workers else None
+        if description and not description.get(KEY):
             return (
                 f"the worker of {name} was built before it took ROS variables: rmwbench "
                 f"middlewares build {program}"
@@ -36,11 +36,11 @@ def missing(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
 
 
 def options(cell: Cell, process: str) -> dict[str, str | int]:
-    assignments = said_variables(cell, process)
+    assignments = variable_assignments(cell, process)
     return {KEY: assignments} if assignments else {}
 
 
-def said_variables(cell: Cell, process: str) -> str | None:
+def variable_assignments(cell: Cell, process: str) -> str | None:
     """The value of a worker's option `ros_variables` for a process: `NAME=VALUE NAME=VALUE`, empty
     for none; None where the cell asks nothing of them."""
     if case_of(cell) is None:

@@ -45,14 +45,14 @@ class CheckOptions(SuiteOptions):
 
 def check(options: CheckOptions) -> None:
     from rmwbench.robot.check import check_places
-    from rmwbench.robot.check.check_document import checked
+    from rmwbench.robot.check.check_document import robot_check
     from rmwbench.robot.check.check_view import view
 
     path = page(options.out)
     bundle = _last(options) if options.last else _run(options)
-    robot_check = checked(bundle, check_places.before(bundle), options.use or ())
-    print_answer(robot_check, view, as_json=options.as_json, page=path)
-    raise typer.Exit(robot_check.exit_code)
+    answer = robot_check(bundle, check_places.before(bundle), options.use or ())
+    print_answer(answer, view, as_json=options.as_json, page=path)
+    raise typer.Exit(answer.exit_code)
 
 
 def _last(options: CheckOptions) -> "Bundle":

@@ -23,7 +23,7 @@ ORDER = (Outcome.MEETS, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MISSES)
 MOST_BLOCKS = 1_000
 
 
-def checked(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> RobotCheck:
+def robot_check(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> RobotCheck:
     """`earlier`: the campaign of the last check, None where there was none. `use`: the candidates
     that the exit code is about, the suite's first where none is named. Raises UserError for a
     broken bundle, and for a candidate that it has not."""

@@ -71,13 +71,13 @@ class LiveProcess:
     def domains(self) -> tuple[int, ...]:
         """The domains at whose discovery port the process listens; else the one that its
         environment names."""
-        heard = {
+        by_port = {
             (socket.port - BASE_PORT) // DOMAIN_PORTS
             for socket in self.udp
             if socket.port >= BASE_PORT and (socket.port - BASE_PORT) % DOMAIN_PORTS == 0
         }
-        if heard or self.rmw is None:
-            return tuple(sorted(heard))
+        if by_port or self.rmw is None:
+            return tuple(sorted(by_port))
         domain = self.environment.get("ROS_DOMAIN_ID", "")
         return (int(domain) if domain.isdecimal() else 0,)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rmwbench.lab.kernel_files import file_text
 from rmwbench.lab.machine.processes import MIDDLEWARE_FILES, OURS, display_name, is_of_middleware
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
@@ -203,7 +204,5 @@ def _is_of_middleware(port: int) -> bool:
 
 
 def _sysctl(name: str) -> int | None:
-    try:
-        return int(Path("/proc/sys", name.replace(".", "/")).read_text())
-    except (OSError, ValueError):
-        return None
+    text = file_text("/proc/sys/" + name.replace(".", "/"))
+    return int(text) if text else None

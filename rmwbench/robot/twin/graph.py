@@ -99,7 +99,7 @@ def _printed(domain: str) -> str:
         )
     rmw = os.environ.get(RMW)
     try:
-        done = subprocess.run(
+        worker = subprocess.run(
             [_program(), "--graph", domain],
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -108,7 +108,7 @@ def _printed(domain: str) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError("the graph could not be read", actual=str(error)) from None
-    if done.returncode == EMPTY:
+    if worker.returncode == EMPTY:
         raise UserError(
             f"nobody is in domain {domain}",
             expected=f"nodes that {rmw or 'the RMW that this ROS 2 takes by itself'} discovers",
@@ -116,10 +116,11 @@ def _printed(domain: str) -> str:
             fix=f"set {RMW}, the discovery range and the RMW's own file as on the robot; "
             "rmw_zenoh_cpp needs the robot's router",
         )
-    if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"it ended with status {done.returncode}"]
-        raise UserError("the graph could not be read", where=rmw, actual=said[-1])
-    return done.stdout
+    if worker.returncode:
+        status = f"it ended with status {worker.returncode}"
+        errors = worker.stderr.strip().splitlines() or [status]
+        raise UserError("the graph could not be read", where=rmw, actual=errors[-1])
+    return worker.stdout
 
 
 def _program() -> Path:
