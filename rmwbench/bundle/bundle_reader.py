@@ -258,42 +258,32 @@ class Bundle:
     def check(self) -> None:
         """Opens every file that the journal names and reads its footer: UserError for the first
         that is broken."""
-        for name in TABLES:
-            self.open(name)
-            for path in self._own(name):
-                self._open(path)
+        for path in self._named():
+            self._open(path)
 
     def unnamed(self) -> list[Path]:
         """Files that a step writes and that no line of the journal names: what a power cut left of
         it. By name and place they are ours; what anybody else put into the directory is not among
         them."""
-        journal_files = {path for name in TABLES for path in [*self.paths(name), *self._own(name)]}
-        steps = [
-            path
-            for name in TABLES
-            for path in _files_in(self.directory, "tables", name)
-            if _STEP_FILE.fullmatch(path.name) and path not in journal_files
-        ]
-        stored = [
-            path
-            for path in _files_in(self.directory, "files")
-            if _STORED_PARTIAL.fullmatch(path.name)
-        ]
+        named = set(self._named())
+        tables = [path for name in TABLES for path in _files_in(self.directory, "tables", name)]
         return sorted(
             [
-                *steps,
-                *stored,
+                *(p for p in tables if _STEP_FILE.fullmatch(p.name) and p not in named),
+                *(p for p in _files_in(self.directory, "files") if _STORED_PARTIAL.fullmatch(p.name)),
                 *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial"),
             ]
         )
 
-    def _own(self, name: str) -> list[Path]:
-        """The trials' own files of a table, merged or not."""
-        return [
-            merge.trial_path(self.directory, name, n)
-            for n, line in sorted(self.journal.trials.items())
-            if name not in WHOLE_CAMPAIGN and name in line.tables and not self._packed(name, n)
-        ]
+    def _named(self) -> Iterator[Path]:
+        """The files of all tables that the journal names: those of `paths`, and the trials' own
+        that are merged."""
+        for name in TABLES:
+            yield from self.paths(name)
+            for n, line in sorted(self.journal.trials.items()):
+                own = name in line.tables and name not in WHOLE_CAMPAIGN
+                if own and not self._packed(name, n):
+                    yield merge.trial_path(self.directory, name, n)
 
     def _schema(self, name: str) -> pa.Schema:
         """The schema of a table; UserError where no table has that name."""

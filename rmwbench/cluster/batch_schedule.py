@@ -60,7 +60,7 @@ class Schedule(Course):
         self._begun: dict[BlockKey, list[Trial]] = {}
         self.running: dict[str, BegunBatch] = {}
         """Machine → the part that it has under way."""
-        self._unable: set[int] = set()
+        self._dropped_cells: set[int] = set()
         self.end = plan.blocks
         """The number of blocks that will run, as far as is known."""
         self._fresh = 0
@@ -109,9 +109,9 @@ class Schedule(Course):
     def again(self, part: BegunBatch) -> None:
         """Queues a part again: its results are lost."""
         begun = self._begun.pop(part.key)
-        trials = [trial for trial in begun if trial.cell not in self._unable]
-        unable = {trial.trial for trial in begun if trial.cell in self._unable}
-        self._rest = deque(trial for trial in self._rest if trial.trial not in unable)
+        trials = [trial for trial in begun if trial.cell not in self._dropped_cells]
+        dropped = {trial.trial for trial in begun if trial.cell in self._dropped_cells}
+        self._rest = deque(trial for trial in self._rest if trial.trial not in dropped)
         if trials:
             self._waiting = dict(
                 sorted(
@@ -173,11 +173,11 @@ class Schedule(Course):
         """Takes note that these cells are not run any more, in no part that waits or is under way.
         A trial of theirs that runs already is left to itself; that of the part `ended` has
         ended."""
-        self._unable.update(cells)
+        self._dropped_cells.update(cells)
         self._waiting = {
-            key: able
+            key: others
             for key, trials in self._waiting.items()
-            if (able := [trial for trial in trials if trial.cell not in cells])
+            if (others := [trial for trial in trials if trial.cell not in cells])
         }
         for part in self.running.values():
             runs = None if part is ended else part.queue[0]
@@ -189,7 +189,7 @@ class Schedule(Course):
         """Does what `Course.ended` does, to a part whose results are not in the bundle yet."""
         again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
         part.spoilt[trial.trial] = SpoiltBlock(tuple(other.trial for other in part.counts), again)
-        ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
+        ran = [other for other in (*part.counts, trial) if other.cell not in self._dropped_cells]
         part.counts.clear()
         if again:
             part.repeats += 1

@@ -67,21 +67,21 @@ class ClusterMachine:
             "problem": _as_a_shell_would(),
         }
 
-    def lacks(self, wanted: Sequence[ShippedProgram]) -> list[ShippedProgram]:
-        return self._store.lacks(wanted)
+    def lacks(self, programs: Sequence[ShippedProgram]) -> list[ShippedProgram]:
+        return self._store.lacks(programs)
 
     def put(self, program: ShippedProgram, content: bytes) -> None:
         self._store.put(program, content)
 
     def prepare(
         self,
-        wanted: Sequence[ShippedProgram],
+        programs: Sequence[ShippedProgram],
         described: Mapping[str, Mapping[str, Any]],
         plan: Plan,
     ) -> str | None:
         """Why the campaign cannot run here; None where it can. `described`: middleware → what its
         worker says on the driver's machine."""
-        os.environ[VARIABLE] = str(self._store.shelf(wanted))
+        os.environ[VARIABLE] = str(self._store.shelf(programs))
         # nothing that was built here may take part
         os.environ[TARGET] = str(self._store.directory / "none")
         try:

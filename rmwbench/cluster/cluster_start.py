@@ -35,7 +35,11 @@ def new_campaign(
     """`placing`: which machines hosts are; None: a trial is on one machine whole. The request's
     budget is time of the cluster: the plan gets as many blocks as its machines run in that time.
     Raises UserError before anything is written. The fleet is open: close it."""
-    copy = None if copy_to is None else _new_copy(directory, copy_to)
+    copy = None if copy_to is None else Copy(directory, copy_to)
+    if copy is not None and not copy.is_empty():
+        raise UserError(
+            "there is something already", where=copy_to, fix="choose another place for the campaign"
+        )
     request = replace(request, placed=None if placing is None else placing.option)
     fleet = _fleet(address, placing)
     try:
@@ -47,15 +51,6 @@ def new_campaign(
     except BaseException:
         fleet.close()
         raise
-
-
-def _new_copy(directory: Path, address: str) -> Copy:
-    copy = Copy(directory, address)
-    if not copy.is_empty():
-        raise UserError(
-            "there is something already", where=address, fix="choose another place for the campaign"
-        )
-    return copy
 
 
 def _on(runner: Runner[BlockSource], fleet: Fleet, cluster_s: float | None) -> Runner[PartSource]:

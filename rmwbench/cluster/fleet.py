@@ -102,7 +102,7 @@ class Fleet:
         """By the reference to the summary of the trial."""
         self._actors: list[Any] = []
         try:
-            remotes = self._look_at(self._wanted(nodes(self.ray)))
+            remotes = self._look_at(self._candidates(nodes(self.ray)))
             self._choose(remotes if shared else self._one_per_kernel(remotes), like)
         except BaseException:
             self.close()
@@ -180,10 +180,10 @@ class Fleet:
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
         """Ships what the machines lack and tries it there; a machine that fails is left out."""
-        wanted = shipping.programs(workers.values(), _tools())
+        programs = shipping.programs(workers.values(), _tools())
         described = {name: worker.description for name, worker in workers.items()}
-        self._ship(wanted)
-        answers = self.ask_all(EQUIP_TIMEOUT_S, "prepare", list(wanted), described, plan)
+        self._ship(programs)
+        answers = self.ask_all(EQUIP_TIMEOUT_S, "prepare", list(programs), described, plan)
         self._keep({name: _problem(answer) for name, answer in answers.items()})
         self._release()
 
@@ -393,7 +393,7 @@ class Fleet:
         except RayError as error:
             return NoAnswer(error_line(error, last=True))
 
-    def _wanted(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def _candidates(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """The nodes to look at."""
         return alive
 
@@ -412,22 +412,21 @@ class Fleet:
     def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         """Takes the largest group of like machines, or that of the campaign to resume."""
         facts = {remote.name: machine_likeness.facts(remote.card["machine"]) for remote in remotes}
-        wanted = machine_likeness.facts(like) if like else None
+        required = machine_likeness.facts(like) if like else None
         groups = machine_likeness.groups(facts.items())
-        names = next((group for group in groups if wanted in (None, facts[group[0]])), [])
-        ours = wanted or (facts[names[0]] if names else {})
-        others = "the machines that this campaign began on" if wanted else "the others"
-        for name, theirs in facts.items():
+        names = next((group for group in groups if required in (None, facts[group[0]])), [])
+        expected = required or (facts[names[0]] if names else {})
+        others = "the machines that this campaign began on" if required else "the others"
+        for name, actual in facts.items():
             if name not in names:
-                self.left_out.append(
-                    (name, f"unlike {others}: {machine_likeness.differences(ours, theirs)}")
-                )
+                difference = machine_likeness.differences(expected, actual)
+                self.left_out.append((name, f"unlike {others}: {difference}"))
         self.machines = [remote for remote in remotes if remote.name in names]
         self._some_left()
 
-    def _ship(self, wanted: Mapping[ShippedProgram, Path]) -> None:
+    def _ship(self, programs: Mapping[ShippedProgram, Path]) -> None:
         """Puts each program into the object store once, however many machines lack it."""
-        lacking = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(wanted))
+        lacking = self.ask_all(EQUIP_TIMEOUT_S, "lacks", list(programs))
         stored: dict[ShippedProgram, Any] = {}
         problems: dict[str, str | None] = {}
         for machine in self.machines:
@@ -437,7 +436,7 @@ class Fleet:
                 continue
             for program in answer:
                 if program not in stored:
-                    stored[program] = self.ray.put(wanted[program].read_bytes())
+                    stored[program] = self.ray.put(programs[program].read_bytes())
                 machine.ask("put", program, stored[program])
         self._keep(problems)
 

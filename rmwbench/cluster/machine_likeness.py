@@ -44,12 +44,12 @@ def fingerprint(facts: Facts) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def differences(ours: Facts, theirs: Facts) -> str:
-    """`kernel 6.1.0 instead of 6.8.0, …`: how another machine differs from ours."""
+def differences(expected: Facts, actual: Facts) -> str:
+    """`kernel 6.1.0 instead of 6.8.0, …`: how a machine differs from what is expected."""
     return ", ".join(
-        f"{name} {theirs.get(name)} instead of {ours[name]}"
-        for name in ours
-        if theirs.get(name) != ours[name]
+        f"{name} {actual.get(name)} instead of {fact}"
+        for name, fact in expected.items()
+        if actual.get(name) != fact
     )
 
 

@@ -79,8 +79,8 @@ class ClusterProgress(Progress):
         busy_s = []
         for machine, part in self._schedule.running.items():
             if part.queue:
-                gone_s = now_s - self._begun[machine][1] if machine in self._begun else 0.0
-                busy_s.append(max(0.0, sum(map(self._expected_s, part.queue)) - gone_s))
+                elapsed_s = now_s - self._begun[machine][1] if machine in self._begun else 0.0
+                busy_s.append(max(0.0, sum(map(self._expected_s, part.queue)) - elapsed_s))
         waiting = self._schedule.waiting
         ends = [
             *(end for end in self._plan.looks if end > self._schedule.blocks_done),
@@ -173,11 +173,11 @@ class PartSource:
     def lost(self, end: TrialEnd) -> None:
         part = self.course.lost(end.machine)
         self._progress.lost(end.machine)
-        became = self._fleet.lose(end.machine)
+        outcome = self._fleet.lose(end.machine)
         self._progress.machines = len(self._fleet.runners)
         again = f"; {part.text} is queued again" if part else ""
         text = f"machine {end.machine} was lost in trial {end.order.trial}{again}: {end.reason}"
-        self._tell(f"{text}; {became}" if became else text)
+        self._tell(f"{text}; {outcome}" if outcome else text)
 
     def again(self, batch: Batch, why: str) -> None:
         assert isinstance(batch, BegunBatch)

@@ -246,11 +246,11 @@ class PlacedFleet(Fleet):
 
     def _notes(self, members: Sequence[Remote]) -> list[str]:
         """How the machines of one trial differ, which every such trial is flagged with."""
-        ours = machine_likeness.facts(members[0].card["machine"])
+        expected = machine_likeness.facts(members[0].card["machine"])
         notes = []
         for machine in members[1:]:
-            theirs = machine_likeness.facts(machine.card["machine"])
-            if text := machine_likeness.differences(ours, theirs):
+            facts = machine_likeness.facts(machine.card["machine"])
+            if text := machine_likeness.differences(expected, facts):
                 notes.append(
                     f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}"
                 )
@@ -258,7 +258,7 @@ class PlacedFleet(Fleet):
 
     # --- which machines ---
 
-    def _wanted(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def _candidates(self, alive: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         if not self.placing.hosts:
             return alive
         chosen: list[Mapping[str, Any]] = []
@@ -291,8 +291,8 @@ class PlacedFleet(Fleet):
         self.machines = list(remotes)
         for host, machine in zip(self.placing.hosts, self.machines, strict=True):
             facts = machine_likeness.facts(machine.card["machine"])
-            ours = self._before.get(host)
-            if ours and (text := machine_likeness.differences(ours, facts)):
+            before = self._before.get(host)
+            if before and (text := machine_likeness.differences(before, facts)):
                 raise UserError(
                     "this is another machine than the campaign began on",
                     where=f"{PLACE}, host {host}, machine {machine.name}",

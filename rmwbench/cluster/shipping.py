@@ -67,9 +67,9 @@ class Store:
     def __init__(self, directory: Path):
         self.directory = directory
 
-    def lacks(self, wanted: Iterable[ShippedProgram]) -> list[ShippedProgram]:
+    def lacks(self, programs: Iterable[ShippedProgram]) -> list[ShippedProgram]:
         """The programs that are not there whole; a file that was changed is as good as none."""
-        return [program for program in wanted if not self._is_whole(program)]
+        return [program for program in programs if not self._is_whole(program)]
 
     def put(self, program: ShippedProgram, content: bytes) -> None:
         """Stores a program. Raises ValueError where the content is another than its hash says."""
@@ -83,9 +83,9 @@ class Store:
             partial.chmod(0o755)
             partial.rename(path)
 
-    def shelf(self, wanted: Iterable[ShippedProgram]) -> Path:
+    def shelf(self, programs: Iterable[ShippedProgram]) -> Path:
         """Makes and gives a directory with a link to each program."""
-        ordered = sorted(wanted, key=lambda program: program.name)
+        ordered = sorted(programs, key=lambda program: program.name)
         name = hashlib.sha256(
             "\n".join(f"{p.name} {p.sha256}" for p in ordered).encode()
         ).hexdigest()

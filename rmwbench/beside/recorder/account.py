@@ -147,5 +147,5 @@ class Recording:
 
 
 def _row(counter: str, unit: str, value: float, endpoint: int | None = None) -> dict[str, Any]:
-    base = {"process": NAME, "role": NAME, "endpoint": endpoint}
-    return base | {"counter": counter, "unit": unit, "at": "end", "value": float(value)}
+    source = {"process": NAME, "role": NAME, "endpoint": endpoint}
+    return source | {"counter": counter, "unit": unit, "at": "end", "value": float(value)}

@@ -114,6 +114,7 @@ def recordings(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> Recordings | None:
     """The answer on recorders; None where no cell has one."""
+    undone = [line for line in bundle.trials() if line.status in ("failed", "void")]
     cases: dict[str, Mapping[str, Any]] = {}
     arms: dict[str, list[RecordingsArm]] = {}
     for cell in bundle.rows("cells"):
@@ -132,11 +133,7 @@ def recordings(
         if reason := bundle.unsupported.get(cell["cell"]):
             answer = RecorderAnswer(NOT_SUPPORTED, reason)
         else:
-            missed = [
-                line
-                for line in bundle.trials()
-                if line.cell == cell["cell"] and line.status in ("failed", "void")
-            ]
+            missed = [line for line in undone if line.cell == cell["cell"]]
             answer = judge([recording.all for recording in trials], missed)
         arms.setdefault(comparison, []).append(_arm(cell, answer, trials, definition["timeline"]))
     rows = tuple(

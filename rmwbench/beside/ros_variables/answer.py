@@ -188,9 +188,12 @@ def variables_answer(
     bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: SmallTables
 ) -> RosVariables | None:
     """The answer on ROS variables; None where no cell has any."""
-    chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
-    cells = [(row, loads(row["definition"])) for row in chosen]
-    cells = [(row, definition) for row, definition in cells if definition.get("ros_variables")]
+    cells = [
+        (row, definition)
+        for row in bundle.rows("cells")
+        if row["cell"] in measured
+        and (definition := loads(row["definition"])).get("ros_variables")
+    ]
     if not cells:
         return None
     lines = bundle.trials()

@@ -37,6 +37,8 @@ PERCENTILES = (("p99", 1100), ("p90", 110), ("p50", FEWEST_MESSAGES))
 """How many messages of all blocks each needs, with some to spare."""
 LOSSES = (0.01, 0.02, 0.05, 0.1, 0.2)
 """What may be proposed as the most that does not arrive."""
+USUAL_QOS = Qos().wire()
+"""What an endpoint has where its line says nothing else."""
 NOTABLE_JITTER = 0.02
 NOTABLE_SIZES = 1.1
 
@@ -79,7 +81,8 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         "workloads:",
         f"  - name: {WORKLOAD}",
         "    title: as recorded",
-        f"    qos: {_qos(Qos(), complete=True)}  # assumed where a line says nothing else",
+        f"    qos: {{reliability: reliable, history: keep_last, depth: {DEFAULT_DEPTH}}}"
+        "  # assumed where a line says nothing else",
         *_focus(twin, judged),
         "    nodes:",
         *_nodes(twin, steady_s),
@@ -327,15 +330,14 @@ def _least_loss(messages: int) -> float | None:
     return next((share for share in LOSSES if high <= share), None)
 
 
-def _qos(qos: Qos, *, complete: bool = False) -> str:
+def _qos(qos: Qos) -> str:
     """The settings that differ from the workload's, as YAML."""
-    settings = {
-        "reliability": None if qos.reliability == "reliable" and not complete else qos.reliability,
-        "durability": None if qos.durability == "volatile" else qos.durability,
-        "history": None if qos.history == "keep_last" and not complete else qos.history,
-        "depth": DEFAULT_DEPTH if complete else None if qos.depth == DEFAULT_DEPTH else qos.depth,
-    }
-    text = ", ".join(f"{key}: {value}" for key, value in settings.items() if value is not None)
+    settings = {key: getattr(qos, key) for key in USUAL_QOS}
+    text = ", ".join(
+        f"{key}: {value}"
+        for key, value in settings.items()
+        if value not in (USUAL_QOS[key], None)
+    )
     return f"{{{text}}}" if text else ""
 
 
