@@ -153,11 +153,11 @@ class Bundle:
         """A table as pyarrow, of one trial or of all; empty (with its schema) where the journal
         names no file."""
         schema = self._schema(name)
-        selected = schema if columns is None else pa.schema([schema.field(c) for c in columns])
+        names = schema.names if columns is None else columns
         if packed := self._packed(name, trial):
-            return self._rows_of(packed, trial, columns)
-        parts = [self._read(path, columns) for path in self._selected(name, trial)]
-        return pa.concat_tables(parts) if parts else selected.empty_table()
+            return self._rows_of(packed, trial, names)
+        parts = [self._read(path, names) for path in self._selected(name, trial)]
+        return pa.concat_tables(parts) if parts else schema.empty_table().select(names)
 
     def rows(self, name: str, trial: int | None = None) -> list[dict[str, Any]]:
         """The rows of a table as dictionaries, for small tables."""
@@ -299,10 +299,9 @@ class Bundle:
     def _packed(self, name: str, trial: int | None) -> Path | None:
         return None if trial is None else merge.packed(self, name, trial)
 
-    def _rows_of(self, path: Path, trial: int | None, columns: Sequence[str] | None) -> pa.Table:
-        """One trial's rows of a file of many trials."""
-        names = TABLES[path.parent.name].names if columns is None else list(columns)
-        table = self._read(path, [*names, *(() if "trial" in names else ("trial",))])
+    def _rows_of(self, path: Path, trial: int | None, names: Sequence[str]) -> pa.Table:
+        """The rows of one trial in a file of many trials."""
+        table = self._read(path, list(dict.fromkeys([*names, "trial"])))
         return table.filter(pc.equal(table.column("trial"), trial)).select(names)
 
     def _selected(self, name: str, trial: int | None) -> list[Path]:
@@ -353,9 +352,8 @@ class Bundle:
             self._files[path] = file
         return self._files[path]
 
-    def _read(self, path: Path, columns: Sequence[str] | None) -> pa.Table:
-        schema = TABLES[path.parent.name]
-        fields = [schema.field(name) for name in (schema.names if columns is None else columns)]
+    def _read(self, path: Path, names: Sequence[str]) -> pa.Table:
+        fields = [TABLES[path.parent.name].field(name) for name in names]
         try:
             file = self._open(path)
             stored = file.schema_arrow.names  # made anew at each call
