@@ -268,7 +268,7 @@ def test_a_jittering_period_is_compared_within_the_error_of_few_messages(tmp_pat
     source = recorded(150)
     for _ in range(20):
         (topic,) = likeness(source, recorded(30)).topics
-        (rate,) = [one for one in topic.compared if one.quantity == "rate"]
+        (rate,) = [one for one in topic.differences if one.quantity == "rate"]
         assert rate.alike, rate
 
 
@@ -292,7 +292,7 @@ def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
 @pytest.mark.parametrize(("what", "told"), [("missing messages", True), ("95 % size", False)])
 def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, told):
     part = TopicDifference(quantity=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
-    found = TwinLikeness((TwinTopicLikeness(topic="/front", compared=(part,)),))
+    found = TwinLikeness((TwinTopicLikeness(topic="/front", differences=(part,)),))
     shown = " ".join(one.text for one in view(found, "bag", "the twin", "rclcpp/fastrtps").answer)
     assert "Not a twin" in shown
     assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is told

@@ -53,7 +53,7 @@ def sentence(likeness: TwinLikeness) -> str:
 
 
 def _row(topic: TwinTopicLikeness) -> TableRow:
-    by_name = {part.quantity: part for part in topic.compared}
+    by_name = {part.quantity: part for part in topic.differences}
     verdict = topic.why_not or ("yes" if topic.alike else _differs(topic))
     values = [_values(by_name[name]) if name in by_name else "–" for name in ("rate", "size")]
     tone = "muted" if topic.why_not else "" if topic.alike else "bad"
@@ -66,16 +66,14 @@ def _differs(topic: TwinTopicLikeness) -> str:
     if topic.kinds is not None:
         return f"{_kind(topic.kinds[0])} in the source, {_kind(topic.kinds[1])} here"
     return ", ".join(
-        f"{part.quantity} {_values(part)}" for part in topic.compared if not part.alike
+        f"{part.quantity} {_values(part)}" for part in topic.differences if not part.alike
     )
 
 
 def _lacks(topic: TwinTopicLikeness) -> bool:
     """Whether messages that did not arrive may be all that it is unlike in."""
-    fewer = any(
-        part.quantity in ("rate", "missing messages") for part in topic.compared if not part.alike
-    )
-    return topic.missing or topic.kinds is not None or fewer
+    unlike = {part.quantity for part in topic.differences if not part.alike}
+    return topic.missing or topic.kinds is not None or bool(unlike & {"rate", "missing messages"})
 
 
 def _kind(kind: str) -> str:

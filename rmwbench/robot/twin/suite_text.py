@@ -93,8 +93,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
 
 def window_s(twin: Twin) -> float:
     """Long enough for the fastest topic that is read, and no shorter than STEADY_S."""
-    rates = [topic.traffic.arrivals.rate_hz for topic in twin.topics if topic.name in twin.read]
-    fastest = max(rates, default=0.0)
+    fastest = max((topic.traffic.arrivals.rate_hz for topic in twin.topics_read), default=0.0)
     needed = math.ceil(FEWEST_MESSAGES / fastest) if fastest else LONGEST_S
     return min(max(STEADY_S, needed), LONGEST_S)
 
@@ -103,8 +102,8 @@ def judged_topics(twin: Twin, steady_s: float) -> list[TwinTopic]:
     """The topics that somebody reads and that send enough in a trial."""
     return [
         topic
-        for topic in twin.topics
-        if topic.name in twin.read and _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
+        for topic in twin.topics_read
+        if _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
     ]
 
 

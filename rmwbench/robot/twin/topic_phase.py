@@ -62,8 +62,8 @@ def distance_ns(first: TopicTraffic, second: TopicTraffic) -> int | None:
 
 
 def _distances(first_ns: np.ndarray, second_ns: np.ndarray) -> np.ndarray:
-    """The distances in ns from the nearest time of the first topic to each of the second, while both
-    were sent."""
+    """The distances in ns from the nearest time of the first topic to each of the second, while
+    both were sent."""
     second_ns = second_ns[(second_ns >= first_ns[0]) & (second_ns <= first_ns[-1])]
     right = np.clip(np.searchsorted(first_ns, second_ns), 1, len(first_ns) - 1)
     left = right - 1

@@ -51,11 +51,11 @@ class TopicDifference:
 
 @dataclass(frozen=True, kw_only=True)
 class TwinTopicLikeness:
-    """`compared` is empty where it is not judged, `why_not` then says why; `missing`: it is in the
-    source alone."""
+    """`differences` is empty where the topic is not judged, `why_not` then says why; `missing`: it
+    is in the source alone."""
 
     topic: str
-    compared: tuple[TopicDifference, ...] = ()
+    differences: tuple[TopicDifference, ...] = ()
     kinds: tuple[str, str] | None = None
     why_not: str = ""
     missing: bool = False
@@ -65,7 +65,7 @@ class TwinTopicLikeness:
         return (
             not self.missing
             and self.kinds is None
-            and all(difference.alike for difference in self.compared)
+            and all(difference.alike for difference in self.differences)
         )
 
 
@@ -104,7 +104,8 @@ def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TwinTopicLikeness
     kinds = source.arrivals.kind, twin.arrivals.kind
     if kinds[0] != kinds[1] and min(source.messages, twin.messages) >= FEWEST_FOR_KIND:
         return TwinTopicLikeness(topic=name, kinds=kinds)
-    return TwinTopicLikeness(topic=name, compared=(*_arrivals(source, twin), *_sizes(source, twin)))
+    differences = (*_arrivals(source, twin), *_sizes(source, twin))
+    return TwinTopicLikeness(topic=name, differences=differences)
 
 
 def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:

@@ -70,15 +70,17 @@ class Twin:
     notes: tuple[str, ...]
 
     @property
-    def read(self) -> frozenset[str]:
-        return frozenset(reader.topic for node in self.nodes for reader in node.reads)
+    def topics_read(self) -> tuple[TwinTopic, ...]:
+        """The topics that somebody reads here."""
+        names = {reader.topic for node in self.nodes for reader in node.reads}
+        return tuple(topic for topic in self.topics if topic.name in names)
 
     @property
     def read_traffic(self) -> BagTraffic:
         """The traffic of the bag that somebody reads here."""
-        names = {topic.traffic.name for topic in self.topics if topic.name in self.read}
-        topics_read = tuple(topic for topic in self.traffic.topics if topic.name in names)
-        return replace(self.traffic, topics=topics_read)
+        names = {topic.traffic.name for topic in self.topics_read}
+        topics = tuple(topic for topic in self.traffic.topics if topic.name in names)
+        return replace(self.traffic, topics=topics)
 
     def topic(self, name: str) -> TwinTopic:
         return next(topic for topic in self.topics if topic.name == name)
