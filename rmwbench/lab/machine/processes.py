@@ -45,7 +45,7 @@ def walk() -> Walk:
         if not entry.name.isdigit() or int(entry.name) == own_pid:
             continue
         try:
-            words = _words((entry / "cmdline").read_bytes())
+            words = command_words((entry / "cmdline").read_bytes())
         except OSError:
             continue
         if not words[0]:
@@ -74,7 +74,7 @@ def is_of_middleware(words: list[str], maps: str) -> bool:
 def display_name(pid: int, proc: Path = Path("/proc")) -> str | None:
     """The name that people give a process: its program, and the script that it interprets."""
     try:
-        words = _words((proc / str(pid) / "cmdline").read_bytes())
+        words = command_words((proc / str(pid) / "cmdline").read_bytes())
     except OSError:
         return None
     program, script = os.path.basename(words[0]), _script(words)
@@ -87,7 +87,7 @@ def leftovers(mapped: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], int]:
     of its files is in use."""
     leftover_files, used_middlewares, count = [], set(), 0
     for path in sorted(Path("/dev/shm").glob("*")):
-        middleware, status = _middleware_of_file(path.name), _status(path)
+        middleware, status = middleware_of_file(path.name), _status(path)
         if middleware is None or status is None:
             continue
         count += 1
@@ -108,7 +108,8 @@ def leftovers(mapped: set[tuple[int, int]]) -> tuple[list[dict[str, Any]], int]:
     return sorted(leftover_files, key=lambda file: file["path"]), count
 
 
-def _middleware_of_file(name: str) -> str | None:
+def middleware_of_file(name: str) -> str | None:
+    """The middleware whose files in shared memory are called so."""
     return next(
         (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
         None,
@@ -141,7 +142,7 @@ def _open(entry: Path) -> Iterator[tuple[int, int]]:
         return
 
 
-def _words(command_line: bytes) -> list[str]:
+def command_words(command_line: bytes) -> list[str]:
     """The words of a command line. Browsers rewrite theirs as one string with the options in it."""
     words = command_line.decode(errors="replace").split("\0")
     rewritten = not any(words[1:]) and " -" in words[0]

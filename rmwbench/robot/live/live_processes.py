@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rmwbench.lab.kernel_files import file_text
-from rmwbench.lab.machine.processes import MIDDLEWARE_FILES, OURS, display_name, is_of_middleware
+from rmwbench.lab.machine.processes import (
+    OURS,
+    command_words,
+    display_name,
+    is_of_middleware,
+    middleware_of_file,
+)
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
     LiveProcess,
@@ -76,7 +82,7 @@ class _OpenFiles:
 def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
     """The process of an entry of /proc; None for one that is not a middleware's, or is a worker of
     ours. Raises OSError."""
-    words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    words = command_words((entry / "cmdline").read_bytes())
     if not words[0] or os.path.basename(words[0]).startswith(OURS):
         return None
     maps = (entry / "maps").read_text(errors="replace")
@@ -122,16 +128,13 @@ def _rmw(maps: str) -> str | None:
 def _shared_names(maps: str) -> Iterator[str]:
     for line in maps.splitlines():
         words = line.split(None, 5)
-        if len(words) > 5 and words[5].startswith(SHM) and _middleware(words[5]):
+        if len(words) > 5 and _is_shared(words[5]):
             yield words[5].removesuffix(" (deleted)")
 
 
-def _middleware(path: str) -> str | None:
-    name = os.path.basename(path)
-    return next(
-        (middleware for middleware, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)),
-        None,
-    )
+def _is_shared(path: str) -> bool:
+    """Whether this is a middleware's file in shared memory."""
+    return path.startswith(SHM) and middleware_of_file(os.path.basename(path)) is not None
 
 
 def _open_files(entry: Path, maps: str) -> _OpenFiles:
@@ -143,20 +146,21 @@ def _open_files(entry: Path, maps: str) -> _OpenFiles:
             continue
         if target.startswith("socket:["):
             sockets.add(int(target[8:-1]))
-        elif target.startswith(SHM) and _middleware(target):
+        elif _is_shared(target):
             paths[target] = None
     files = (_file(entry, path) for path in paths)
     return _OpenFiles(frozenset(sockets), tuple(file for file in files if file is not None))
 
 
 def _file(entry: Path, path: str) -> SharedFile | None:
+    name = os.path.basename(path)
     try:
         status = os.stat(f"{entry}/root{path}")
     except OSError:
         return None
     return SharedFile(
-        name=os.path.basename(path),
-        middleware=_middleware(path) or "",
+        name=name,
+        middleware=middleware_of_file(name) or "",
         uid=status.st_uid,
         mode=status.st_mode & 0o777,
     )
@@ -178,7 +182,7 @@ def _unread(unreadable: Sequence[Path], tables: _Tables, known_inodes: set[int])
     users: set[int] = set()
     for entry in unreadable:
         try:
-            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            words = command_words((entry / "cmdline").read_bytes())
             uid = entry.stat().st_uid
         except OSError:
             continue
