@@ -20,6 +20,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.formats import family
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates_file import known_candidates
+from rmwbench.whole_file import make_directory, write_whole
 
 ENV, SYSCTL = "env.sh", "sysctl.conf"
 HERE = '$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")" && pwd)'
@@ -47,14 +48,9 @@ def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[P
             expected="a new or an empty directory",
             actual=", ".join(sorted(foreign)[:3]),
         )
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        for file, content in files.items():
-            (directory / file).write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            "it cannot be written here", where=str(directory), actual=error.strerror
-        ) from None
+    make_directory(directory)
+    for file, content in files.items():
+        write_whole(directory / file, content)
     return [directory / file for file in files]
 
 

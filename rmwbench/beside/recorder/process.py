@@ -158,19 +158,21 @@ class RecorderProcess:
             NAME, executable, words, files, environment, self.host
         )
 
-    def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
+    def wait(self) -> None:
         """Waits until the recorder has subscribed to every topic. Raises RecorderBroken, and
         WorkerFailed where a worker ends."""
         topics = {f"/{topic}" for topic in recorded_topics(self._cell)}
-        deadline = time.monotonic() + timeout_s
+        deadline = time.monotonic() + START_TIMEOUT_S
         while absent := topics - self.log.subscribed:
             if (self.program and self.program.ended) or time.monotonic() > deadline:
-                raise RecorderBroken(self._complaint(absent, timeout_s))
+                raise RecorderBroken(self._complaint(absent))
             self._crew.turn(TURN_S)
 
-    def _complaint(self, topics: set[str], timeout_s: float) -> str:
+    def _complaint(self, absent: set[str]) -> str:
+        """Why the recorder has not subscribed to these topics, in words."""
         last = self._text.strip().splitlines()[-1:]
-        problem = f"it has not subscribed to {', '.join(sorted(topics))} within {timeout_s:g} s"
+        names = ", ".join(sorted(absent))
+        problem = f"it has not subscribed to {names} within {START_TIMEOUT_S:g} s"
         if self.program and self.program.ended:
             status = self.program.wait_status
             problem = (
