@@ -178,9 +178,14 @@ class PlacedFleet(Fleet):
         return text + (f"; {', '.join(gang.name for gang in added)} goes on" if added else "")
 
     def _ask_agents(self, members: Sequence[Remote]) -> dict[str, Any]:
-        """The answer of each machine about its agent, which it starts where none runs."""
+        """The answer of each machine about its agent, which it starts where none runs; NoAnswer
+        also where it says why none can run."""
         references = {m.name: m.ask("agent", self._token, m.address) for m in members}
-        return self.answers(references, AGENT_TIMEOUT_S)
+        answers = self.answers(references, AGENT_TIMEOUT_S)
+        return {
+            name: NoAnswer(answer) if isinstance(answer, str) else answer
+            for name, answer in answers.items()
+        }
 
     def _form(self) -> None:
         """Makes gangs of the machines that are in none."""

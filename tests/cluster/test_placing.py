@@ -190,6 +190,15 @@ def test_a_gang_whose_machines_are_all_there_is_tried_again_but_not_for_ever(fle
     assert "not used any more" in fleet.lose(fleet.runners[0].name) and fleet.runners == []
 
 
+def test_a_machine_that_can_run_no_agent_is_the_users_to_mend(fleet):
+    """Its reason was taken for the agent's port: a TypeError."""
+    fleet.machines = [remote(name) for name in "ab"]
+    fleet.ports = {"b": "openssl is not installed"}
+    with pytest.raises(UserError, match="machine b runs no agent") as raised:
+        fleet._form()
+    assert raised.value.actual == "openssl is not installed"
+
+
 def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
     fleet.placing = parse("robot=a,base=b")
     unlike = copy.deepcopy(remote("b", kernel="5.0"))
