@@ -27,7 +27,7 @@ from rmwbench.bundle.journal import (
     TrialEnded,
 )
 from rmwbench.bundle.schema import TABLES, WHOLE_CAMPAIGN, table_from_rows
-from rmwbench.bundle.write import campaign_text, encoding
+from rmwbench.bundle.write import campaign_text, encoding, remove_empty
 from rmwbench.errors import UserError
 from rmwbench.whole_file import flush
 
@@ -76,7 +76,7 @@ class PackedWriter:
             self._unlock()
             with suppress(FileExistsError, OSError):  # of somebody else, who is at work
                 self._remove_left_over()
-                self._remove_made()
+                remove_empty(self._made_directories)
             raise
         return self
 
@@ -87,13 +87,8 @@ class PackedWriter:
                 with suppress(OSError, pa.ArrowException):
                     writer.close()
             shutil.rmtree(self._partial, ignore_errors=True)
-            self._remove_made()
+            remove_empty(self._made_directories)
         self._unlock()
-
-    def _remove_made(self) -> None:
-        with suppress(OSError):  # someone else put something there meanwhile
-            for made_directory in self._made_directories:
-                made_directory.rmdir()
 
     def _unlock(self) -> None:
         if self._lock is not None:

@@ -274,7 +274,7 @@ def _lock_unused(directory: Path, new: Iterable[Path]) -> Any:
         (directory / LOCK).touch()
         lock = _take_lock(directory)
     except (OSError, UserError) as error:
-        _remove_empty(new)
+        remove_empty(new)
         raise _cannot_make(directory, error) from None
     try:
         _refuse_used(directory)  # another creator may have had the lock until now
@@ -302,10 +302,11 @@ def _unmake(directory: Path, new: Iterable[Path]) -> None:
             (directory / name).rmdir()
     for name in ("campaign.json", journal.NAME, LOCK):
         (directory / name).unlink(missing_ok=True)
-    _remove_empty(new)
+    remove_empty(new)
 
 
-def _remove_empty(new: Iterable[Path]) -> None:
+def remove_empty(new: Iterable[Path]) -> None:
+    """Removes directories that were made, innermost first, until one is not empty."""
     with suppress(OSError):  # somebody else put something there
         for path in new:
             path.rmdir()
