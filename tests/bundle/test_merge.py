@@ -49,14 +49,14 @@ def merge(directory):
 
 
 def rows(directory, name):
-    found = Bundle(directory).rows(name)
-    return sorted(json.dumps(r, sort_keys=True) for r in found)
+    rows = Bundle(directory).rows(name)
+    return sorted(json.dumps(r, sort_keys=True) for r in rows)
 
 
 def document(directory):
-    found = show_document(Bundle(directory))
-    del found["campaign"]["directory"]
-    return json.dumps(found)
+    shown = show_document(Bundle(directory))
+    del shown["campaign"]["directory"]
+    return json.dumps(shown)
 
 
 def test_a_merged_bundle_says_what_it_said_before(plain, merged, said):
@@ -91,9 +91,9 @@ def test_a_merged_file_from_before_a_column_was_added_is_read(merged):
     path = merged / "tables/sent/merged-000000.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["fill_ns"]), path)
     (lots,) = Bundle(merged).lots("sent")
-    found = lots.columns(3)
-    assert len(found["fill_ns"]) == len(found["seq"]) > 0
-    assert (found["fill_ns"] == ABSENT).all()
+    columns = lots.columns(3)
+    assert len(columns["fill_ns"]) == len(columns["seq"]) > 0
+    assert (columns["fill_ns"] == ABSENT).all()
 
 
 def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, said):

@@ -330,11 +330,11 @@ def test_no_flipped_bit_changes_a_number_silently(tmp_path):
         flipped[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(bytes(flipped))
         try:
-            found = Bundle(tmp_path / "c").columns("sent", 0, ["intended_ns"])["intended_ns"]
+            stamps_ns = Bundle(tmp_path / "c").columns("sent", 0, ["intended_ns"])["intended_ns"]
         except UserError:
             refused += 1
         else:
-            assert np.array_equal(found, taken), f"byte {place}"
+            assert np.array_equal(stamps_ns, taken), f"byte {place}"
     assert refused > 10
 
 

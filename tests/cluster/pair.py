@@ -126,11 +126,11 @@ class Pair:
             stdout=subprocess.PIPE,
             text=True,
         )
-        told = {"token": TOKEN, "address": self.addresses["base"], "programs": programs}
-        self.agent.stdin.write(json.dumps(told) + "\n")
+        settings = {"token": TOKEN, "address": self.addresses["base"], "programs": programs}
+        self.agent.stdin.write(json.dumps(settings) + "\n")
         self.agent.stdin.flush()
-        said = json.loads(self.agent.stdout.readline())
-        self.agents = {"base": Agent("second", self.addresses["base"], token=TOKEN, **said)}
+        listening = json.loads(self.agent.stdout.readline())
+        self.agents = {"base": Agent("second", self.addresses["base"], token=TOKEN, **listening)}
 
     def start(self, order, workers) -> subprocess.Popen:
         """A trial, driven from within the robot's machine; `result` has what came of it."""

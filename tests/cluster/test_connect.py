@@ -58,10 +58,10 @@ def test_where_nobody_listens_it_does_not_wait(installed):
 
 
 class Ray:
-    def __init__(self, *found):
+    def __init__(self, *machines):
         self._found = [
             {"Alive": alive, "NodeName": name, "NodeID": name, "Resources": amounts}
-            for name, alive, amounts in found
+            for name, alive, amounts in machines
         ]
 
     def nodes(self):

@@ -15,16 +15,16 @@ def make(machine_s):
 
 
 def test_machines_cost_as_long_as_they_are_held():
-    made = make(None)
+    whole = make(None)
     # 12 blocks of two comparisons: 24 parts, five on four of the machines
-    found = time_document(made, 5)
-    assert found["estimated_s"] == pytest.approx(duration_s(made, 5), abs=1e-3)
-    assert found["machine_hours"] == pytest.approx(5 * found["estimated_s"] / 3600, abs=1e-4)
-    assert found["busy"] == pytest.approx(made.estimated_s / (5 * found["estimated_s"]), abs=1e-3)
-    assert found["useful_machines"] == 24
+    document = time_document(whole, 5)
+    assert document["estimated_s"] == pytest.approx(duration_s(whole, 5), abs=1e-3)
+    assert document["machine_hours"] == pytest.approx(5 * document["estimated_s"] / 3600, abs=1e-4)
+    assert document["busy"] == pytest.approx(whole.estimated_s / (5 * document["estimated_s"]), abs=1e-3)
+    assert document["useful_machines"] == 24
     assert "machines beyond 24 have nothing to do" in time_text(
-        time_document(made, 30)
-    ) and "beyond" not in time_text(found)
+        time_document(whole, 30)
+    ) and "beyond" not in time_text(document)
 
 
 @pytest.mark.parametrize(
@@ -32,18 +32,18 @@ def test_machines_cost_as_long_as_they_are_held():
 )
 def test_a_campaign_by_the_clock_takes_no_longer_than_its_time(budget_s, machines, most_s):
     """40 blocks would take 9 minutes on one machine; a budget of 70 s holds five."""
-    made = plan("{maximum: 40, minimum: 5, within_s: 60}", budget_s=budget_s)
-    found = time_document(made, machines)
-    assert found["estimated_s"] == pytest.approx(min(most_s, duration_s(made, machines)), abs=1e-3)
-    assert 0.5 < found["busy"] <= 1
+    timed = plan("{maximum: 40, minimum: 5, within_s: 60}", budget_s=budget_s)
+    document = time_document(timed, machines)
+    assert document["estimated_s"] == pytest.approx(min(most_s, duration_s(timed, machines)), abs=1e-3)
+    assert 0.5 < document["busy"] <= 1
 
 
 @pytest.mark.parametrize("machines", [1, 3, 7])
 @pytest.mark.parametrize("budget_s", [90.0, 200.0, 1000.0])
 def test_a_budget_of_the_cluster_is_kept_and_used(machines, budget_s):
-    made = make(machine_budget_s(make, machines, budget_s))
-    assert duration_s(made, machines) <= budget_s + 1e-6
-    assert duration_s(make((made.blocks + machines) * made.block_s), machines) > budget_s
+    affordable = make(machine_budget_s(make, machines, budget_s))
+    assert duration_s(affordable, machines) <= budget_s + 1e-6
+    assert duration_s(make((affordable.blocks + machines) * affordable.block_s), machines) > budget_s
 
 
 def test_a_budget_that_is_too_small_says_what_so_many_machines_need():
@@ -57,5 +57,5 @@ def test_plan_tells_it(capsys):
         assert exit_code("plan", *arguments) == 0
     out = capsys.readouterr().out
     assert "On 4 machines of a cluster: at most about" in out
-    found = json.loads(out[out.index('{"schema"') :])["cluster"]
-    assert found["machines"] == 4 and 0 < found["busy"] <= 1
+    document = json.loads(out[out.index('{"schema"') :])["cluster"]
+    assert document["machines"] == 4 and 0 < document["busy"] <= 1

@@ -38,19 +38,19 @@ def remote(name, boot=None, kernel=None) -> Remote:
 
 @pytest.fixture
 def fleet():
-    made = object.__new__(Fleet)
-    made.address, made.machines, made.left_out, made.copy = "head:6379", [], [], None
-    return made
+    fleet = object.__new__(Fleet)
+    fleet.address, fleet.machines, fleet.left_out, fleet.copy = "head:6379", [], [], None
+    return fleet
 
 
 def test_the_largest_group_runs_the_campaign_and_the_others_are_named(fleet):
     fleet._choose([remote("a", kernel="5.0"), remote("b"), remote("c")], None)
-    assert [one.name for one in fleet.machines] == ["b", "c"]
+    assert [machine.name for machine in fleet.machines] == ["b", "c"]
     assert fleet.left_out == [
         ("a", f"unlike the others: kernel 5.0 instead of {CARD['kernel']['release']}")
     ]
     document = fleet.document()["cluster"]
-    assert [one["machine"] for one in document["machines"]] == ["b", "c"] and document["left_out"][
+    assert [listed["machine"] for listed in document["machines"]] == ["b", "c"] and document["left_out"][
         0
     ]["machine"] == "a"
     assert fleet.describe()["summary"].startswith("2 machines like: ")
@@ -61,21 +61,21 @@ def test_a_resumed_campaign_keeps_its_group_however_small(fleet):
         [remote("a", kernel="5.0"), remote("b"), remote("c")],
         remote("x", kernel="5.0").card["machine"],
     )
-    assert [one.name for one in fleet.machines] == ["a"] and [
+    assert [machine.name for machine in fleet.machines] == ["a"] and [
         name for name, _ in fleet.left_out
     ] == ["b", "c"]
 
 
 def test_nodes_on_one_kernel_are_one_machine_and_a_report_warns_of_them_where_they_are_not(fleet):
-    found = [remote("a", boot="k"), remote("b", boot="k"), remote("c")]
-    assert [one.name for one in fleet._one_per_kernel(found)] == ["a", "c"]
+    remotes = [remote("a", boot="k"), remote("b", boot="k"), remote("c")]
+    assert [machine.name for machine in fleet._one_per_kernel(remotes)] == ["a", "c"]
     assert fleet.left_out == [("b", "the same machine as a: one trial at a time")]
-    fleet.machines = found
+    fleet.machines = remotes
     assert (
         "these 3 are nodes on 2 kernels: their trials disturb each other"
         in fleet.describe()["warnings"]
     )
-    fleet.machines = found[1:]
+    fleet.machines = remotes[1:]
     assert not [text for text in fleet.describe()["warnings"] if "disturb each other" in text]
 
 
@@ -102,7 +102,7 @@ def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
 def test_a_machine_that_fails_its_check_is_left_out(fleet):
     fleet.machines = [remote("a"), remote("b")]
     fleet._keep({"a": None, "b": "no\n  library"})
-    assert [one.name for one in fleet.machines] == ["a"] and fleet.left_out == [("b", "no library")]
+    assert [machine.name for machine in fleet.machines] == ["a"] and fleet.left_out == [("b", "no library")]
 
 
 def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
@@ -126,22 +126,22 @@ def test_what_one_machine_cannot_do_the_campaign_cannot_and_the_machine_is_named
 ):
     """It was asked of the machine that the campaign is driven from."""
     fifo = "SCHED_FIFO needs CAP_SYS_NICE"
-    said = {"a": {1: "no gstreamer"}, "b": {1: "no gstreamer", 2: fifo}, "c": NoAnswer("it died")}
-    monkeypatch.setattr(Fleet, "ask_all", lambda *_: said)
-    fleet.machines = [remote(name) for name in said]
+    answers = {"a": {1: "no gstreamer"}, "b": {1: "no gstreamer", 2: fifo}, "c": NoAnswer("it died")}
+    monkeypatch.setattr(Fleet, "ask_all", lambda *_: answers)
+    fleet.machines = [remote(name) for name in answers]
     assert fleet.lacking([], {}, NAMESPACES) == {1: "no gstreamer", 2: f"on machine b: {fifo}"}
     assert fleet.left_out == [("c", "it died")]
 
 
 def test_a_machine_asks_its_own_kernel_and_user_what_a_cell_may(monkeypatch):
     text = SUITE.replace("rate_hz: 100", "rate_hz: 100, real_time: fifo")
-    made = cells(parse(text, where="mine.yaml"))
+    suite_cells = cells(parse(text, where="mine.yaml"))
     machine_ = on_machine.ClusterMachine()
     monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: False)
-    assert "CAP_SYS_NICE" in machine_.lacking(made)[1]
-    assert unsupported.stated(made, {}) == {}
+    assert "CAP_SYS_NICE" in machine_.lacking(suite_cells)[1]
+    assert unsupported.stated(suite_cells, {}) == {}
     monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: True)
-    assert machine_.lacking(made) == {}
+    assert machine_.lacking(suite_cells) == {}
 
 
 def test_a_machine_that_is_lost_while_it_rehearses_is_the_users_to_mend(fleet, monkeypatch):

@@ -41,19 +41,19 @@ def suite_cells(network="{links: {all: {both: {delay_ms: 5}}}}", more=""):
 
 
 def a_plan():
-    made = placed(suite_cells(), "--gang")
+    placed_cells = placed(suite_cells(), "--gang")
     return make_plan(
-        parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), made, seed=0
+        parse_suite(SUITE.format(network="{}", more=""), where="hosts.yaml"), placed_cells, seed=0
     )
 
 
 def test_a_list_of_machines_is_read():
-    found = parse("robot=rover, base=desk@10.0.0.7")
+    placing = parse("robot=rover, base=desk@10.0.0.7")
     assert (
-        found.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")}
-        and found.option == "--place"
+        placing.hosts == {"robot": ("rover", None), "base": ("desk", "10.0.0.7")}
+        and placing.option == "--place"
     )
-    assert Placing.of_document(found.document()) == found
+    assert Placing.of_document(placing.document()) == placing
     assert Placing().option == "--gang" and Placing.of_document(Placing().document()) == Placing()
 
 
@@ -115,14 +115,14 @@ def test_between_machines_is_the_real_network_and_nothing_of_the_suites():
     ],
 )
 def test_what_must_be_emulated_is_refused(more, network, problem):
-    made = [
+    suite = [
         cell
         for cell in suite_cells(
             network, more.replace("factors", "exclude: [{workload: alone}]\nfactors")
         )
     ]
     with pytest.raises(UserError, match=problem):
-        placed(made, "--place")
+        placed(suite, "--place")
 
 
 def test_a_suite_of_single_hosts_is_not_placed():
@@ -148,17 +148,17 @@ def test_each_machine_is_judged_by_its_own_rows():
 
 @pytest.fixture
 def fleet(monkeypatch):
-    made = object.__new__(PlacedFleet)
-    made.address, made.machines, made.left_out, made.copy = "head:6379", [], [], None
-    made.placing, made._gangs, made._losses, made._size, made._token = Placing(), [], 0, 2, "word"
-    made.ports, made._before = {}, {}
+    fleet = object.__new__(PlacedFleet)
+    fleet.address, fleet.machines, fleet.left_out, fleet.copy = "head:6379", [], [], None
+    fleet.placing, fleet._gangs, fleet._losses, fleet._size, fleet._token = Placing(), [], 0, 2, "word"
+    fleet.ports, fleet._before = {}, {}
     monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)
     there = {"port": 7000, "certificate": "-----BEGIN CERTIFICATE-----"}
     monkeypatch.setattr(
-        PlacedFleet, "answers", lambda self, asked, *_: {n: self.ports.get(n, there) for n in asked}
+        PlacedFleet, "answers", lambda self, references, *_: {n: self.ports.get(n, there) for n in references}
     )
     monkeypatch.setattr(PlacedFleet, "_reserve", lambda self, members: None)
-    return made
+    return fleet
 
 
 def test_gangs_take_all_machines_that_there_are_and_each_has_a_domain_of_its_own(fleet):
@@ -172,10 +172,10 @@ def test_a_gang_that_lost_a_machine_gets_one_that_is_spare(fleet):
     fleet.machines = [remote(name) for name in "abc"]
     fleet._form()
     fleet.ports = {"b": NoAnswer("it died")}
-    told = fleet.lose(fleet.runners[0].name)
+    outcome = fleet.lose(fleet.runners[0].name)
     assert [gang.name for gang in fleet.runners] == [
         "a + c"
-    ] and "machine b is gone; a + c goes on" in told
+    ] and "machine b is gone; a + c goes on" in outcome
     fleet.ports["c"] = NoAnswer("it died, too")
     assert "machine c is gone" in fleet.lose(fleet.runners[0].name) and fleet.runners == []
 
@@ -209,10 +209,10 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
     assert (
         "robot: " in fleet.describe()["summary"] and gang.notes[0] in fleet.describe()["warnings"]
     )
-    kept = fleet.document()["cluster"]["placement"]
-    assert kept["hosts"]["base"]["machine"] == "b" and Placing.of_document(kept) == fleet.placing
+    placement = fleet.document()["cluster"]["placement"]
+    assert placement["hosts"]["base"]["machine"] == "b" and Placing.of_document(placement) == fleet.placing
     # as a resumed campaign has it
-    fleet._before = {host: one["facts"] for host, one in kept["hosts"].items()}
+    fleet._before = {host: machine["facts"] for host, machine in placement["hosts"].items()}
     fleet._choose([remote("a"), unlike], None)
     with pytest.raises(UserError, match="another machine than the campaign began on") as raised:
         fleet._choose([remote("a"), remote("b")], None)
@@ -228,7 +228,7 @@ def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
     small.card["machine"]["sysctls"]["net.core.rmem_max"] = "1"
     fleet._choose([remote("a"), small], None)
     kernels = fleet.kernels()
-    assert {host: one.machine for host, one in kernels.of_hosts.items()} == {
+    assert {host: kernel.machine for host, kernel in kernels.of_hosts.items()} == {
         "robot": "a",
         "base": "b",
     }
@@ -237,7 +237,7 @@ def test_what_a_kernel_grants_is_asked_of_the_machine_of_each_host(fleet):
     assert "net.core.rmem_max 1 instead of" in fleet._notes(fleet.machines)[0]
     fleet.placing = Placing()
     fleet._choose([small, remote("a"), remote("c")], None)  # unlike, and so it is left out
-    assert [one.name for one in fleet.machines] == ["a", "c"]
+    assert [machine.name for machine in fleet.machines] == ["a", "c"]
     assert not fleet.kernels().of_hosts
 
 
@@ -258,10 +258,10 @@ def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
         network="{}",
         more="factors: {network.loss: [0, 0.1]}\nexclude: [{workload: alone}]",
     )
-    made = cells(parse_suite(text, where="hosts.yaml"))
-    lossy = [cell for cell in made if cell.factors["network.loss"] == 0.1]
-    (found,) = placed(lossy, "--place")
-    assert found.real.left_out
+    both = cells(parse_suite(text, where="hosts.yaml"))
+    lossy = [cell for cell in both if cell.factors["network.loss"] == 0.1]
+    (cell,) = placed(lossy, "--place")
+    assert cell.real.left_out
     with pytest.raises(UserError, match="compares emulated networks") as raised:
-        placed(made, "--place")
+        placed(both, "--place")
     assert "--at network.loss=0" in raised.value.fix

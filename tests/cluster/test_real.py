@@ -40,8 +40,8 @@ COMMAND = [sys.executable, "-c", "from rmwbench.cli.main import main; main()"]
 
 @pytest.fixture(scope="module")
 def nodes():
-    with Nodes(3) as made:
-        yield made
+    with Nodes(3) as nodes:
+        yield nodes
 
 
 class Bench:
@@ -89,21 +89,21 @@ def bench(tmp_path, nodes):
 
 def trials_under_way() -> dict[int, str]:
     """PID → name, of the init processes of trials of the suite's campaigns on the nodes."""
-    found = {}
+    name_of_pid = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
             words = (entry / "environ").read_bytes().split(b"\0") if entry.name.isdigit() else []
             for word in words:
                 name = word.decode(errors="replace").rpartition(":")[2]
                 if word.startswith(f"{VARIABLE}=".encode()) and name.startswith("on-nodes"):
-                    found[int(entry.name)] = name
-    return found
+                    name_of_pid[int(entry.name)] = name
+    return name_of_pid
 
 
 def medians_ms(bundle: Bundle) -> dict[str, float]:
     """Arm → median time from the publish call to the take, of all its messages."""
     arm = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
-    found: dict[str, list[float]] = {}
+    latencies_ns: dict[str, list[float]] = {}
     for line in bundle.trials("done"):
         sent, received = bundle.columns("sent", line.trial), bundle.columns("received", line.trial)
         called = dict(zip(sent["seq"].tolist(), sent["call_ns"].tolist(), strict=True))
@@ -111,17 +111,17 @@ def medians_ms(bundle: Bundle) -> dict[str, float]:
             t - called[s]
             for s, t in zip(received["seq"].tolist(), received["taken_ns"].tolist(), strict=True)
         ]
-        found.setdefault(arm[line.cell], []).extend(took)
-    return {name: float(np.median(values)) / 1e6 for name, values in found.items()}
+        latencies_ns.setdefault(arm[line.cell], []).extend(took)
+    return {name: float(np.median(values)) / 1e6 for name, values in latencies_ns.items()}
 
 
 def per_part(bundle: Bundle) -> dict[tuple[int, str], set[str]]:
     """(block, workload) → machines."""
     workload = {row["cell"]: row["workload"] for row in bundle.rows("cells")}
-    found: dict[tuple[int, str], set[str]] = {}
+    machines_of: dict[tuple[int, str], set[str]] = {}
     for row in bundle.rows("trials"):
-        found.setdefault((row["block"], workload[row["cell"]]), set()).add(row["machine"])
-    return found
+        machines_of.setdefault((row["block"], workload[row["cell"]]), set()).add(row["machine"])
+    return machines_of
 
 
 def test_a_campaign_on_three_nodes_is_the_one_that_runs_here(bench):

@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reas
 
 @pytest.fixture(scope="module")
 def nodes():
-    with Nodes(3) as made:
-        yield made
+    with Nodes(3) as nodes:
+        yield nodes
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_hosts_are_the_machines_that_they_are_placed_on(over_two):
         "on-nodes"
     ) and "20 ms" in over_two.log("on-nodes")
     definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
-    assert {one["network"]["kind"] for one in definitions} == {"real"}
+    assert {definition["network"]["kind"] for definition in definitions} == {"real"}
     good = bundle.trials("done")
     for line in good:
         received = bundle.columns("received", line.trial)

@@ -105,8 +105,8 @@ class Fleet(RealFleet):
         self._open.discard(reference[0].name)
         return reference[-1]
 
-    def answers(self, asked, timeout_s):
-        return {name: reference[-1] for name, reference in asked.items()}
+    def answers(self, references, timeout_s):
+        return {name: reference[-1] for name, reference in references.items()}
 
 
 def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> Runner[PartSource]:
@@ -136,12 +136,12 @@ def lines(directory, kind) -> list[dict]:
 
 def placed(directory) -> dict[tuple[int, str], set[str]]:
     """(block, comparison) → the machines that ran it."""
-    found: dict[tuple[int, str], set[str]] = {}
+    machines_of: dict[tuple[int, str], set[str]] = {}
     for row in Bundle(directory).rows("trials"):
-        found.setdefault((row["block"], plan(FIXED).cell(row["cell"]).comparison), set()).add(
+        machines_of.setdefault((row["block"], plan(FIXED).cell(row["cell"]).comparison), set()).add(
             row["machine"]
         )
-    return found
+    return machines_of
 
 
 def numbers(directory) -> list[int]:
@@ -185,13 +185,13 @@ def test_a_machine_keeps_the_state_of_its_start_when_the_campaign_goes_on_and_ot
         machine.card = {"machine": {**CARD["machine"], "state": {"time_utc": "resumed"}}}
     later.machines.pop(0)
     run(tmp_path / "out", later)
-    found = {row["machine"]: row for row in Bundle(tmp_path / "out").rows("machine")}
-    assert {name: json.loads(row["start"]) for name, row in found.items()} == {
+    row_of = {row["machine"]: row for row in Bundle(tmp_path / "out").rows("machine")}
+    assert {name: json.loads(row["start"]) for name, row in row_of.items()} == {
         "m0": {},
         "m1": {},
         "m2": {"time_utc": "resumed"},
     }
-    assert [name for name, row in found.items() if row["end"] is None] == ["m0"]
+    assert [name for name, row in row_of.items() if row["end"] is None] == ["m0"]
 
 
 def test_when_every_machine_is_lost_the_campaign_is_valid_and_resumes_on_others(tmp_path):
@@ -231,9 +231,9 @@ def test_a_stopped_campaign_has_whole_parts_and_resumes(tmp_path):
 def test_a_part_that_was_cut_while_it_was_written_runs_anew_on_one_machine(tmp_path):
     run(tmp_path / "out", Fleet(2))
     journal = tmp_path / "out" / "journal.jsonl"
-    kept = [x for x in journal.read_text().splitlines() if json.loads(x)["type"] == "trial"]
-    cut = next(n for n, line in enumerate(kept) if json.loads(line)["trial"] == 1)
-    journal.write_text("\n".join(kept[: cut + 1]) + "\n")
+    trials = [x for x in journal.read_text().splitlines() if json.loads(x)["type"] == "trial"]
+    cut = next(n for n, line in enumerate(trials) if json.loads(line)["trial"] == 1)
+    journal.write_text("\n".join(trials[: cut + 1]) + "\n")
     fleet = Fleet(2)
     fleet.machines[0].name = "another"
     run(tmp_path / "out", fleet)
@@ -267,7 +267,7 @@ def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupp
 def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path, monkeypatch):
     fleet = Fleet(7)
     made = campaign(tmp_path / "out", fleet, made=plan("{minimum: 5, maximum: 12}"))
-    seen = []
+    looks = []
 
     class Look:
         open, blocks, decided, of, verdicts = (), 5, 1, 1, {}
@@ -285,13 +285,13 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path, monkey
             return LookTaken(blocks=5, **whole, **more, stop=stop)
 
     def judge(blocks, minutes_per_block, ended):
-        seen.append((blocks, len(numbers(tmp_path / "out"))))
+        looks.append((blocks, len(numbers(tmp_path / "out"))))
         return Look()
 
     monkeypatch.setattr("rmwbench.campaign.looks.Judge", lambda plan, directory: judge)
     with made.writer:
         made.run(Console(file=io.StringIO()))
-    assert seen == [(5, 30)] and lines(tmp_path / "out", "look")[0]["stop"] == "decided"
+    assert looks == [(5, 30)] and lines(tmp_path / "out", "look")[0]["stop"] == "decided"
     assert Bundle(tmp_path / "out").journal.finished and {trial for trial, _ in fleet.asked} == set(
         range(1, 31)
     )

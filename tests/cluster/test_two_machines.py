@@ -42,11 +42,11 @@ workloads:
 
 @pytest.fixture(scope="module")
 def workers():
-    found = find_workers(CANDIDATES)
-    name = next((name for name in CANDIDATES if name in found), None)
+    workers = find_workers(CANDIDATES)
+    name = next((name for name in CANDIDATES if name in workers), None)
     if name is None:
         pytest.skip(f"none of {', '.join(CANDIDATES)} is built")
-    return {name: found[name]}
+    return {name: workers[name]}
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +55,9 @@ def pair(workers):
         tools = [tool.find("sampler").executable]
     except UserError as error:
         pytest.skip(str(error))
-    with Pair() as made:
-        made.start_agent(workers, tools)
-        yield made
+    with Pair() as pair:
+        pair.start_agent(workers, tools)
+        yield pair
 
 
 def ordered(workers, steady_s=1):
@@ -69,47 +69,47 @@ def ordered(workers, steady_s=1):
 
 @pytest.fixture(scope="module")
 def result(pair, workers):
-    made, lost = pair.result(pair.start(ordered(workers), workers))
+    result, lost = pair.result(pair.start(ordered(workers), workers))
     assert lost == [None]
     # A busy machine may void it (its canaries say so), and that is not a reason to doubt any stamp.
-    assert made.status in ("done", "void") and "clock" not in (made.reason or ""), made.reason
-    return made
+    assert result.status in ("done", "void") and "clock" not in (result.reason or ""), result.reason
+    return result
 
 
 @pytest.fixture(scope="module")
-def found(result) -> TableEvidence:
+def evidence(result) -> TableEvidence:
     return evidence_of(result)
 
 
-def test_messages_cross_and_are_recorded_on_both_machines(found):
+def test_messages_cross_and_are_recorded_on_both_machines(evidence):
     for table in ("sent", "received"):
-        assert {row["endpoint"] for row in found.rows[table]} == {
+        assert {row["endpoint"] for row in evidence.rows[table]} == {
             e["endpoint"]
-            for e in found.endpoints
+            for e in evidence.endpoints
             if (e["kind"] == "publisher") == (table == "sent")
         }
-        assert len(found.rows[table]) >= 200
+        assert len(evidence.rows[table]) >= 200
     (row,) = [
         row
-        for row in found.rows["attestations"]
+        for row in evidence.rows["attestations"]
         if row["path"] in ("udp", "tcp") and row["fraction"] > 0.5
     ]
     assert row["interface"] == "eth0" and row["bytes"] > 200 * 1000
 
 
-def test_the_map_of_clocks_holds_the_truth(found):
+def test_the_map_of_clocks_holds_the_truth(evidence):
     rows = {
-        host: [row for row in found.clock_map if row["host"] == host] for host in ("robot", "base")
+        host: [row for row in evidence.clock_map if row["host"] == host] for host in ("robot", "base")
     }
     assert [(row["offset_ns"], row["bound_ns"]) for row in rows["robot"]] == [(0, 0)]
     assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])
-    begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
+    begin, end = evidence.row["steady_begin_ns"], evidence.row["steady_end_ns"]
     assert any(row["t_ns"] < begin for row in rows["base"]) and any(
         row["t_ns"] > end for row in rows["base"]
     )
 
 
-def test_the_trial_says_what_it_ran_over(result, found):
+def test_the_trial_says_what_it_ran_over(result, evidence):
     network = json.loads(result.files["network.json"])
     assert network["network"]["kind"] == "real" and network["domain_id"] == 42
     assert {
@@ -118,10 +118,10 @@ def test_the_trial_says_what_it_ran_over(result, found):
     assert all("kernel" in one["timekeeping"] for one in network["hosts"].values())
     assert [
         e
-        for e in found.rows["events"]
+        for e in evidence.rows["events"]
         if e["event"] == "real_network" and "network: real" in e["text"]
     ]
-    probes = {row["probe"] for row in found.rows["probes"]}
+    probes = {row["probe"] for row in evidence.rows["probes"]}
     assert {"busy", "busy@base", "canary_late", "canary_late@base", "runnable_tasks@base"} <= probes
     assert {"sampler.json", "sampler@base.json"} <= result.files.keys()
 
@@ -143,12 +143,12 @@ def test_a_machine_that_is_lost_in_a_trial_fails_it_and_nothing_is_left(pair, wo
 
 
 def _workers_on(pair: Pair, host: str) -> list[str]:
-    found = []
+    names = []
     for pid in pair.pids(host):
         try:
             name = Path(f"/proc/{pid}/comm").read_text().strip()
         except OSError:
             continue
         if name.startswith("rmwbench-"):
-            found.append(name)
-    return found
+            names.append(name)
+    return names

@@ -53,23 +53,23 @@ def _start(node):
 
 
 def be_node(node):
-    kept = []
+    resources = []
     place = Path(tempfile.mkdtemp())
     for name in node.get("libraries", ()):
-        kept.append(_mapped(place / name))
+        resources.append(_mapped(place / name))
     for name, mode in node.get("shm", {}).items():
         path = Path("/dev/shm", name)
-        kept.append(_mapped(path))
+        resources.append(_mapped(path))
         path.chmod(mode)
         if "uid" in node:
             os.chown(path, node["uid"], node["uid"])
     for port in node.get("udp", ()):
-        kept.append(_bound(socket.SOCK_DGRAM, port, node.get("buffer")))
+        resources.append(_bound(socket.SOCK_DGRAM, port, node.get("buffer")))
     for port in node.get("listens", ()):
-        kept.append(_bound(socket.SOCK_STREAM, port))
-        kept[-1].listen()
+        resources.append(_bound(socket.SOCK_STREAM, port))
+        resources[-1].listen()
     for port in node.get("connects", ()):
-        kept.append(socket.create_connection(("127.0.0.1", port)))
+        resources.append(socket.create_connection(("127.0.0.1", port)))
     if node.get("flooded"):
         sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         for _ in range(node["flooded"]):
@@ -89,12 +89,12 @@ def _mapped(path):
 
 
 def _bound(kind, port, buffer=None):
-    made = socket.socket(socket.AF_INET, kind)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(socket.AF_INET, kind)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if buffer:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-    made.bind(("0.0.0.0", port))
-    return made
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    bound.bind(("0.0.0.0", port))
+    return bound
 
 
 if __name__ == "__main__":

@@ -60,16 +60,16 @@ def second(tmp_path_factory):
 
 
 def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
-    found = robot_check(first, None)
-    assert [(one.arm, one.outcome) for one in found.candidates] == [
+    check = robot_check(first, None)
+    assert [(candidate.arm, candidate.outcome) for candidate in check.candidates] == [
         (FAST.arm, Outcome.MEETS),
         (SLOW.arm, Outcome.MISSES),
     ]
-    for one in found.candidates:  # the one with the least room, and the one that is missed
-        assert one.limit.at_most == BETWEEN_NS and one.limit.value.high is not None
-    assert (found.since, found.not_compared) == (None, None)
-    assert all(one.more_time is None for one in found.candidates)
-    assert found.in_use == (FAST.arm,) and found.exit_code == 0
+    for candidate in check.candidates:  # the one with the least room, and the one that is missed
+        assert candidate.limit.at_most == BETWEEN_NS and candidate.limit.value.high is not None
+    assert (check.since, check.not_compared) == (None, None)
+    assert all(candidate.more_time is None for candidate in check.candidates)
+    assert check.in_use == (FAST.arm,) and check.exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
     ],
 )
 def test_the_exit_code_is_about_what_the_robot_uses(first, use, outcome, code):
-    found = robot_check(first, None, use)
-    assert (found.outcome, found.exit_code) == (outcome, code)
+    check = robot_check(first, None, use)
+    assert (check.outcome, check.exit_code) == (outcome, code)
 
 
 def test_a_candidate_that_the_suite_has_not_is_refused(first):
@@ -92,8 +92,8 @@ def test_a_candidate_that_the_suite_has_not_is_refused(first):
 
 def test_the_second_check_says_which_version_changed_and_what_got_worse(first, second):
     since = robot_check(second, first).since
-    software = next(one for one in since.environment if one.topic == "software")
-    assert [(one.a, one.b) for one in software.differences] == [
+    software = next(topic for topic in since.environment if topic.topic == "software")
+    assert [(difference.a, difference.b) for difference in software.differences] == [
         (SLOW.version, "1.11.0-fixture"),
     ]
     by_arm = {row.arm_b: row.verdict for row in since.rows if row.metric == "response_latency_p50"}
@@ -101,16 +101,16 @@ def test_the_second_check_says_which_version_changed_and_what_got_worse(first, s
 
 
 def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
-    found = robot_check(campaign(tmp_path / "few", blocks=3), None)
-    assert found.exit_code == 2
-    assert {one.outcome for one in found.candidates} == {Outcome.OPEN}
-    assert [one.more_time.blocks for one in found.candidates] == [5, 5]
-    assert all(one.more_time.minutes == pytest.approx(5 * 50 / 60) for one in found.candidates)
+    check = robot_check(campaign(tmp_path / "few", blocks=3), None)
+    assert check.exit_code == 2
+    assert {candidate.outcome for candidate in check.candidates} == {Outcome.OPEN}
+    assert [candidate.more_time.blocks for candidate in check.candidates] == [5, 5]
+    assert all(candidate.more_time.minutes == pytest.approx(5 * 50 / 60) for candidate in check.candidates)
 
 
 def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path):
     near = robot_check(campaign(tmp_path / "near", at_most_ns=62_000, sd=0.3), None, (SLOW.arm,))
-    open_ = next(one for one in near.candidates if one.arm == SLOW.arm)
+    open_ = next(candidate for candidate in near.candidates if candidate.arm == SLOW.arm)
     assert near.exit_code == 2 and open_.limit.value.low < 62_000 < open_.limit.value.high
     assert open_.more_time.blocks is None or open_.more_time.blocks > 8
 
@@ -144,8 +144,8 @@ def judged_place(*open_limits, outcome=Outcome.OPEN, why=Why.INTERVAL):
 
 
 def limited(value, low, high):
-    found = Estimate(unit="ns", value=value, low=low, high=high, count=800, trials=8)
-    return LimitedValue(metric="response_latency_p50", topic=None, at_most=100.0, value=found)
+    estimate = Estimate(unit="ns", value=value, low=low, high=high, count=800, trials=8)
+    return LimitedValue(metric="response_latency_p50", topic=None, at_most=100.0, value=estimate)
 
 
 @pytest.mark.parametrize(
@@ -187,12 +187,12 @@ def test_without_limits_only_change_is_judged(tmp_path, second):
 
 
 def test_every_renderer_has_each_candidate_and_what_changed(first, second):
-    made = view(robot_check(second, first))
-    said = " ".join(texts(of_view(made)))
-    pages = (render_html(made), render_markdown(made))
+    check_view = view(robot_check(second, first))
+    words = " ".join(texts(of_view(check_view)))
+    pages = (render_html(check_view), render_markdown(check_view))
     for page in pages:
         assert FAST.arm in page and SLOW.arm in page and "1.11.0-fixture" in page
-    assert str(second.directory) in said
+    assert str(second.directory) in words
 
 
 def test_the_last_check_is_the_last_finished_one_before(tmp_path):
@@ -224,14 +224,14 @@ workloads: [{name: imu, message: Bytes(320), rate_hz: 100}]
 
 
 def arms(text, choice):
-    return [one["name"] for one in plain(text, where="mine.yaml", choice=choice)["arms"]]
+    return [arm["name"] for arm in plain(text, where="mine.yaml", choice=choice)["arms"]]
 
 
 def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_path, monkeypatch):
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, names_arm=False)
-    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.note
-    assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, names_arm=True) == found
+    default = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, names_arm=False)
+    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, default.choice)) and default.note
+    assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, names_arm=True) == default
     added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), names_arm=False)
     assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))
 
@@ -268,9 +268,9 @@ def test_the_last_answer_again(tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     done = command.rmwbench("check", suite, "--last", "--use", SLOW.arm, "--json", "-o", page)
     assert done.returncode == 1, done.stderr
-    found = json.loads(done.stdout)
-    assert (found["schema"], found["outcome"]) == ("rmwbench/check", "misses")
-    assert found == json.loads(json.dumps(document(robot_check(*_last(checks), (SLOW.arm,)))))
+    printed = json.loads(done.stdout)
+    assert (printed["schema"], printed["outcome"]) == ("rmwbench/check", "misses")
+    assert printed == json.loads(json.dumps(document(robot_check(*_last(checks), (SLOW.arm,)))))
     assert page.stat().st_size > 1000
     assert command.rmwbench("check", suite, "--last").returncode == 0
 
@@ -314,8 +314,8 @@ def test_two_checks_of_a_planted_robot(tmp_path, monkeypatch):
     look = Bundle(json.loads(first.stdout)["directory"]).last_look
     assert (look.stop, look.blocks, look.open) == ("decided", 5, ())
     again = command.rmwbench("check", suite, "--use", "slow", "--json")
-    found = json.loads(again.stdout)
-    assert found["since"]["a"]["directory"] == json.loads(first.stdout)["directory"]
-    assert {row["metric"] for row in found["since"]["rows"]} == {"response_latency_p50"}
-    outcomes = {one["arm"]: one["outcome"] for one in found["candidates"]}
+    printed = json.loads(again.stdout)
+    assert printed["since"]["a"]["directory"] == json.loads(first.stdout)["directory"]
+    assert {row["metric"] for row in printed["since"]["rows"]} == {"response_latency_p50"}
+    outcomes = {candidate["arm"]: candidate["outcome"] for candidate in printed["candidates"]}
     assert again.returncode == {"misses": 1, "open": 2}[outcomes["slow"]]

@@ -23,8 +23,8 @@ workloads: [{name: w, message: Array1k, rate_hz: 100}]
 
 
 def shipped(middleware: str, profile: str) -> Arm:
-    said = {"name": "shipped", "middleware": middleware, "profile": profile}
-    return Arm.model_validate(said)
+    definition = {"name": "shipped", "middleware": middleware, "profile": profile}
+    return Arm.model_validate(definition)
 
 
 @pytest.mark.own_host
@@ -48,16 +48,16 @@ def test_given_back_it_is_the_same_configuration(tmp_path, middleware, profile, 
     assert in_force(back, worker) == in_force(shipped(middleware, profile), worker)
     if variable is not None:
         command = f'. {env}; printf %s "${variable}"'
-        said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
-        read = Path(said.stdout.removeprefix("file://"))
+        shell = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+        read = Path(shell.stdout.removeprefix("file://"))
         assert read.samefile(native)
 
 
 def described() -> Worker:
     buffer = '<SocketReceiveBufferSize max="8MB"/>'
     text = f"<CycloneDDS><Domain><Internal>{buffer}</Internal></Domain></CycloneDDS>"
-    one = {"name": "tuned", "format": "xml", "text": text, "daemons": ["roudi"]}
-    return Worker("cyclonedds", None, fake_worker.DESCRIBE | {"profiles": [one]}, None)
+    profile = {"name": "tuned", "format": "xml", "text": text, "daemons": ["roudi"]}
+    return Worker("cyclonedds", None, fake_worker.DESCRIBE | {"profiles": [profile]}, None)
 
 
 @pytest.mark.parametrize(
@@ -72,9 +72,9 @@ def test_the_file_of_an_rmw_is_read_through_the_variable_that_its_worker_names(
     tmp_path, rmw, form, variable
 ):
     """Jazzy's Fast DDS is 2.14, which no version of rclcpp says: the newer name does nothing."""
-    one = {"name": "tuned", "format": form, "text": "<a/>", "daemons": []}
-    told = {"version": f"28.1.21 {rmw} 8.4.3", "build": {"profile_variable": variable}}
-    described = fake_worker.DESCRIBE | told | {"profiles": [one]}
+    profile = {"name": "tuned", "format": form, "text": "<a/>", "daemons": []}
+    build = {"version": f"28.1.21 {rmw} 8.4.3", "build": {"profile_variable": variable}}
+    described = fake_worker.DESCRIBE | build | {"profiles": [profile]}
     write(f"rclcpp/{rmw}", "tuned", Worker(f"rclcpp/{rmw}", None, described, None), tmp_path)
     assert f'export {variable}="$here/tuned.{form}"' in (tmp_path / ENV).read_text()
 

@@ -71,9 +71,9 @@ def test_the_nodes_of_a_domain_are_read_as_those_of_a_file(worker, tmp_path):
 
 def test_a_domain_without_anybody_says_where_it_looked(worker):
     worker("exit 3")
-    said = refused("domain:42")
-    assert "nobody is in domain 42" in said and "nodes that rmw_a discovers" in said
-    assert "ROS_LOCALHOST_ONLY is not set" in said
+    error = refused("domain:42")
+    assert "nobody is in domain 42" in error and "nodes that rmw_a discovers" in error
+    assert "ROS_LOCALHOST_ONLY is not set" in error
 
 
 def test_what_the_rmw_says_is_told(worker):

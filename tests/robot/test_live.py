@@ -40,7 +40,7 @@ def look(*nodes, options=()):
 
 
 def codes(document):
-    return [one["code"] for one in document["findings"]]
+    return [finding["code"] for finding in document["findings"]]
 
 
 def node(libraries, *, domain=0, index=0, env=None, **more):
@@ -59,8 +59,8 @@ def test_a_healthy_system_is_not_complained_of():
         {"libraries": ["libunknown.so"], "udp": [9000], "env": {"ROS_LOCALHOST_ONLY": "1"}},
     )
     assert (code, codes(document), document["unread"]) == (0, [], 0)
-    seen = [(one["rmw"], one["domains"]) for one in document["processes"]]
-    assert sorted(seen) == [
+    domains_of_rmw = [(process["rmw"], process["domains"]) for process in document["processes"]]
+    assert sorted(domains_of_rmw) == [
         ("rmw_fastrtps_cpp", [0]),
         ("rmw_fastrtps_cpp", [0]),
         ("rmw_zenoh_cpp", [5]),
@@ -72,8 +72,8 @@ def test_two_rmws_in_one_domain():
     nodes = [node(FASTDDS), {"libraries": ZENOH, "listens": [7447]}, node(CYCLONEDDS, domain=3)]
     code, document = look(*nodes)
     assert (code, codes(document)) == (1, [LiveCode.TWO_RMWS])
-    found = document["findings"][0]
-    assert found["level"] == "red" and len(found["processes"]) == 2
+    finding = document["findings"][0]
+    assert finding["level"] == "red" and len(finding["processes"]) == 2
     assert look(*nodes, options=["--domain", "3"])[0] == 0
     code, document = look(node(FASTDDS), node(CYCLONEDDS, index=1))
     assert (codes(document), document["findings"][0]["level"]) == ([LiveCode.TWO_RMWS], "yellow")
@@ -84,24 +84,24 @@ def test_two_rmws_of_two_networks_are_not_one_graph():
 
 
 def test_shared_memory_of_two_containers_on_one_network():
-    one = node(FASTDDS, shm={"fastrtps_port7410": 0o666})
+    writer = node(FASTDDS, shm={"fastrtps_port7410": 0o666})
     other = node(FASTDDS, index=1, shm={"fastrtps_port7412": 0o666})
-    code, document = look(one, {**other, "own_shm": True})
+    code, document = look(writer, {**other, "own_shm": True})
     assert (code, codes(document)) == (1, [LiveCode.SHM_OTHER_PLACE])
     # with a network of its own it is another host, to which nothing is sent through memory
-    assert look(one, {**other, "own_shm": True, "own_net": True})[0] == 0
+    assert look(writer, {**other, "own_shm": True, "own_net": True})[0] == 0
 
 
 @pytest.mark.skipif(not ROOT, reason="only root has two users here")
-@pytest.mark.parametrize(("mode", "found"), [(0o644, [LiveCode.SHM_OTHER_USER]), (0o666, [])])
-def test_shared_memory_of_two_users(mode, found):
+@pytest.mark.parametrize(("mode", "expected"), [(0o644, [LiveCode.SHM_OTHER_USER]), (0o666, [])])
+def test_shared_memory_of_two_users(mode, expected):
     nodes = [
         node(FASTDDS, shm={"fastrtps_port7410": mode}),
         node(FASTDDS, index=1, shm={"fastrtps_port7412": 0o666}, uid=12345),
     ]
     document = look(*nodes)[1]
-    assert codes(document) == found
-    assert all("7410" in one["evidence"][0] for one in document["findings"])
+    assert codes(document) == expected
+    assert all("7410" in finding["evidence"][0] for finding in document["findings"])
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_a_router_of_another_network_is_not_here():
 
 
 @pytest.mark.parametrize(
-    ("env", "found"),
+    ("env", "expected"),
     [
         ({"ZENOH_CONFIG_OVERRIDE": "connect/endpoints=[]"}, []),
         ({"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/a:1","tls/[::1]:2"]'}, ["tcp/a:1", "tls/[::1]:2"]),
         ({"ZENOH_CONFIG_OVERRIDE": "scouting/multicast/enabled=true"}, ["tcp/localhost:7447"]),
     ],
 )  # fmt: skip
-def test_where_a_session_is_told_to_connect(env, found):
-    assert endpoints(process(env)) == found
+def test_where_a_session_is_told_to_connect(env, expected):
+    assert endpoints(process(env)) == expected
 
 
 def test_where_a_configuration_file_tells_it_to_connect(tmp_path):
@@ -161,7 +161,7 @@ def test_participant_indices_that_are_used_up(taken, level):
     nodes = [node(CYCLONEDDS), {"libraries": CYCLONEDDS, "udp": [7400]}]
     nodes[1]["udp"] += [7410 + 2 * index for index in range(1, taken)]
     document = look(*nodes)[1]
-    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+    assert [(finding["code"], finding["level"]) for finding in document["findings"]] == (
         [] if level is None else [(LiveCode.PARTICIPANT_INDEX, level)]
     )
 
@@ -175,15 +175,15 @@ def test_more_indices_where_the_configuration_says_so():
 def test_datagrams_that_a_full_socket_dropped():
     code, document = look(node(FASTDDS, buffer=16_384, flooded=50))
     assert (code, codes(document)) == (1, [LiveCode.DATAGRAMS_DROPPED])
-    found = document["findings"][0]
+    finding = document["findings"][0]
     # it asked for less than the kernel grants, so no setting of the kernel helps
-    assert found["permanent"] is None and "32768 bytes" in found["evidence"][-1]
+    assert finding["permanent"] is None and "32768 bytes" in finding["evidence"][-1]
 
 
 def test_who_asks_for_no_buffer_has_the_kernels_default():
-    found = look(node(FASTDDS, flooded=400))[1]["findings"][0]
-    assert found["code"] == LiveCode.DATAGRAMS_DROPPED
-    assert "rmem_default" in found["permanent"]
+    finding = look(node(FASTDDS, flooded=400))[1]["findings"][0]
+    assert finding["code"] == LiveCode.DATAGRAMS_DROPPED
+    assert "rmem_default" in finding["permanent"]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_who_asks_for_no_buffer_has_the_kernels_default():
 def test_variables_that_an_rmw_ignores(libraries, env, level):
     here = {"listens": [7447]} if libraries is ZENOH else {"udp": [7400, 7410]}
     document = look({"libraries": libraries, "env": env, **here})[1]
-    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+    assert [(finding["code"], finding["level"]) for finding in document["findings"]] == (
         [] if level is None else [(LiveCode.VARIABLE_IGNORED, level)]
     )
 
@@ -215,7 +215,7 @@ def test_variables_that_an_rmw_ignores(libraries, env, level):
 )
 def test_discovery_ranges_that_differ(env, level):
     document = look(node(FASTDDS), node(FASTDDS, index=1, env=env))[1]
-    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+    assert [(finding["code"], finding["level"]) for finding in document["findings"]] == (
         [] if level is None else [(LiveCode.DISCOVERY_RANGE, level)]
     )
 

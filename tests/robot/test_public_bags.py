@@ -21,7 +21,7 @@ RESOURCES = CHECKOUT / "rosbag2_py/test/resources"
 BAGS = [
     path.parent
     for path in sorted(CHECKOUT.glob(f"**/{NAME}"))
-    if any(one.suffix in (".mcap", ".db3") for one in path.parent.iterdir())
+    if any(file.suffix in (".mcap", ".db3") for file in path.parent.iterdir())
 ]
 
 
@@ -34,16 +34,16 @@ def test_every_message_of_a_bag_is_read(bag):
     """As many of each topic as its metadata count."""
     counts = {name: n for name, n in read_metadata(bag / NAME).counts.items() if n}
     try:
-        found = read(bag)
+        bag_traffic = read(bag)
     except UserError as error:
         assert not counts, error.render()
     else:
-        assert {topic.name: topic.messages for topic in found.topics} == counts
+        assert {topic.name: topic.messages for topic in bag_traffic.topics} == counts
 
 
 def test_there_are_bags_of_either_storage():
     assert len(BAGS) >= 12
-    assert {one.suffix for bag in BAGS for one in bag.iterdir()} >= {".mcap", ".db3"}
+    assert {file.suffix for bag in BAGS for file in bag.iterdir()} >= {".mcap", ".db3"}
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
@@ -54,9 +54,9 @@ def test_the_talker_talks_twice_a_second(storage, tmp_path):
     assert (talker.messages, talker.type) == (10, "std_msgs/msg/String")
     assert talker.arrivals.kind == "periodic"
     assert talker.arrivals.rate_hz == pytest.approx(2, rel=0.01)
-    assert [one.reliability for one in talker.offers] == ["reliable"]
-    said = rmwbench("twin", bag, "-o", tmp_path / "talker.yaml")
-    assert said.returncode == 0, said.stderr
+    assert [offer.reliability for offer in talker.offers] == ["reliable"]
+    verb = rmwbench("twin", bag, "-o", tmp_path / "talker.yaml")
+    assert verb.returncode == 0, verb.stderr
 
 
 @pytest.mark.parametrize("storage", ["mcap", "sqlite3"])
@@ -64,5 +64,5 @@ def test_a_bag_of_five_parts_that_no_robot_wrote_is_read_and_refused(storage, tm
     """Its 6074 messages have times of 411 ns together."""
     bag = RESOURCES / storage / "wbag"
     assert read(bag).messages == 6074
-    said = rmwbench("twin", bag, "-o", tmp_path / "suite.yaml")
-    assert said.returncode == 2 and "are not those of messages" in said.stderr
+    verb = rmwbench("twin", bag, "-o", tmp_path / "suite.yaml")
+    assert verb.returncode == 2 and "are not those of messages" in verb.stderr

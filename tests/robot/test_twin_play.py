@@ -29,17 +29,17 @@ def bag(tmp_path_factory):
 def test_the_played_twin_is_compared_topic_by_topic(bag, tmp_path):
     """What the middleware delivered has the sizes of the source, and only the topic that no suite
     can be like is unlike by them. Rates are asserted nowhere: the machine may be busy."""
-    said = rmwbench(
+    verb = rmwbench(
         "twin", bag, "--check", "--for", "3s", "--with", "zenoh untouched", cwd=tmp_path
     )
-    assert said.returncode == 1, said.stderr
-    assert "/camera/image" in said.stdout and "50.0 kB → 50.0 kB" in said.stdout
-    answer = " ".join(said.stdout.splitlines()[-5:])  # of several lines on a narrow terminal
-    assert "/varied" in answer and "95 % size" in said.stdout
+    assert verb.returncode == 1, verb.stderr
+    assert "/camera/image" in verb.stdout and "50.0 kB → 50.0 kB" in verb.stdout
+    answer = " ".join(verb.stdout.splitlines()[-5:])  # of several lines on a narrow terminal
+    assert "/varied" in answer and "95 % size" in verb.stdout
     assert [path.name[:14] for path in (tmp_path / "campaigns").iterdir()] == ["my-robot-twin-"]
 
 
 def test_who_cannot_play_it_is_told_before_anything_is_run(bag, tmp_path):
-    said = rmwbench("twin", bag, "--check", "--with", "zenho untouched", cwd=tmp_path)
-    assert said.returncode == 2 and "zenoh untouched" in said.stderr
+    verb = rmwbench("twin", bag, "--check", "--with", "zenho untouched", cwd=tmp_path)
+    assert verb.returncode == 2 and "zenoh untouched" in verb.stderr
     assert not (tmp_path / "campaigns").exists()

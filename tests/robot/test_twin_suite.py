@@ -85,7 +85,7 @@ def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):
     suite, text = suite_of(make_twin(traffic, ()))
     (workload,) = suite.workloads
     sent = {p.topic: p for node in workload.nodes for p in node.publishers}
-    assert set(sent) == {one.name[1:] for one in ROBOT[:-1]}
+    assert set(sent) == {topic.name[1:] for topic in ROBOT[:-1]}
     image, info = sent["front/image_raw"], sent["front/camera_info"]
     assert image.message == "Image(640x480)" and image.arrival.rate_hz == pytest.approx(30)
     assert info.arrival.phase_ns - image.arrival.phase_ns == pytest.approx(1e5, abs=10)
@@ -94,7 +94,7 @@ def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):
     )
     assert sent["map"].arrival.kind == "trace" and sent["scan"].rate_hz == pytest.approx(10)
     publishers = [p for node in workload.nodes for p in node.publishers if p.topic == "tf"]
-    assert [one.rate_hz for one in publishers] == pytest.approx([50, 50], rel=0.01)
+    assert [publisher.rate_hz for publisher in publishers] == pytest.approx([50, 50], rel=0.01)
     assert set(workload.focus) == set(sent) - {"map", "battery"}
     limits = suite.outcomes.topics
     assert limits["scan"] == {"response_latency_p90_ms": 100, "undelivered": 0.1}
@@ -135,14 +135,14 @@ def test_a_graph_brings_nodes_and_readers_as_they_are(traffic, graph):
     suite, text = suite_of(twin)
     nodes = {node.name: node for node in suite.workloads[0].nodes}
     assert set(nodes) == {"front_driver", "lidar", "nav", "viewer", "others"}
-    assert {one.topic: one.qos.depth for one in nodes["nav"].subscriptions} == {
+    assert {reader.topic: reader.qos.depth for reader in nodes["nav"].subscriptions} == {
         "scan": 3,
         "front/image_raw": 1,
     }
     assert nodes["lidar"].publishers[0].qos.depth == 7
-    assert [one.topic for one in nodes["viewer"].subscriptions] == ["scan"]
+    assert [reader.topic for reader in nodes["viewer"].subscriptions] == ["scan"]
     assert "/viewer never matches front/image_raw" in text
-    assert {one.topic for one in nodes["others"].publishers} == {"tf", "map", "battery"}
+    assert {publisher.topic for publisher in nodes["others"].publishers} == {"tf", "map", "battery"}
     assert set(suite.workloads[0].focus) == {"front/image_raw", "scan"}
 
 
@@ -207,8 +207,8 @@ def test_a_history_is_no_deeper_than_the_drain_holds_of_each_publisher(tmp_path,
 
 
 def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
-    made = make_twin(*anonymous(traffic, read_graph(str(graph))))
-    _, text = suite_of(made)
+    twin = make_twin(*anonymous(traffic, read_graph(str(graph))))
+    _, text = suite_of(twin)
     for name in ("front", "scan", "battery", "acme", "lidar", "nav:", "viewer", "1790"):
         assert name not in text.replace("nav_msgs", "").replace("LaserScan", ""), name
     assert "topic_1" in text and "sensor_msgs/msg/Image" in text
@@ -233,15 +233,15 @@ def test_names_of_others_cannot_end_a_comment_or_a_name(tmp_path):
     ],
 )
 def test_a_recorded_type_is_the_suites_where_it_fits(ros_type, size_bytes, name):
-    made = message_for(ros_type, size_bytes)
-    assert made.name == name
-    assert abs(made.cdr_bytes - max(80, size_bytes)) <= max(32, 0.02 * size_bytes)
+    message = message_for(ros_type, size_bytes)
+    assert message.name == name
+    assert abs(message.cdr_bytes - max(80, size_bytes)) <= max(32, 0.02 * size_bytes)
 
 
 def test_the_verb_writes_a_suite_that_is_planned(bag, tmp_path):
     suite = tmp_path / "my-robot.yaml"
-    said = rmwbench("twin", bag, "-o", suite)
-    assert said.returncode == 0 and "98 % of the bytes: /front/image_raw" in said.stdout
+    verb = rmwbench("twin", bag, "-o", suite)
+    assert verb.returncode == 0 and "98 % of the bytes: /front/image_raw" in verb.stdout
     assert rmwbench("twin", bag).stdout == suite.read_text()
     planned = rmwbench("plan", suite, "--json")
     assert planned.returncode == 0, planned.stderr
@@ -250,10 +250,10 @@ def test_the_verb_writes_a_suite_that_is_planned(bag, tmp_path):
 
 def test_a_bag_is_a_twin_of_itself_and_not_of_one_at_another_rate(bag, tmp_path):
     assert rmwbench("twin", bag, "--against", bag).returncode == 0
-    slower = [Planted(one.name, one.times * 1.1, one.size, one.type) for one in ROBOT]
+    slower = [Planted(topic.name, topic.times * 1.1, topic.size, topic.type) for topic in ROBOT]
     other = robot_bag.mcap(tmp_path / "slow.mcap", slower)
-    said = rmwbench("twin", bag, "--against", other)
-    assert said.returncode == 1 and "/scan (rate 10 Hz → 9.091 Hz)" in said.stdout
+    verb = rmwbench("twin", bag, "--against", other)
+    assert verb.returncode == 1 and "/scan (rate 10 Hz → 9.091 Hz)" in verb.stdout
 
 
 def test_a_jittering_period_is_compared_within_the_error_of_few_messages(tmp_path):
@@ -268,7 +268,7 @@ def test_a_jittering_period_is_compared_within_the_error_of_few_messages(tmp_pat
     source = recorded(150)
     for _ in range(20):
         (topic,) = likeness(source, recorded(30)).topics
-        (rate,) = [one for one in topic.differences if one.quantity == "rate"]
+        (rate,) = [difference for difference in topic.differences if difference.quantity == "rate"]
         assert rate.alike, rate
 
 
@@ -276,8 +276,8 @@ def test_a_jittering_period_is_compared_within_the_error_of_few_messages(tmp_pat
 def test_what_is_no_bag_is_one_error_and_exit_code_2(tmp_path, content):
     path = tmp_path / "bag.mcap"
     path.write_bytes(content)
-    said = rmwbench("twin", path, "-o", tmp_path / "suite.yaml")
-    assert said.returncode == 2 and said.stderr.count("error:") == 1
+    verb = rmwbench("twin", path, "-o", tmp_path / "suite.yaml")
+    assert verb.returncode == 2 and verb.stderr.count("error:") == 1
     assert not (tmp_path / "suite.yaml").exists()
 
 
@@ -285,14 +285,14 @@ def test_what_is_no_bag_is_one_error_and_exit_code_2(tmp_path, content):
 def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
     path = tmp_path / "graph.yaml"
     path.write_text(text)
-    said = rmwbench("twin", bag, "--graph", path)
-    assert said.returncode == 2 and str(path) in said.stderr
+    verb = rmwbench("twin", bag, "--graph", path)
+    assert verb.returncode == 2 and str(path) in verb.stderr
 
 
-@pytest.mark.parametrize(("what", "told"), [("missing messages", True), ("95 % size", False)])
-def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, told):
+@pytest.mark.parametrize(("what", "has_hint"), [("missing messages", True), ("95 % size", False)])
+def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, has_hint):
     part = TopicDifference(quantity=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
-    found = TwinLikeness((TwinTopicLikeness(topic="/front", differences=(part,)),))
-    shown = " ".join(one.text for one in view(found, "bag", "the twin", "rclcpp/fastrtps").answer)
+    twin_likeness = TwinLikeness((TwinTopicLikeness(topic="/front", differences=(part,)),))
+    shown = " ".join(text.text for text in view(twin_likeness, "bag", "the twin", "rclcpp/fastrtps").answer)
     assert "Not a twin" in shown
-    assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is told
+    assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is has_hint

@@ -90,9 +90,9 @@ def test_what_is_sent_on_change_has_a_mean_rate(tmp_path):
 
 def test_latched_once_is_no_rate(tmp_path):
     topics = [Planted("/map", np.array([0.0]), latched=True), Planted("/t", periodic(10))]
-    found = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
-    assert found.topic("/map").arrivals.kind == "once" and is_latched(found.topic("/map").offers)
-    assert found.topic("/map").bytes_per_s == 0
+    bag_traffic = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
+    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(bag_traffic.topic("/map").offers)
+    assert bag_traffic.topic("/map").bytes_per_s == 0
 
 
 def test_several_publishers_are_a_rate_together(tmp_path):
@@ -104,10 +104,10 @@ def test_several_publishers_are_a_rate_together(tmp_path):
 
 def test_sizes_are_a_distribution(tmp_path):
     sizes = RNG.integers(500, 1500, 900)
-    found = one_topic(tmp_path, Planted("/t", periodic(30), sizes)).sizes
-    assert (found.least, found.most) == (sizes.min(), sizes.max())
-    assert found.mean == pytest.approx(sizes.mean(), rel=1e-9)
-    assert found.p95 == pytest.approx(np.quantile(sizes, 0.95), rel=0.01)
+    measured = one_topic(tmp_path, Planted("/t", periodic(30), sizes)).sizes
+    assert (measured.least, measured.most) == (sizes.min(), sizes.max())
+    assert measured.mean == pytest.approx(sizes.mean(), rel=1e-9)
+    assert measured.p95 == pytest.approx(np.quantile(sizes, 0.95), rel=0.01)
 
 
 def test_a_senders_stamp_is_preferred_to_the_recorders(tmp_path):
@@ -128,8 +128,8 @@ def test_a_stamp_by_another_clock_is_not_used(tmp_path, hours):
     planted = Planted(
         "/t", sent, published=sent, published_origin_ns=robot_bag.BEGAN_NS + hours * 3600 * 10**9
     )
-    found = read(robot_bag.mcap(tmp_path / "bag.mcap", [planted]))
-    assert found.topics[0].stamp == "log_time" and found.other_clock == 1
+    bag_traffic = read(robot_bag.mcap(tmp_path / "bag.mcap", [planted]))
+    assert bag_traffic.topics[0].stamp == "log_time" and bag_traffic.other_clock == 1
 
 
 def test_simulated_time_is_recognised_and_never_mixed_with_the_other(tmp_path):
@@ -137,10 +137,10 @@ def test_simulated_time_is_recognised_and_never_mixed_with_the_other(tmp_path):
     sent = periodic(30)
     planted = Planted("/t", sent / 2, published=sent, origin_ns=10**9)
     clock = Planted("/clock", periodic(100) / 2, type="rosgraph_msgs/msg/Clock", origin_ns=10**9)
-    found = read(robot_bag.mcap(tmp_path / "bag.mcap", [planted, clock]))
-    assert found.simulated and found.other_clock == 1
-    assert {one.stamp for one in found.topics} == {"log_time"}
-    assert found.topic("/t").arrivals.rate_hz == pytest.approx(60, rel=0.005)
+    bag_traffic = read(robot_bag.mcap(tmp_path / "bag.mcap", [planted, clock]))
+    assert bag_traffic.simulated and bag_traffic.other_clock == 1
+    assert {topic.stamp for topic in bag_traffic.topics} == {"log_time"}
+    assert bag_traffic.topic("/t").arrivals.rate_hz == pytest.approx(60, rel=0.005)
 
 
 def test_topics_of_one_instant_are_found_with_their_phase(tmp_path):
@@ -151,8 +151,8 @@ def test_topics_of_one_instant_are_found_with_their_phase(tmp_path):
         Planted("/rear/image", periodic(30, jitter=0.03, phase=0.4)),
         Planted("/odom", periodic(50)),
     ]
-    found = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
-    image, info, rear, odom = (found.topic(one.name) for one in topics)
+    bag_traffic = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
+    image, info, rear, odom = (bag_traffic.topic(topic.name) for topic in topics)
     assert distance_ns(image, info) == pytest.approx(2e5, abs=1e4)
     assert distance_ns(image, rear) is None and distance_ns(image, odom) is None
 
@@ -182,10 +182,10 @@ def without_metadata(directory: Path) -> Path:
 
 def compressed(path: Path, suffix: str) -> Path:
     pack = zstandard.compress if suffix == ".zstd" else lz4.frame.compress
-    made = path.with_name(path.name + suffix)
-    made.write_bytes(pack(path.read_bytes()))
+    packed = path.with_name(path.name + suffix)
+    packed.write_bytes(pack(path.read_bytes()))
     path.unlink()
-    return made
+    return packed
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -196,14 +196,14 @@ def test_every_format_is_the_same_traffic(tmp_path, name):
         ),
         Planted("/map", np.array([1.0]), 5000, "nav_msgs/msg/OccupancyGrid", latched=True),
     ]
-    found = read(FORMATS[name](tmp_path, topics))
-    scan, map_ = found.topic("/scan"), found.topic("/map")
+    bag_traffic = read(FORMATS[name](tmp_path, topics))
+    scan, map_ = bag_traffic.topic("/scan"), bag_traffic.topic("/map")
     assert (scan.messages, scan.type, scan.sizes.mean) == (300, "sensor_msgs/msg/LaserScan", 3000)
     assert scan.arrivals.rate_hz == pytest.approx(10)
-    assert [one.reliability for one in scan.offers] == ["best_effort"]
-    assert [one.durability for one in map_.offers] == ["transient_local"]
-    assert {one.depth for one in (*scan.offers, *map_.offers)} == {None}
-    assert found.duration_s == pytest.approx(29.9)
+    assert [offer.reliability for offer in scan.offers] == ["best_effort"]
+    assert [offer.durability for offer in map_.offers] == ["transient_local"]
+    assert {offer.depth for offer in (*scan.offers, *map_.offers)} == {None}
+    assert bag_traffic.duration_s == pytest.approx(29.9)
 
 
 @pytest.mark.parametrize("version", [4, 8, 9])
@@ -212,12 +212,12 @@ def test_metadata_alone_give_rates_and_offers(tmp_path, version):
         Planted("/scan", np.arange(301) * 0.1 * S, reliable=False),
         Planted("/map", np.array([1.0]), latched=True, publishers=2),
     ]
-    found = read(robot_bag.metadata(tmp_path, topics, ["bag_0.mcap"], version))
-    assert read(tmp_path).messages == found.messages == 302
-    assert found.topic("/scan").arrivals.rate_hz == pytest.approx(10, rel=0.01)
-    assert found.topic("/scan").sizes is None and found.topic("/map").publishers == 2
-    assert found.topic("/map").arrivals.kind == "once" and is_latched(found.topic("/map").offers)
-    assert found.topic("/scan").offers[0].reliability == "best_effort"
+    bag_traffic = read(robot_bag.metadata(tmp_path, topics, ["bag_0.mcap"], version))
+    assert read(tmp_path).messages == bag_traffic.messages == 302
+    assert bag_traffic.topic("/scan").arrivals.rate_hz == pytest.approx(10, rel=0.01)
+    assert bag_traffic.topic("/scan").sizes is None and bag_traffic.topic("/map").publishers == 2
+    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(bag_traffic.topic("/map").offers)
+    assert bag_traffic.topic("/scan").offers[0].reliability == "best_effort"
 
 
 def test_a_bag_of_before_foxy_offers_nothing(tmp_path):
@@ -288,7 +288,7 @@ def test_memory_does_not_grow_with_the_bag(tmp_path):
     from rmwbench.robot.twin.traffic import KEPT_TIMES, traffic
 
     topic = BagTopic(name="/t", type="t")
-    found = traffic(
+    bag_traffic = traffic(
         Message(topic, robot_bag.BEGAN_NS + n * 10**6, None, 100) for n in range(200_000)
     )
-    assert found.messages == 200_000 and len(found.topics[0].times_ns) == KEPT_TIMES
+    assert bag_traffic.messages == 200_000 and len(bag_traffic.topics[0].times_ns) == KEPT_TIMES
