@@ -17,7 +17,7 @@ from rmwbench.campaign.plan.socket_buffers import LIMITS, asked_bytes
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.profile_file.formats import family
+from rmwbench.lab.profile_file.formats import READERS, family
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.whole_file import make_directory, write_whole
@@ -27,7 +27,7 @@ HERE = '$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")" && pwd)'
 ROUTER = "tcp/localhost:7447"
 """Where a session of rmw_zenoh looks for the router of its host."""
 _WORD = re.compile(r"\{(peers|unix|tcp|udp|tls)\}")
-_OF_OPEN = {"RMW_FASTRTPS_PUBLICATION_MODE": {"sync": "SYNCHRONOUS", "async": "ASYNCHRONOUS"}}
+PUBLICATION_MODES = {"sync": "SYNCHRONOUS", "async": "ASYNCHRONOUS"}
 
 
 def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[Path]:
@@ -75,9 +75,10 @@ def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
     """The name of the middleware's own file, and what stands in it."""
     profile = resolved_profile(arm, worker)
     text, form = str(profile["text"]), str(profile["format"])
+    kind = family(arm.middleware)
     if form not in ("xml", "json5", "toml", "yaml", "json"):
-        form = {"zenoh": "json5", "iceoryx2": "toml"}.get(family(arm.middleware) or "", "xml")
-    if family(arm.middleware) == "zenoh":
+        form = READERS[kind][0] if kind else "xml"
+    if kind == "zenoh":
         text = text.replace("{router}", ROUTER)
         if arm.modes or _WORD.search(text):
             raise UserError(
@@ -89,7 +90,7 @@ def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
     elif arm.modes and (configuration := in_force(arm, worker)) is not None:
         text = configuration
     if not text.strip() and form == "xml":
-        text = {"fastdds": _EMPTY_FASTDDS}.get(family(arm.middleware) or "", "<CycloneDDS/>\n")
+        text = _EMPTY_FASTDDS if kind == "fastdds" else "<CycloneDDS/>\n"
     return f"{arm.profile.name}.{form}", text if text.endswith("\n") else text + "\n"
 
 
@@ -115,10 +116,9 @@ def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
         yield f'# install -D "$here/{native}" ~/.config/iceoryx2/iceoryx2.toml'
     else:
         yield f'export {variable}="{uri}$here/{native}"'
-    for name, values in _OF_OPEN.items():
-        if rmw and "fastrtps" in rmw and arm.publish_mode in values:
-            yield "# Which thread sends: docs/middlewares/fastdds.md."
-            yield f"export {name}={values[arm.publish_mode]}"
+    if "fastrtps" in rmw and arm.publish_mode in PUBLICATION_MODES:
+        yield "# Which thread sends: docs/middlewares/fastdds.md."
+        yield f"export RMW_FASTRTPS_PUBLICATION_MODE={PUBLICATION_MODES[arm.publish_mode]}"
     if not rmw and arm.publish_mode != "default":
         yield f"# Publish mode {arm.publish_mode}: a writer's own, which the nodes set."
     for daemon in daemons(arm, worker):
