@@ -90,7 +90,7 @@ def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
     elif arm.modes and (configuration := in_force(arm, worker)) is not None:
         text = configuration
     if not text.strip() and form == "xml":
-        text = _EMPTY_FASTDDS if kind == "fastdds" else "<CycloneDDS/>\n"
+        text = _EMPTY_FASTDDS if kind in ("fastdds", "fastrtps") else "<CycloneDDS/>\n"
     return f"{arm.profile.name}.{form}", text if text.endswith("\n") else text + "\n"
 
 

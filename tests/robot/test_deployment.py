@@ -79,6 +79,15 @@ def test_the_file_of_an_rmw_is_read_through_the_variable_that_its_worker_names(
     assert f'export {variable}="$here/tuned.{form}"' in (tmp_path / ENV).read_text()
 
 
+def test_a_profile_that_sets_nothing_is_an_empty_file_of_its_own_middleware(tmp_path):
+    """An RMW on Fast DDS was given Cyclone DDS's."""
+    profile = {"name": "untouched", "format": "xml", "text": "", "daemons": []}
+    middleware = "rclcpp/rmw_fastrtps_cpp"
+    worker = Worker(middleware, None, fake_worker.DESCRIBE | {"profiles": [profile]}, None)
+    native, *_ = write(middleware, "untouched", worker, tmp_path)
+    assert "<profiles" in native.read_text()
+
+
 def test_what_it_asks_of_the_kernel_and_which_daemon_it_needs_are_written(tmp_path):
     write("cyclonedds", "tuned", described(), tmp_path)
     lines = (tmp_path / SYSCTL).read_text().splitlines()
