@@ -18,14 +18,13 @@ from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file.formats import READERS, family
+from rmwbench.robot.live.live_model import ROUTER
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.whole_file import make_directory, write_whole
 
 ENV, SYSCTL = "env.sh", "sysctl.conf"
 HERE = '$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")" && pwd)'
-ROUTER = "tcp/localhost:7447"
-"""Where a session of rmw_zenoh looks for the router of its host."""
 _WORD = re.compile(r"\{(peers|unix|tcp|udp|tls)\}")
 PUBLICATION_MODES = {"sync": "SYNCHRONOUS", "async": "ASYNCHRONOUS"}
 

@@ -12,6 +12,11 @@ BASE_PORT, DOMAIN_PORTS, FIRST_INDEX = 7400, 250, 10
 """DDSI-RTPS 2.5, 9.6.1.1: discovery of a domain is at 7400 + 250·domain, a participant's own port
 for it at that + 10 + 2·index."""
 
+ZENOH_PORT = 7447
+ROUTER = f"tcp/localhost:{ZENOH_PORT}"
+"""The router of its host, to which a session of rmw_zenoh connects where its configuration does not
+say otherwise."""
+
 
 class LiveCode(StrEnum):
     SHM_OTHER_PLACE = "shm_other_place"

@@ -17,6 +17,7 @@ from rmwbench.lab.machine.processes import (
 )
 from rmwbench.robot.live.live_model import (
     BASE_PORT,
+    ZENOH_PORT,
     LiveProcess,
     LiveSystem,
     SharedFile,
@@ -30,7 +31,6 @@ NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
 VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
 CLIENT_LIBRARY = "/librcl.so"
 SHM = "/dev/shm/"
-ZENOH_PORT = 7447
 SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
 
 

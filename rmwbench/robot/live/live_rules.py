@@ -13,6 +13,7 @@ from rmwbench.robot.live.live_model import (
     BASE_PORT,
     DOMAIN_PORTS,
     FIRST_INDEX,
+    ROUTER,
     LiveCode,
     LiveFinding,
     LiveProcess,
@@ -49,8 +50,6 @@ MOST_INDEX = 32
 FEW_LEFT = 2
 NAMED = 4
 """So many processes of several are named."""
-ROUTER = "tcp/localhost:7447"
-"""To which a session of rmw_zenoh connects where its configuration does not say otherwise."""
 LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0", "[::]")
 Findings = Iterator[LiveFinding]
 
