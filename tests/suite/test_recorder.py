@@ -192,11 +192,11 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
 
 def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
     campaign_plan = planned("{place: tmpfs}")
-    room = 4 * bag_bytes(campaign_plan.cells[0])
-    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room - 8)
+    room = bag_bytes(campaign_plan.cells[0])
+    monkeypatch.setattr(plan, "tmpfs_bytes", lambda: (0, room - 1))
     with pytest.raises(UserError, match="does not fit into memory"):
         preflight.check_memory(campaign_plan)
-    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room)
+    monkeypatch.setattr(plan, "tmpfs_bytes", lambda: (0, room))
     plan.check_memory(campaign_plan)
 
 

@@ -8,7 +8,7 @@ from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.host import available_memory_bytes
+from rmwbench.lab.host.host import tmpfs_bytes
 from rmwbench.suite.cells import Cell
 
 MIB = 1 << 20
@@ -38,17 +38,17 @@ def disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
 
 def check_memory(plan: Plan) -> None:
     """Raises UserError where the bag of a recorder that writes to memory does not fit into its
-    host's /tmp (rmwbench/lab/host), which is a quarter of what is available."""
+    host's /tmp."""
     in_memory = _in_memory(plan)
     if not in_memory:
         return
-    largest, available = max(in_memory, key=bag_bytes), available_memory_bytes()
-    if bag_bytes(largest) > available // 4:
+    largest, (_, tmp_bytes) = max(in_memory, key=bag_bytes), tmpfs_bytes()
+    if bag_bytes(largest) > tmp_bytes:
         raise UserError(
             "the bag of one trial does not fit into memory",
             where=f"workload {largest.workload.name}",
             expected=f"{bag_bytes(largest) / MIB:.0f} MiB of /tmp in the trial's host",
-            actual=f"{available // 4 / MIB:.0f} MiB, a quarter of the available memory",
+            actual=f"{tmp_bytes / MIB:.0f} MiB, a quarter of the available memory",
             fix="write it to a disk (`recorder: {place: disk}`), or shorten the steady state",
         )
 

@@ -159,7 +159,7 @@ class Host:
         self, fd: int, targets: int, device: str, clock_offset_s: int
     ) -> tuple[list[str], list[int]]:
         """The init's program with its arguments, and descriptors that it keeps open besides."""
-        self.shm_bytes, tmp_bytes = _tmpfs_bytes()
+        self.shm_bytes, tmp_bytes = tmpfs_bytes()
         return [
             _INIT,
             *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s)),
@@ -396,7 +396,7 @@ def checked(make_host: Callable[[], Host]) -> Host:
     return host
 
 
-def _tmpfs_bytes() -> tuple[int, int]:
+def tmpfs_bytes() -> tuple[int, int]:
     """Limits of /dev/shm and /tmp: half and a quarter of what is available, so that a leak fails
     before the machine swaps."""
     available = available_memory_bytes()
