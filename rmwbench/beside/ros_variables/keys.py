@@ -20,8 +20,6 @@ LOANS = "loans"
 """The case in which a reader may take loans: the control of the one in which it may not."""
 PEER = "PEER"
 """In a value: the address of the other process's host."""
-LAYER = "rclcpp"
-"""The layer of the workers that read ROS variables."""
 
 _DISCOVERY = "https://docs.ros.org/en/jazzy/Tutorials/Advanced/Improved-Dynamic-Discovery.html"
 _DOMAIN = "https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html"
