@@ -57,6 +57,10 @@ class Remote:
     address: str = ""
 
     @property
+    def facts(self) -> machine_likeness.Facts:
+        return machine_likeness.facts(self.card["machine"])
+
+    @property
     def members(self) -> "list[Remote]":
         """The machines that a trial on it takes."""
         return [self]
@@ -90,7 +94,7 @@ class Fleet:
     exclusive_actors = True
     """Whether an actor takes all of its machine's processors in Ray's books."""
 
-    def __init__(self, address: str, like: Mapping[str, Any] | None = None, shared: bool = False):
+    def __init__(self, address: str, like: Mapping[str, Any] | None, shared: bool):
         """`like`: the machine card of the campaign to resume. `shared`: nodes of one kernel count
         as machines. Raises UserError where no machine can be used."""
         self.ray = connect(address)
@@ -164,10 +168,6 @@ class Fleet:
             name: self._answer(reference, max(0.0, deadline_s - time.monotonic()))
             for name, reference in references.items()
         }
-
-    @property
-    def facts(self) -> machine_likeness.Facts:
-        return machine_likeness.facts(self.machines[0].card["machine"])
 
     # --- what a campaign asks of its lab (rmwbench/campaign/here.py) ---
 
@@ -260,10 +260,11 @@ class Fleet:
             {"machine": m.name, "node": m.node, "summary": m.card["machine"]["summary"]}
             for m in self.machines
         ]
+        facts = self.machines[0].facts
         return {
             "cluster": {
-                "fingerprint": machine_likeness.fingerprint(self.facts),
-                "facts": self.facts,
+                "fingerprint": machine_likeness.fingerprint(facts),
+                "facts": facts,
                 "machines": machines,
                 "left_out": [{"machine": name, "reason": reason} for name, reason in self.left_out],
                 "copy_to": self.copy and self.copy.address,
@@ -411,7 +412,7 @@ class Fleet:
 
     def _choose(self, remotes: Sequence[Remote], like: Mapping[str, Any] | None) -> None:
         """Takes the largest group of like machines, or that of the campaign to resume."""
-        facts = {remote.name: machine_likeness.facts(remote.card["machine"]) for remote in remotes}
+        facts = {remote.name: remote.facts for remote in remotes}
         required = machine_likeness.facts(like) if like else None
         groups = machine_likeness.groups(facts.items())
         names = next((group for group in groups if required in (None, facts[group[0]])), [])

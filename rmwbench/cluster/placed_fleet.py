@@ -25,7 +25,6 @@ from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.network.interfaces import Gang, Spot
 
-NOTHING: Mapping[str, machine_likeness.Facts] = {}
 RESERVE_TIMEOUT_S = 60.0
 AGENT_TIMEOUT_S = 20.0
 FIRST_DOMAIN, LAST_DOMAIN = 40, 99
@@ -78,9 +77,9 @@ class PlacedFleet(Fleet):
         self,
         address: str,
         placing: Placing,
-        like: Mapping[str, Any] | None = None,
-        shared: bool = False,
-        before: Mapping[str, machine_likeness.Facts] = NOTHING,
+        like: Mapping[str, Any] | None,
+        shared: bool,
+        before: Mapping[str, machine_likeness.Facts],
     ):
         """`before`: host → the facts of its machine when the campaign to resume began; the others
         are Fleet's."""
@@ -146,7 +145,7 @@ class PlacedFleet(Fleet):
         document = super().document()
         placement = self.placing.document()
         for host, machine in zip(self.placing.hosts, self.machines, strict=False):
-            placement["hosts"][host]["facts"] = machine_likeness.facts(machine.card["machine"])
+            placement["hosts"][host]["facts"] = machine.facts
         document["cluster"] |= {"placement": placement, "machines_per_trial": self._size}
         return document
 
@@ -251,11 +250,10 @@ class PlacedFleet(Fleet):
 
     def _notes(self, members: Sequence[Remote]) -> list[str]:
         """How the machines of one trial differ, which every such trial is flagged with."""
-        expected = machine_likeness.facts(members[0].card["machine"])
+        expected = members[0].facts
         notes = []
         for machine in members[1:]:
-            facts = machine_likeness.facts(machine.card["machine"])
-            if text := machine_likeness.differences(expected, facts):
+            if text := machine_likeness.differences(expected, machine.facts):
                 notes.append(
                     f"unlike machines in one trial: {machine.name} has {text} of {members[0].name}"
                 )
@@ -295,9 +293,8 @@ class PlacedFleet(Fleet):
         self._check_all_used()
         self.machines = list(remotes)
         for host, machine in zip(self.placing.hosts, self.machines, strict=True):
-            facts = machine_likeness.facts(machine.card["machine"])
             before = self._before.get(host)
-            if before and (text := machine_likeness.differences(before, facts)):
+            if before and (text := machine_likeness.differences(before, machine.facts)):
                 raise UserError(
                     "this is another machine than the campaign began on",
                     where=f"{PLACE}, host {host}, machine {machine.name}",
