@@ -196,11 +196,8 @@ def significant(value: float) -> str:
     """Three significant digits without exponent: 0.0123, 1.23, 12.3, 123, 1 230."""
     if value == 0:
         return "0"
-    decimals = max(0, 2 - floor(log10(abs(value))))
-    decimals = max(
-        0, 2 - floor(log10(abs(round(value, decimals)) or abs(value)))
-    )  # 9.996 rounds up into the next decade
-    return _grouped(value, min(decimals, 9))
+    rounded = float(f"{value:.3g}")  # 9.996 is in the next decade then
+    return _grouped(value, min(max(0, 2 - floor(log10(abs(rounded)))), 9))
 
 
 def percent(fraction: float, digits: int = 2) -> str:
