@@ -270,7 +270,11 @@ class Bundle:
         return sorted(
             [
                 *(p for p in tables if _STEP_FILE.fullmatch(p.name) and p not in named),
-                *(p for p in _files_in(self.directory, "files") if _STORED_PARTIAL.fullmatch(p.name)),
+                *(
+                    p
+                    for p in _files_in(self.directory, "files")
+                    if _STORED_PARTIAL.fullmatch(p.name)
+                ),
                 *(p for p in _files_in(self.directory) if p.name == "campaign.json.partial"),
             ]
         )

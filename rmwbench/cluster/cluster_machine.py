@@ -1,5 +1,4 @@
-"""What a machine of the cluster does for a campaign; it lives in the door's process on that
-machine.
+"""What a machine of the cluster does for a campaign, in the process of that machine's actor.
 
 Ray starts its processes 15 steps of niceness down and first in line for the kernel's out-of-memory
 killer, which every worker of a trial would inherit. Both are put back to those of the machine's
@@ -81,7 +80,7 @@ class ClusterMachine:
     ) -> str | None:
         """Why the campaign cannot run here; None where it can. `described`: middleware → what its
         worker says on the driver's machine."""
-        os.environ[VARIABLE] = str(self._store.shelf(programs))
+        os.environ[VARIABLE] = str(self._store.link_directory(programs))
         # nothing that was built here may take part
         os.environ[TARGET] = str(self._store.directory / "none")
         try:

@@ -26,8 +26,8 @@ from rmwbench.cluster import machine_likeness, shipping
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST
 from rmwbench.cluster.connect import RESOURCE, connect, error_line, nodes
-from rmwbench.cluster.door import door_class
 from rmwbench.cluster.filesystem import Copy
+from rmwbench.cluster.machine_actor import actor_class
 from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
 from rmwbench.lab.host.hosts import NAMESPACES, HostKind
@@ -353,12 +353,12 @@ class Fleet:
 
         digest, archive = shipping.package()
         packed = self.ray.put(archive)
-        door = self.ray.remote(door_class())
+        machine_actor = self.ray.remote(actor_class())
         names = [node["NodeName"] for node in alive]
         remotes = []
         for name, node in zip(names, alive, strict=True):
             amounts = node["Resources"] if self.exclusive_actors else {}
-            actor = door.options(
+            actor = machine_actor.options(
                 num_cpus=amounts.get("CPU", 0),
                 resources={RESOURCE: amounts[RESOURCE]} if RESOURCE in amounts else None,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),

@@ -83,7 +83,7 @@ class Store:
             partial.chmod(0o755)
             partial.rename(path)
 
-    def shelf(self, programs: Iterable[ShippedProgram]) -> Path:
+    def link_directory(self, programs: Iterable[ShippedProgram]) -> Path:
         """Makes and gives a directory with a link to each program."""
         ordered = sorted(programs, key=lambda program: program.name)
         name = hashlib.sha256(

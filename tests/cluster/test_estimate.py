@@ -20,7 +20,9 @@ def test_machines_cost_as_long_as_they_are_held():
     document = time_document(whole, 5)
     assert document["estimated_s"] == pytest.approx(duration_s(whole, 5), abs=1e-3)
     assert document["machine_hours"] == pytest.approx(5 * document["estimated_s"] / 3600, abs=1e-4)
-    assert document["busy"] == pytest.approx(whole.estimated_s / (5 * document["estimated_s"]), abs=1e-3)
+    assert document["busy"] == pytest.approx(
+        whole.estimated_s / (5 * document["estimated_s"]), abs=1e-3
+    )
     assert document["useful_machines"] == 24
     assert "machines beyond 24 have nothing to do" in time_text(
         time_document(whole, 30)
@@ -34,7 +36,9 @@ def test_a_campaign_by_the_clock_takes_no_longer_than_its_time(budget_s, machine
     """40 blocks would take 9 minutes on one machine; a budget of 70 s holds five."""
     timed = plan("{maximum: 40, minimum: 5, within_s: 60}", budget_s=budget_s)
     document = time_document(timed, machines)
-    assert document["estimated_s"] == pytest.approx(min(most_s, duration_s(timed, machines)), abs=1e-3)
+    assert document["estimated_s"] == pytest.approx(
+        min(most_s, duration_s(timed, machines)), abs=1e-3
+    )
     assert 0.5 < document["busy"] <= 1
 
 
@@ -43,7 +47,9 @@ def test_a_campaign_by_the_clock_takes_no_longer_than_its_time(budget_s, machine
 def test_a_budget_of_the_cluster_is_kept_and_used(machines, budget_s):
     affordable = make(machine_budget_s(make, machines, budget_s))
     assert duration_s(affordable, machines) <= budget_s + 1e-6
-    assert duration_s(make((affordable.blocks + machines) * affordable.block_s), machines) > budget_s
+    assert (
+        duration_s(make((affordable.blocks + machines) * affordable.block_s), machines) > budget_s
+    )
 
 
 def test_a_budget_that_is_too_small_says_what_so_many_machines_need():

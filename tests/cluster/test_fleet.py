@@ -50,9 +50,9 @@ def test_the_largest_group_runs_the_campaign_and_the_others_are_named(fleet):
         ("a", f"unlike the others: kernel 5.0 instead of {CARD['kernel']['release']}")
     ]
     document = fleet.document()["cluster"]
-    assert [listed["machine"] for listed in document["machines"]] == ["b", "c"] and document["left_out"][
-        0
-    ]["machine"] == "a"
+    assert [listed["machine"] for listed in document["machines"]] == ["b", "c"] and document[
+        "left_out"
+    ][0]["machine"] == "a"
     assert fleet.describe()["summary"].startswith("2 machines like: ")
 
 
@@ -102,7 +102,9 @@ def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
 def test_a_machine_that_fails_its_check_is_left_out(fleet):
     fleet.machines = [remote("a"), remote("b")]
     fleet._keep({"a": None, "b": "no\n  library"})
-    assert [machine.name for machine in fleet.machines] == ["a"] and fleet.left_out == [("b", "no library")]
+    assert [machine.name for machine in fleet.machines] == ["a"] and fleet.left_out == [
+        ("b", "no library")
+    ]
 
 
 def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
@@ -126,7 +128,11 @@ def test_what_one_machine_cannot_do_the_campaign_cannot_and_the_machine_is_named
 ):
     """It was asked of the machine that the campaign is driven from."""
     fifo = "SCHED_FIFO needs CAP_SYS_NICE"
-    answers = {"a": {1: "no gstreamer"}, "b": {1: "no gstreamer", 2: fifo}, "c": NoAnswer("it died")}
+    answers = {
+        "a": {1: "no gstreamer"},
+        "b": {1: "no gstreamer", 2: fifo},
+        "c": NoAnswer("it died"),
+    }
     monkeypatch.setattr(Fleet, "ask_all", lambda *_: answers)
     fleet.machines = [remote(name) for name in answers]
     assert fleet.lacking([], {}, NAMESPACES) == {1: "no gstreamer", 2: f"on machine b: {fifo}"}

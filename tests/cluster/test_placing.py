@@ -150,12 +150,20 @@ def test_each_machine_is_judged_by_its_own_rows():
 def fleet(monkeypatch):
     fleet = object.__new__(PlacedFleet)
     fleet.address, fleet.machines, fleet.left_out, fleet.copy = "head:6379", [], [], None
-    fleet.placing, fleet._gangs, fleet._losses, fleet._size, fleet._token = Placing(), [], 0, 2, "word"
+    fleet.placing, fleet._gangs, fleet._losses, fleet._size, fleet._token = (
+        Placing(),
+        [],
+        0,
+        2,
+        "word",
+    )
     fleet.ports, fleet._before = {}, {}
     monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)
     there = {"port": 7000, "certificate": "-----BEGIN CERTIFICATE-----"}
     monkeypatch.setattr(
-        PlacedFleet, "answers", lambda self, references, *_: {n: self.ports.get(n, there) for n in references}
+        PlacedFleet,
+        "answers",
+        lambda self, references, *_: {n: self.ports.get(n, there) for n in references},
     )
     monkeypatch.setattr(PlacedFleet, "_reserve", lambda self, members: None)
     return fleet
@@ -210,7 +218,10 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
         "robot: " in fleet.describe()["summary"] and gang.notes[0] in fleet.describe()["warnings"]
     )
     placement = fleet.document()["cluster"]["placement"]
-    assert placement["hosts"]["base"]["machine"] == "b" and Placing.of_document(placement) == fleet.placing
+    assert (
+        placement["hosts"]["base"]["machine"] == "b"
+        and Placing.of_document(placement) == fleet.placing
+    )
     # as a resumed campaign has it
     fleet._before = {host: machine["facts"] for host, machine in placement["hosts"].items()}
     fleet._choose([remote("a"), unlike], None)

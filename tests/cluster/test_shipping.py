@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from rmwbench.cluster.door import door_class
+from rmwbench.cluster.machine_actor import actor_class
 from rmwbench.cluster.shipping import ShippedProgram, Store, package, programs
 from rmwbench.lab.middleware import Worker
 
@@ -42,14 +42,14 @@ def test_a_store_keeps_what_it_has_and_wants_again_what_was_changed(tmp_path):
     assert store.lacks(wanted) == wanted
     store.put(wanted[0], CODE)
     assert store.lacks(wanted) == wanted[1:]
-    shelf = store.shelf(wanted[:1])
-    assert [path.name for path in shelf.iterdir()] == ["rmwbench-x"] and (
-        shelf / "rmwbench-x"
+    links = store.link_directory(wanted[:1])
+    assert [path.name for path in links.iterdir()] == ["rmwbench-x"] and (
+        links / "rmwbench-x"
     ).read_bytes() == CODE
-    assert (shelf / "rmwbench-x").stat().st_mode & 0o111
+    assert (links / "rmwbench-x").stat().st_mode & 0o111
     # what an earlier process of this id left behind
-    (shelf / f".rmwbench-x.{os.getpid()}").symlink_to("gone")
-    assert store.shelf(wanted[:1]) == shelf  # a second campaign
+    (links / f".rmwbench-x.{os.getpid()}").symlink_to("gone")
+    assert store.link_directory(wanted[:1]) == links  # a second campaign
     (tmp_path / wanted[0].sha256 / "rmwbench-x").write_bytes(CODE[:-1])
     assert store.lacks(wanted) == wanted
 
@@ -72,19 +72,21 @@ def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
     assert not [name for name in names if "__pycache__" in name]
 
 
-def test_the_door_runs_the_shipped_package_and_not_the_one_that_is_installed(tmp_path, monkeypatch):
+def test_the_actor_runs_the_shipped_package_and_not_the_one_that_is_installed(
+    tmp_path, monkeypatch
+):
     """In a process of its own, as on a machine: what answers must come out of the cache."""
     code = (
         "import os, sys; from pathlib import Path; source, archive = map(Path, sys.argv[1:]); "
         "code = Path(os.environ['XDG_CACHE_HOME'], 'rmwbench/cluster/code'); "
         "(code / f'abc.{os.getpid()}.partial').mkdir(parents=True); "  # an earlier process left it
         "space = {}; exec(source.read_text(), space); "
-        "door = space['door_class']()('abc', archive.read_bytes()); import rmwbench; "
-        "print(rmwbench.__file__); print(sorted(door.call('card')))"
+        "actor = space['actor_class']()('abc', archive.read_bytes()); import rmwbench; "
+        "print(rmwbench.__file__); print(sorted(actor.call('card')))"
     )
     (tmp_path / "archive").write_bytes(package()[1])
     environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-    source = sys.modules[door_class.__module__].__file__
+    source = sys.modules[actor_class.__module__].__file__
     for _ in range(2):  # unpacked, then found
         command = [sys.executable, "-c", code, source, tmp_path / "archive"]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)

@@ -99,7 +99,8 @@ def test_messages_cross_and_are_recorded_on_both_machines(evidence):
 
 def test_the_map_of_clocks_holds_the_truth(evidence):
     rows = {
-        host: [row for row in evidence.clock_map if row["host"] == host] for host in ("robot", "base")
+        host: [row for row in evidence.clock_map if row["host"] == host]
+        for host in ("robot", "base")
     }
     assert [(row["offset_ns"], row["bound_ns"]) for row in rows["robot"]] == [(0, 0)]
     assert all(abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"] for row in rows["base"])

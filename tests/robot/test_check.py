@@ -105,7 +105,9 @@ def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
     assert check.exit_code == 2
     assert {candidate.outcome for candidate in check.candidates} == {Outcome.OPEN}
     assert [candidate.more_time.blocks for candidate in check.candidates] == [5, 5]
-    assert all(candidate.more_time.minutes == pytest.approx(5 * 50 / 60) for candidate in check.candidates)
+    assert all(
+        candidate.more_time.minutes == pytest.approx(5 * 50 / 60) for candidate in check.candidates
+    )
 
 
 def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path):
@@ -230,7 +232,9 @@ def arms(text, choice):
 def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_path, monkeypatch):
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     default = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, names_arm=False)
-    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, default.choice)) and default.note
+    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(
+        arms(NO_ARMS, default.choice)
+    ) and default.note
     assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, names_arm=True) == default
     added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), names_arm=False)
     assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))

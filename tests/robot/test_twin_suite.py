@@ -293,6 +293,8 @@ def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
 def test_what_a_middleware_may_have_lost_is_told_beside_a_twin_that_is_none(what, has_hint):
     part = TopicDifference(quantity=what, source=0.0, twin=0.8, unit="fraction", off=0.8, most=0.02)
     twin_likeness = TwinLikeness((TwinTopicLikeness(topic="/front", differences=(part,)),))
-    shown = " ".join(text.text for text in view(twin_likeness, "bag", "the twin", "rclcpp/fastrtps").answer)
+    shown = " ".join(
+        text.text for text in view(twin_likeness, "bag", "the twin", "rclcpp/fastrtps").answer
+    )
     assert "Not a twin" in shown
     assert ("What rclcpp/fastrtps does not deliver is missing here, too" in shown) is has_hint

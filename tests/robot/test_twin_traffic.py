@@ -91,7 +91,9 @@ def test_what_is_sent_on_change_has_a_mean_rate(tmp_path):
 def test_latched_once_is_no_rate(tmp_path):
     topics = [Planted("/map", np.array([0.0]), latched=True), Planted("/t", periodic(10))]
     bag_traffic = read(robot_bag.mcap(tmp_path / "bag.mcap", topics))
-    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(bag_traffic.topic("/map").offers)
+    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(
+        bag_traffic.topic("/map").offers
+    )
     assert bag_traffic.topic("/map").bytes_per_s == 0
 
 
@@ -216,7 +218,9 @@ def test_metadata_alone_give_rates_and_offers(tmp_path, version):
     assert read(tmp_path).messages == bag_traffic.messages == 302
     assert bag_traffic.topic("/scan").arrivals.rate_hz == pytest.approx(10, rel=0.01)
     assert bag_traffic.topic("/scan").sizes is None and bag_traffic.topic("/map").publishers == 2
-    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(bag_traffic.topic("/map").offers)
+    assert bag_traffic.topic("/map").arrivals.kind == "once" and is_latched(
+        bag_traffic.topic("/map").offers
+    )
     assert bag_traffic.topic("/scan").offers[0].reliability == "best_effort"
 
 

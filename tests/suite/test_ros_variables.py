@@ -53,14 +53,18 @@ def test_the_control_sets_nothing_and_is_heard_everywhere():
 
 def test_each_process_gets_the_variables_of_its_side():
     cell = cell_of("other_domain")
-    variables = {process.name: variable_assignments(cell, process.name) for process in cell.processes}
+    variables = {
+        process.name: variable_assignments(cell, process.name) for process in cell.processes
+    }
     assert variables == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
     assert variable_assignments(cell_of(CONTROL), "talker") == ""
 
 
 def test_a_peer_is_the_address_of_the_other_host():
     cell = cell_of("static_peers", ON_TWO)
-    variables = {process.host: variable_assignments(cell, process.name) for process in cell.processes}
+    variables = {
+        process.host: variable_assignments(cell, process.name) for process in cell.processes
+    }
     assert variables == {
         "robot": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.2",
         "base": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.1",

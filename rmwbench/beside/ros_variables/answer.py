@@ -191,8 +191,7 @@ def variables_answer(
     cells = [
         (row, definition)
         for row in bundle.rows("cells")
-        if row["cell"] in measured
-        and (definition := loads(row["definition"])).get("ros_variables")
+        if row["cell"] in measured and (definition := loads(row["definition"])).get("ros_variables")
     ]
     if not cells:
         return None

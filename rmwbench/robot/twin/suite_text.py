@@ -101,9 +101,7 @@ def window_s(twin: Twin) -> float:
 def judged_topics(twin: Twin, steady_s: float) -> list[TwinTopic]:
     """The topics that somebody reads and that send enough in a trial."""
     return [
-        topic
-        for topic in twin.topics_read
-        if _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
+        topic for topic in twin.topics_read if _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
     ]
 
 
@@ -333,9 +331,7 @@ def _qos(qos: Qos) -> str:
     """The settings that differ from the workload's, as YAML."""
     settings = {key: getattr(qos, key) for key in USUAL_QOS}
     text = ", ".join(
-        f"{key}: {value}"
-        for key, value in settings.items()
-        if value not in (USUAL_QOS[key], None)
+        f"{key}: {value}" for key, value in settings.items() if value not in (USUAL_QOS[key], None)
     )
     return f"{{{text}}}" if text else ""
 

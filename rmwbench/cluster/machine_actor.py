@@ -9,8 +9,8 @@ standard library alone.
 from typing import Any
 
 
-def door_class() -> type:
-    class Door:
+def actor_class() -> type:
+    class MachineActor:
         def __init__(self, digest: str, archive: bytes):
             import io
             import os
@@ -42,4 +42,4 @@ def door_class() -> type:
         def call(self, method: str, *arguments: Any) -> Any:
             return getattr(self._machine, method)(*arguments)
 
-    return Door
+    return MachineActor
