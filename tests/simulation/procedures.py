@@ -163,7 +163,7 @@ def simulate(
     plain: bool = False,
 ) -> Row:
     """`false`: the larger share of reports with a false `worse`, of those where all arms tie and
-    those where they have `ratios`. `found`: the share of truly slower arms that are called worse.
+    those where they have `ratios`. `power`: the share of truly slower arms that are called worse.
     `plain`: without shared variances."""
     made = {**LAWS, **BEYOND}[law]
     rng = np.random.default_rng(seed)
