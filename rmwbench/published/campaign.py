@@ -72,7 +72,7 @@ class CampaignArm(Values):
 
     @cached_property
     def blocks(self) -> frozenset[int]:
-        """Those of its done trials."""
+        """The blocks of its done trials."""
         parts = [self.per_trial, *(topic.per_trial for topic in self.topics.values())]
         return frozenset(self.silent_blocks).union(
             block for part in parts for by_block in part.values() for block in by_block
@@ -173,7 +173,7 @@ class RunningCampaign:
         self._known: dict[int, MeasuredTrial] = {}
 
     def campaign(self) -> MeasuredCampaign:
-        """With all trials that its journal has by now. Raises UserError for what cannot be
+        """Reads all trials that its journal has by now. Raises UserError for what cannot be
         measured."""
         from rmwbench.bundle import Bundle
         from rmwbench.results.suite_document import summarise
@@ -270,7 +270,7 @@ def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
 
 
 def _lost_blocks(arm: "shown.WorkloadArm") -> tuple[int, ...]:
-    """Without those that were done when they were tried again."""
+    """Leaves out the blocks that were done when they were tried again."""
     done = {one.block for values in arm.per_trial.values() for one in values}
     lost = {one.block for one in arm.trials.failures if lost_by_its_arm(one)}
     return tuple(sorted(lost - done))

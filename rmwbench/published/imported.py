@@ -148,7 +148,7 @@ def _same(a: float, b: float) -> bool:
 
 
 def view(answer: ImportedBundle, *, figures: bool = False) -> View:
-    """With `figures` every point instead of a line per figure."""
+    """`figures`: it has every point instead of a line per figure."""
     imported, source = answer.imported, answer.imported.source
     counts = (
         f"{answer.cells} cells, {answer.trials} trials, {answer.windows} windows, "

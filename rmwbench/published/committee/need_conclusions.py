@@ -154,7 +154,7 @@ def _outcome(judged: NeedCandidate) -> str:
 def _cases(
     need: NeedAnswer, candidate: str, *outcomes: Outcome
 ) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
-    """Those in which it has one of these outcomes."""
+    """The cases in which it has one of these outcomes."""
     return [pair for pair in need.cases_of(candidate) if pair[1].outcome in outcomes]
 
 

@@ -162,7 +162,7 @@ class NeedAnswer:
         return NeedMark.of([None if one is None else one.outcome for one in judged])
 
     def cases_of(self, candidate: str) -> list[tuple[NeedCaseAnswer, NeedCandidate]]:
-        """Those in which it was judged."""
+        """The cases in which it was judged."""
         return [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
 
     def document(self) -> dict[str, Any]:

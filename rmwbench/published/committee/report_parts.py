@@ -320,7 +320,7 @@ def _comparisons(bundle: Bundle) -> Mapping[str, Sequence[Cell]]:
 
 
 def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
-    """Those that are candidates: pairs of two middlewares are not, nor what watches its layers,
+    """The arms that are candidates: pairs of two middlewares are not, nor what watches its layers,
     which costs time."""
     written = {cell["arm"]: parse_json(cell["definition"])["arm"] for cell in bundle.rows("cells")}
     return {

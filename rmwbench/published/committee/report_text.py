@@ -249,7 +249,7 @@ def _best_counted(decided: Sequence[WorkloadAnswer]) -> str:
 
 
 def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
-    """With the levels of its factors where others of the section are called the same."""
+    """Its title, with the levels of its factors where others of the section are called the same."""
     same = sum(other.title == workload.title for other in among) > 1
     levels = ", ".join(named_level(name, level) for name, level in workload.levels.items())
     return f"{workload.title} ({levels})" if same and levels else workload.title

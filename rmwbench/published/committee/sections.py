@@ -308,7 +308,7 @@ class BudgetShare:
 
     @property
     def trials(self) -> int:
-        """Those of the contenders."""
+        """The trials of the contenders."""
         return self.blocks * sum(condition.contenders for condition in self.chosen)
 
     @property

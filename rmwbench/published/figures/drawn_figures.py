@@ -193,7 +193,7 @@ class DrawnFigures:
     sources: Sequence[DrawnSource]
 
     def chosen(self, is_wanted: Callable[[DrawnFigure], bool]) -> "DrawnFigures":
-        """With these figures alone, and with sources that have none left."""
+        """Keeps these figures alone; sources that have none left stay."""
         sources = [
             replace(source, figures=list(filter(is_wanted, source.figures)))
             for source in self.sources

@@ -84,7 +84,7 @@ def legend_of(drawn: DrawnPart) -> list[dict[str, Any]]:
 
 
 def _versions(drawn: DrawnPart) -> list[Version]:
-    """Those that have a value; one of two that are the same."""
+    """The versions that have a value; published and corrected are one where they are the same."""
     titles = TITLES | {"measured": _measured_title(drawn.measured)}
     versions = [
         (name, titles[name], version.points)

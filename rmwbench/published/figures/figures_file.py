@@ -151,7 +151,7 @@ class FigurePart(Strict):
     x: FigureAxis
     y: FigureAxis
     series: Texts | None = None
-    """Those that the original draws, in its order; all, if absent."""
+    """The series that the original draws, in its order; all, if absent."""
     columns: Annotated[int, Field(ge=1, le=8)] | None = None
     """In how many columns small multiples stand, one for each `panel` of the points."""
     points: Annotated[tuple[Points, ...], Field(strict=False)] = ()

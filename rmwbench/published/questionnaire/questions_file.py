@@ -74,7 +74,7 @@ class Question(Strict):
     measured: Annotated[tuple[Measurement, ...], Field(strict=False)] = ()
     least_cells: int = Field(default=1, ge=1)
     not_measured: str | None = None
-    """What of the question no measurement here can say."""
+    """The part of the question that no measurement here can answer."""
     remark: str | None = None
     """What one must know to read the measurements."""
 

@@ -34,7 +34,7 @@ class JudgedReport:
     state: str
     today: Today | None
     others: tuple[Today, ...] = ()
-    """Those of other versions, where they differ from it."""
+    """The answers of other versions, where they differ from it."""
 
     @property
     def here(self) -> str:

@@ -44,7 +44,7 @@ def shipped_reports() -> list[PublicReport]:
 
 @lru_cache(maxsize=8)
 def report_of(text: str, directory: Path) -> PublicReport | None:
-    """That of a suite's text; None where it has none."""
+    """The report of a suite's text; None where it has none."""
     from rmwbench.lab.middleware import names_here
 
     suite = parse(text, where="suite", directory=directory, middlewares=names_here())

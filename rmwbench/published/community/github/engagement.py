@@ -42,7 +42,7 @@ class NoDataReason:
 
 @dataclass(frozen=True, kw_only=True)
 class MedianDays:
-    """With its interval, or `no_data` with the reason; then `at_least` is its bound, if any."""
+    """A median with its interval, or `no_data` with the reason; `at_least` is its bound, if any."""
 
     no_data: str | None = absent()
     at_least: float | None = absent(exact=True)

@@ -83,7 +83,7 @@ class ComparedDeclarations:
     searched: Sequence[DeclarationSearch] = ()
 
     def without_words(self) -> "ComparedDeclarations":
-        """Without the sentences that it quotes: its facts, with the line and the date of each."""
+        """Leaves out the sentences that it quotes; facts, lines and dates stay."""
         packages = [
             replace(package, items=[replace(item, quote=None) for item in package.items])
             for package in self.packages

@@ -128,7 +128,7 @@ def _place(item: SourceFile) -> tuple[str, str]:
 
 
 def _trial(out: Published, vendor: str, place: str, size: int, **factors: object) -> None:
-    """With its cell."""
+    """Adds a trial and its cell."""
     cell = PublishedCell(
         workload=f"{'throughput' if factors else 'latency'} {place}, {size} B",
         arm=vendor,
