@@ -25,7 +25,7 @@ from rmwbench.report.chart.frame import MUTED, TEXT
 from rmwbench.report.chart.style import NEUTRAL, Spec, looks_of_middlewares
 
 TITLES = {"published": "as published", "corrected": "as corrected"}
-HEIGHT, SMALL_HEIGHT = 220, 74
+HEIGHT, SMALL_HEIGHT, EXPORT_WIDTH = 220, 74, 1040
 _FEW = 60
 """Rows of small multiples whose points are marked."""
 _LETTERS = 120
@@ -317,9 +317,9 @@ class _Styles:
         scale = alt.Scale(domain=self.names, range=self.dashes)
         return alt.StrokeDash("s:O", scale=scale, legend=self.legend("stroke"))
 
-    def shade(self, channel: Any, symbol: str = "square") -> Any:
+    def shade(self) -> alt.Opacity:
         scale = alt.Scale(type="ordinal", domain=self.names, range=self.shades)
-        return channel("s:O", scale=scale, legend=self.legend(symbol))
+        return alt.Opacity("s:O", scale=scale, legend=self.legend("square"))
 
 
 def _styles(drawn: DrawnPart, versions: Sequence[Version], legend: bool) -> _Styles:
@@ -454,7 +454,7 @@ def _bars(part: FigurePart, rows: Rows, domain: list[float] | None, styles: _Sty
             y=y,
             y2=alt.Y2Datum(base),
             color=styles.colour(),
-            opacity=styles.shade(alt.Opacity),
+            opacity=styles.shade(),
         )
     ]
     if any("lo" in row for row in rows):
@@ -488,7 +488,7 @@ def _stacked(
     for row in rows:
         row["o"] = place[row["s"]]
     bar = alt.Chart().mark_bar(clip=True, stroke=NEUTRAL["surface"][0], strokeWidth=0.6)
-    shade = styles.shade(alt.Opacity)
+    shade = styles.shade()
     return [
         bar.encode(
             x=_x(part, rows),
@@ -525,10 +525,10 @@ def _heat_height(rows: Rows) -> int:
     return 30 * max(1, len({row["s"] for row in rows}))
 
 
-def for_export(spec: Spec, title: str, card: list[str], width: int = 1040) -> Spec:
+def for_export(spec: Spec, title: str, card: list[str]) -> Spec:
     """The chart to be taken away, with its title and where its numbers are from."""
     columns = spec["usermeta"]["rmwbench"]["columns"]["wide"]
     out = frame.with_card(spec, title, card)
     out["columns"] = columns
-    out["spec"] = {**spec["spec"], "width": max(60, ceil(width / columns) - 60)}
+    out["spec"] = {**spec["spec"], "width": max(60, ceil(EXPORT_WIDTH / columns) - 60)}
     return out

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from rmwbench.errors import UserError
@@ -41,18 +40,14 @@ Drawn = tuple[list[MeasuredPoint], CampaignSource]
 NOT_MEASURED = Estimate(unit="", no_data="not measured for this arm")
 
 
-def shipped_summaries(directory: Path | None = None) -> list[MeasuredCampaign]:
+def shipped_summaries() -> list[MeasuredCampaign]:
     """What was measured for the shipped ledger, as campaigns that figures can be drawn from, the
     newest first: all of `suites/published/*/measured/*.json`, since one source's cells may have
     been measured for another's claims. Raises UserError for a file that is not a summary."""
-    if directory is None:
-        sources = sources_with(FOLDER)
-    else:
-        sources = sorted(path.parent.name for path in directory.glob(f"*/{FOLDER}"))
     campaigns = [
         campaign
-        for source in sources
-        for file in shipped(source, directory)
+        for source in sources_with(FOLDER)
+        for file in shipped(source)
         for campaign in expanded(file)
     ]
     return sorted(campaigns, key=lambda campaign: campaign.created_utc or "", reverse=True)

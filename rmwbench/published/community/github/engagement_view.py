@@ -36,7 +36,6 @@ def waiting(
     repositories: Sequence[RepositoryEngagement],
     kind: Kind,
     metric: Literal["time_to_close", "first_response"],
-    title: str,
 ) -> Spec | None:
     """The share of items still waiting against time, a step line per repository; dots where its
     curve ends with items still open. None without any curve."""
@@ -55,9 +54,8 @@ def waiting(
         return None
     most = max(p["days"] for p in points)
     scale = alt.Scale(type="log", domain=[LEAST_DAYS, max(most, 1.0)], nice=False, clamp=True)
-    axis = frame.axis(
-        values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=f"{title} (log axis)"
-    )
+    title = "time since it was opened (log axis)"
+    axis = frame.axis(values=[t for t in _TICKS if t <= most], labelExpr=_TICK_LABEL, title=title)
     colour = _colours(repositories, names)
     x = alt.X("days:Q", scale=scale, axis=axis)
     y = alt.Y(
@@ -285,7 +283,7 @@ def _kind(
                 "left out"
             )
     drawn = []
-    if draw and (spec := waiting(repositories, kind, "time_to_close", "time since it was opened")):
+    if draw and (spec := waiting(repositories, kind, "time_to_close")):
         drawn.append(
             Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
         )
@@ -332,7 +330,7 @@ def _answers(repositories: Sequence[RepositoryEngagement], draw: bool) -> Sectio
     drawn = []
     if draw:
         for kind, name in KINDS:
-            if spec := waiting(repositories, kind, "first_response", "time since it was opened"):
+            if spec := waiting(repositories, kind, "first_response"):
                 title = f"{name.capitalize()} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
     table = Table(columns, rows) if rows else None

@@ -194,11 +194,11 @@ def restored_counts(log: Log, size: int) -> np.ndarray:
     return np.asarray(log.columns["data_received"] * interval / size)
 
 
-def whole_counts(estimate: np.ndarray, within: float = 0.15) -> np.ndarray:
+def whole_counts(estimate: np.ndarray) -> np.ndarray:
     """The estimates that are near a whole number as that number, NaN for the others (a blocked
     second)."""
     near = np.round(estimate)
-    return np.where(np.abs(estimate - near) <= within, near, np.nan)
+    return np.where(np.abs(estimate - near) <= 0.15, near, np.nan)
 
 
 def all_counts(estimate: np.ndarray) -> np.ndarray:
