@@ -99,9 +99,9 @@ def _versions(drawn: DrawnPart) -> list[Version]:
 
 def _measured_title(measured: MeasuredPoints) -> str:
     """`measured here`, or on which machine what is shipped was measured."""
-    if not any(one.shipped for one in measured.from_):
+    if not any(campaign.shipped for campaign in measured.from_):
         return "measured here"
-    machines = dict.fromkeys(str(one.machine).partition(",")[0] for one in measured.from_)
+    machines = dict.fromkeys(str(campaign.machine).partition(",")[0] for campaign in measured.from_)
     return f"measured on {next(iter(machines))}" if len(machines) == 1 else "measured"
 
 

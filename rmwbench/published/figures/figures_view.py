@@ -59,8 +59,8 @@ def words(part: DrawnPart) -> Iterator[tuple[str, str]]:
 def origins(measured: MeasuredPoints) -> list[str]:
     """Machine, date, layers and blocks of what was measured, for each machine and day."""
     grouped: dict[tuple[str | None, str | None, str | None], list[int]] = {}
-    for place, one in enumerate(measured.from_):
-        key = (one.machine, one.date, None if one.shipped else one.campaign)
+    for place, source in enumerate(measured.from_):
+        key = (source.machine, source.date, None if source.shipped else source.campaign)
         grouped.setdefault(key, []).append(place)
     lines = []
     for (machine, date, campaign), places in grouped.items():
@@ -219,12 +219,12 @@ def _answer(drawn: DrawnFigures) -> Iterator[Block]:
 
 def _source(source: DrawnSource, place: int, draw: bool) -> Section:
     figures = source.figures
-    lines = [(one.original.id, f"{one.original.title}: {line(one)}") for one in figures]
+    lines = [(figure.original.id, f"{figure.original.title}: {line(figure)}") for figure in figures]
     blocks: list[Block] = [Facts(lines, on=On.TERMINAL)]
     if draw:
         blocks.append(Text(f"Numbers of the original: {source.data}.", "muted"))
-        sections = [_figure(one, f"f{place}-{n}") for n, one in enumerate(figures)]
-        contents = [("", TableCell(one.title, link=f"#{one.anchor}")) for one in sections]
+        sections = [_figure(figure, f"f{place}-{n}") for n, figure in enumerate(figures)]
+        contents = [("", TableCell(x.title, link=f"#{x.anchor}")) for x in sections]
         blocks.append(Section(f"{len(figures)} figures", [Facts(contents)], folded=True))
         blocks += sections
     title = f"{source.file.title} ({source.file.published})"

@@ -73,7 +73,7 @@ def measured(
 def _of_one_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
     """The campaigns that were given, each time with what is shipped of one machine, the newest
     machine first."""
-    hosts = dict.fromkeys(one.host for one in campaigns if one.shipped) or {None: None}
+    hosts = dict.fromkeys(x.host for x in campaigns if x.shipped) or {None: None}
     return [[x for x in campaigns if not x.shipped or x.host == name] for name in hosts]
 
 
@@ -82,11 +82,11 @@ def _drawn(
 ) -> dict[Key, Drawn]:
     """By cell, its points of the first campaign that has a value."""
     drawn: dict[Key, Drawn] = {}
-    for number, one in enumerate(part.measured):
+    for number, figure in enumerate(part.measured):
         for campaign in campaigns:
-            if not campaign.ran(one.suite):
+            if not campaign.ran(figure.suite):
                 continue
-            for cell, every in _cells(one, campaign, names):
+            for cell, every in _cells(figure, campaign, names):
                 points = [point for point in every if _is_on_axes(part, point.x)]
                 old = drawn.get((number, *cell))
                 if points and (old is None or (_is_empty(old[0]) and not _is_empty(points))):
@@ -131,13 +131,13 @@ def _count(
     valued = {key: points for key, (points, _) in drawn.items() if not _is_empty(points)}
     every: set[Key] = set(valued)
     places: set[str] = set()
-    for number, one in enumerate(part.measured):
+    for number, figure in enumerate(part.measured):
         try:
-            cells = list(asked_for(one))
+            cells = list(asked_for(figure))
         except UserError:
             return None
         for cell in cells:
-            place = place_of(one, cell, names)
+            place = place_of(figure, cell, names)
             if place is not None and _is_on_axes(part, place.x):
                 every.add((number, *_key(cell)))
                 places.add(place.x)
@@ -146,7 +146,7 @@ def _count(
 
 
 def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
-    suites = list(dict.fromkeys(one.suite for one in part.measured))
+    suites = list(dict.fromkeys(figure.suite for figure in part.measured))
     here = [campaign for campaign in campaigns if any(map(campaign.ran, suites))]
     if any(not campaign.shipped for campaign in here):
         levels = " or ".join(
@@ -156,7 +156,7 @@ def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
             )
         )
         return f"the campaign has no cell for it ({levels})"
-    metrics = ", ".join(dict.fromkeys(name for one in part.measured for name in one.metrics))
+    metrics = ", ".join(dict.fromkeys(name for figure in part.measured for name in figure.metrics))
     run = (
         f"not yet: `rmwbench run {suites[0]} --short` (without --short: all levels), then "
         "--campaign DIR"
@@ -179,7 +179,7 @@ def _key(cell: Mapping[str, Any]) -> Key:
 
 
 def _cells(
-    one: MeasuredFigure, campaign: MeasuredCampaign, names: Mapping[str, str]
+    figure: MeasuredFigure, campaign: MeasuredCampaign, names: Mapping[str, str]
 ) -> Iterator[tuple[Key, list[MeasuredPoint]]]:
     """The points of each cell that the figure asks for."""
     for workload in campaign.workloads:
@@ -187,7 +187,7 @@ def _cells(
             if arm.is_floor:
                 continue
             cell = cell_values(workload.name, arm.arm, arm.factors, arm.pair)
-            place = place_of(one, cell, names) if is_asked(one, cell) else None
+            place = place_of(figure, cell, names) if is_asked(figure, cell) else None
             if place is None:
                 continue
             point = partial(
@@ -199,16 +199,16 @@ def _cells(
                 layer=arm.layer,
                 machine_bound=True if arm.machine_bound else None,
             )
-            if one.metric in OVER_TIME:
-                points = _over_time(one, arm, point)
+            if figure.metric in OVER_TIME:
+                points = _over_time(figure, arm, point)
             else:
-                points = _value(one, campaign, arm, cell, partial(point, x=place.x))
+                points = _value(figure, campaign, arm, cell, partial(point, x=place.x))
             if points:
                 yield _key(cell), points
 
 
 def _value(
-    one: MeasuredFigure,
+    figure: MeasuredFigure,
     campaign: MeasuredCampaign,
     arm: CampaignArm,
     cell: Values,
@@ -216,15 +216,16 @@ def _value(
 ) -> list[MeasuredPoint]:
     """The one point of a metric, for one of all that have the cell's value together; none where
     a shipped summary does not keep the metric of this cell."""
-    if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
+    if campaign.shipped and any(name not in arm.metrics for name in figure.metrics):
         return []
-    estimates = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
-    threads = _threads(campaign) if one.of_machine else 1
-    value = _computed(one, estimates, None if threads is None else threads * parts_of(one, cell))
+    estimates = [arm.metrics.get(name, NOT_MEASURED) for name in figure.metrics]
+    threads = _threads(campaign) if figure.of_machine else 1
+    among = None if threads is None else threads * parts_of(figure, cell)
+    value = _computed(figure, estimates, among)
     note = None
     if value.y is None:
         reason = arm.not_supported or next((e.no_data for e in estimates if e.no_data), None)
-        note = str(reason or _infinite(one, estimates))
+        note = str(reason or _infinite(figure, estimates))
     return [point(**value._asdict(), note=note, blocks=estimates[0].trials)]
 
 
@@ -234,34 +235,34 @@ class _Value(NamedTuple):
     high: float | None = None
 
 
-def _computed(one: MeasuredFigure, estimates: Sequence[Estimate], among: float | None) -> _Value:
+def _computed(figure: MeasuredFigure, estimates: Sequence[Estimate], among: float | None) -> _Value:
     """y, with low and high of a metric that stands alone. `among`: how many threads and readers it
     is divided by; None where that is not known."""
     first = estimates[0]
     value, low, high = (fmt.finite(x) for x in (first.value, first.low, first.high))
     if among is None:
         return _Value()
-    if one.inverse is not None:
-        ends = [one.inverse / end if end else None for end in (value, high, low)]
+    if figure.inverse is not None:
+        ends = [figure.inverse / end if end else None for end in (value, high, low)]
         return _Value(ends[0]) if None in ends else _Value(*ends)
     if value is None:
         return _Value()
-    if one.times:
+    if figure.times:
         other = fmt.finite(estimates[1].value)
-        return _Value(None if other is None else value * other * one.factor / among)
-    y = value * one.factor / among
+        return _Value(None if other is None else value * other * figure.factor / among)
+    y = value * figure.factor / among
     if low is None or high is None:
         return _Value(y)
-    return _Value(y, low * one.factor / among, high * one.factor / among)
+    return _Value(y, low * figure.factor / among, high * figure.factor / among)
 
 
-def _infinite(one: MeasuredFigure, estimates: Sequence[Estimate]) -> str:
+def _infinite(figure: MeasuredFigure, estimates: Sequence[Estimate]) -> str:
     """Why a metric that has data has no value here."""
-    if one.inverse is not None and estimates[0].value == 0:
+    if figure.inverse is not None and estimates[0].value == 0:
         return "nothing arrived"
     if any(estimate.at_least is not None for estimate in estimates):
         return "only a lower bound"
-    if one.of_machine and all(fmt.finite(x.value) is not None for x in estimates):
+    if figure.of_machine and all(fmt.finite(x.value) is not None for x in estimates):
         return "the machine's hardware threads are not known"
     return "never arrived"
 
@@ -273,19 +274,20 @@ def _threads(campaign: MeasuredCampaign) -> int | None:
 
 
 def _over_time(
-    one: MeasuredFigure, arm: CampaignArm, point: Callable[..., MeasuredPoint]
+    figure: MeasuredFigure, arm: CampaignArm, point: Callable[..., MeasuredPoint]
 ) -> list[MeasuredPoint]:
     """A value for each whole second, as the originals have."""
-    if one.metric not in arm.by_second:
+    if figure.metric not in arm.by_second:
         return []
-    seconds = arm.by_second[one.metric]
+    seconds = arm.by_second[figure.metric]
     if seconds is None:
         why = "too many messages: the document keeps some, and the slowest"
         return [point(x="1", y=None, note=why)]
     blocks = arm.done or max(map(len, arm.per_trial.values()), default=None)
-    if one.metric not in ("sent", "delivered"):
+    if figure.metric not in ("sent", "delivered"):
         blocks = 1
-    return [point(x=str(second), y=one.factor * value, blocks=blocks) for second, value in seconds]
+    factor = figure.factor
+    return [point(x=str(second), y=factor * value, blocks=blocks) for second, value in seconds]
 
 
 def cell_values(
@@ -368,10 +370,10 @@ def _tree(suite: str) -> tuple[list[str], list[str], dict[str, list[Any]], list[
     """Workloads, arms without the floor, factors and exclusions of a suite."""
     path = find(suite)
     tree = plain(read(path), where=shown(path))
-    workloads = [str(one["name"]) for one in tree.get("workloads", ())]
+    workloads = [str(workload["name"]) for workload in tree.get("workloads", ())]
     arms = [
-        str(one["name"])
-        for one in tree.get("arms", ())
-        if (one.get("role") or one.get("middleware")) != "floor"
+        str(arm["name"])
+        for arm in tree.get("arms", ())
+        if (arm.get("role") or arm.get("middleware")) != "floor"
     ]
     return workloads, arms, dict(tree.get("factors") or {}), list(tree.get("exclude") or ())

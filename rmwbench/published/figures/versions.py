@@ -43,8 +43,8 @@ def draw(
         for campaign in part.measured.from_
     ]
     return DrawnFigures(
-        campaigns=[one.name for one in campaigns if not one.shipped],
-        shipped=list(dict.fromkeys((one.machine, one.date) for one in used if one.shipped)),
+        campaigns=[campaign.name for campaign in campaigns if not campaign.shipped],
+        shipped=list(dict.fromkeys((x.machine, x.date) for x in used if x.shipped)),
         sources=drawn,
     )
 
