@@ -22,9 +22,8 @@ def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
     assert [one["candidate"] for one in document["candidates"]] == list(known_candidates().by_name)
     assert [one["set"] for one in document["sets"]] == list(known_candidates().sets)
     for one in document["candidates"]:
-        assert one["ready"] == (one["reason"] is None) and one["ready"] == (
-            one["version"] is not None
-        )
+        assert one["ready"] == (one["reason"] is None)
+        assert one["ready"] == (one["version"] is not None)
     connext = next(one for one in document["candidates"] if one["candidate"] == "rclcpp/connextdds")
     assert not connext["ready"] and "licence" in connext["needs"] and connext["layer"] == "rclcpp"
     assert (

@@ -22,9 +22,8 @@ def test_every_suite_has_its_line():
     for name in shipped_suites():
         assert sum(line.split()[:1] == [name] for line in lines) == 1, name
     listed = json.loads(rmwbench("suites", "--json").stdout)
-    assert [one["suite"] for one in listed] == shipped_suites() and all(
-        one["title"] for one in listed
-    )
+    assert [one["suite"] for one in listed] == shipped_suites()
+    assert all(one["title"] for one in listed)
 
 
 def test_every_type_has_its_line_with_its_size():

@@ -55,8 +55,5 @@ def test_with_sudo_it_is_shown_and_done(place):
     done = apt(place)
     assert done.returncode == 0 and "+ sudo apt-get update && sudo apt-get install" in done.stdout
     update, install = (place / "calls").read_text().splitlines()
-    assert (
-        update == "update -qq"
-        and install.startswith("noninteractive install -y -qq")
-        and " cmake " in install
-    )
+    assert update == "update -qq" and install.startswith("noninteractive install -y -qq")
+    assert " cmake " in install

@@ -74,8 +74,8 @@ def test_rust_is_fetched_into_a_place_of_its_own_and_found_there(place):
     assert "--no-modify-path" in arguments and "--profile minimal" in arguments
     again = run("setup/rust", environment)
     assert (again.returncode, again.stdout) == (0, "")
-    found = run("native/target-dir", environment)
-    assert found.returncode == 0 and "/rmwbench/target-" in found.stdout
+    target = run("native/target-dir", environment)
+    assert target.returncode == 0 and "/rmwbench/target-" in target.stdout
 
 
 @pytest.mark.parametrize("broken", ["checksum", "absent"])

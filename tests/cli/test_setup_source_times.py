@@ -56,8 +56,8 @@ def run(place: Path, verb: str) -> None:
 
 def restored(place: Path) -> set[str]:
     run(place, "restore")
-    found = (place / "native").rglob("*")
-    return {path.name for path in found if path.stat().st_mtime_ns == BUILT_NS}
+    sources = (place / "native").rglob("*")
+    return {path.name for path in sources if path.stat().st_mtime_ns == BUILT_NS}
 
 
 def test_a_source_that_is_the_same_again_gets_its_time(built):
