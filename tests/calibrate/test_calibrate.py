@@ -11,7 +11,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from dataclasses import replace
 from functools import cache
 
@@ -31,27 +30,19 @@ from rmwbench.campaign.calibrate import (
 )
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.lab.middleware import find_workers
+from tests.support.command import COMMAND
+from tests.support.edited import journal
 from tests.support.shown import show_document
 
 pytestmark = pytest.mark.timing
-
-COMMAND = [
-    sys.executable,
-    "-c",
-    "from rmwbench.cli.main import main; main()",
-    "calibrate",
-    "--quick",
-    "--json",
-]
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """(directory, calibration, exit code, what it said) of one quick calibration."""
     out = tmp_path_factory.mktemp("calibrate") / "out"
-    done = subprocess.run(
-        [*COMMAND, "--out", str(out)], capture_output=True, text=True, timeout=900, env=os.environ
-    )
+    command = [*COMMAND, "calibrate", "--quick", "--json", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode in (0, 1, 2), done.stderr
     assert done.stdout, done.stderr
     document = json.loads(done.stdout)
@@ -126,10 +117,10 @@ def test_what_is_ours_grows_with_the_message_and_is_known_at_three_sizes(run):
 
 
 def outcomes(directory, document, worker, workloads=None):
-    found = truth_verdicts.judge_truths(
+    truths = truth_verdicts.judge_truths(
         SyntheticCampaign(Bundle(directory), document, worker), workloads or grid.truths(quick=True)
     )
-    return {(truth.arm, truth.truth): truth for truth in found}
+    return {(truth.arm, truth.truth): truth for truth in truths}
 
 
 @cache
@@ -152,14 +143,14 @@ def newly_failed(judged, directory=None, document=None, workloads=None):
 def only(workload, *names):
     """The grid's workload with the arms of these names, all where there are none: what a sabotage
     touches is judged again, and no more."""
-    found = next(one for one in grid.truths(quick=True) if one.name == workload)
-    arms = tuple(arm for arm in found.arms if not names or arm.name in names)
-    return replace(found, arms=arms)
+    whole = next(one for one in grid.truths(quick=True) if one.name == workload)
+    arms = tuple(arm for arm in whole.arms if not names or arm.name in names)
+    return replace(whole, arms=arms)
 
 
 def arm_of(document, workload, name):
-    found = next(w for w in document["workloads"] if w["workload"] == workload)
-    return next(arm for arm in found["arms"] if arm["arm"] == name)
+    one = next(w for w in document["workloads"] if w["workload"] == workload)
+    return next(arm for arm in one["arms"] if arm["arm"] == name)
 
 
 def a_trial(judged, workload, name):
@@ -178,9 +169,9 @@ def rewritten(judged, tmp_path, table, trial, change):
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied, ignore=shutil.ignore_patterns("merged-*"))
     path = copied / "tables" / table / f"{trial:06d}.parquet"
-    found = pq.read_table(path)
-    changed = change(found)
-    pq.write_table(changed.cast(found.schema), path, write_page_checksum=True)
+    rows = pq.read_table(path)
+    changed = change(rows)
+    pq.write_table(changed.cast(rows.schema), path, write_page_checksum=True)
     return copied, show_document(Bundle(copied))
 
 
@@ -303,7 +294,7 @@ def test_a_blocking_call_that_blocks_less_is_seen(judged, monkeypatch):
 
 def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
     right = synthetic_campaign.quantile_ns
-    monkeypatch.setattr(synthetic_campaign, "quantile_ns", lambda found, q: 1.2 * right(found, q))
+    monkeypatch.setattr(synthetic_campaign, "quantile_ns", lambda law, q: 1.2 * right(law, q))
     after = outcomes(*judged, [only("stream", "constant", "bimodal")])
     assert after["constant", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)
     assert after["bimodal", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)
@@ -340,12 +331,10 @@ def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied)
     cell = arm_of(judged[1], "path", "tcp called memory")["cell"]
-    journal = copied / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    for line in lines:
-        if line.get("cell") == cell and line.get("status") == "void":
-            line |= {"status": "done", "reason": None}
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with journal(copied) as lines:
+        for line in lines:
+            if line.get("cell") == cell and line.get("status") == "void":
+                line |= {"status": "done", "reason": None}
     seen = newly_failed(judged, copied, show_document(Bundle(copied)), [only("path")])
     assert ("tcp called memory", "path, a lie") in seen
 
@@ -355,23 +344,19 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
     touched = [only("stream", "constant")]
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied)
-    journal = copied / "journal.jsonl"
-    lines = [json.loads(line) for line in journal.read_text().splitlines()]
-    for line in lines:
-        if line.get("trial") == trial and line["type"] == "trial":
-            line |= {"status": "failed", "reason": "worker talker: died"}
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with journal(copied) as lines:
+        for line in lines:
+            if line.get("trial") == trial and line["type"] == "trial":
+                line |= {"status": "failed", "reason": "worker talker: died"}
     after = outcomes(copied, show_document(Bundle(copied)), judged[2], touched)
     assert after["constant", "latency"].outcome == recovery.FAILED
     assert "died" in after["constant", "latency"].reason
     # The machine's own reasons are: then nothing can be told.
-    for line in lines:
-        if (
-            line["type"] == "trial"
-            and line["cell"] == arm_of(judged[1], "stream", "constant")["cell"]
-        ):
-            line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
-    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    cell = arm_of(judged[1], "stream", "constant")["cell"]
+    with journal(copied) as lines:
+        for line in lines:
+            if line["type"] == "trial" and line["cell"] == cell:
+                line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
     after = outcomes(copied, show_document(Bundle(copied)), judged[2], touched)
     assert after["constant", "latency"].outcome == recovery.UNKNOWN
 

@@ -47,18 +47,12 @@ def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick)
     names = [arm.name for workload in workloads for arm in workload.arms]
     assert len(names) == len(set(names))
     for arm in (*workloads[0].arms, *workloads[1].arms):
-        if "latency" in arm.options:
-            assert math.isfinite(
-                synthetic_campaign.quantile_ns(
-                    synthetic_campaign.structured(arm.options["latency"]), 0.9
-                )
-            )
-        if "loss" in arm.options:
-            assert (
-                0
-                < synthetic_campaign.loss_rate(synthetic_campaign.structured(arm.options["loss"]))
-                < 1
-            )
+        named = {"latency", "loss"} & arm.options.keys()
+        of = {name: synthetic_campaign.structured(arm.options[name]) for name in named}
+        if "latency" in of:
+            assert math.isfinite(synthetic_campaign.quantile_ns(of["latency"], 0.9))
+        if "loss" in of:
+            assert 0 < synthetic_campaign.loss_rate(of["loss"]) < 1
 
 
 def test_an_unknown_law_has_no_formula():

@@ -14,7 +14,8 @@ from rmwbench.campaign.calibrate.recovery import FAILED, RECOVERED, UNKNOWN
 from rmwbench.results.machine.machine_model import TruthCheck
 
 
-def metric(low, value, high, trials=5, interval="95 % t interval on the log of 5 trial medians"):
+def metric(low, value, high, trials=5):
+    interval = "95 % t interval on the log of 5 trial medians"
     return {"low": low, "value": value, "high": high, "trials": trials, "interval": interval}
 
 
@@ -92,12 +93,11 @@ def test_one_disturbed_pair_does_not_raise_the_floor_of_all():
 def test_an_arms_own_floor_has_an_interval_that_holds_the_truth():
     random, blocks, sd = np.random.default_rng(9), 5, 0.2
     truth = np.expm1(float(special.stdtrit(blocks, 0.975)) * sd / math.sqrt(blocks))
-    found = [recovery.aa_floor_of_pair(random.normal(0, sd, blocks), blocks) for _ in range(2000)]
-    assert 0.93 < np.mean([low <= truth <= high for _, low, high in found]) < 0.97
-    assert all(low < value < high for value, low, high in found)
-    assert recovery.aa_floor_of_pair([0.1], 5) is None and recovery.aa_floor_of_pair(
-        [0.0, 0.0], 5
-    ) == (0, 0, 0)
+    floors = [recovery.aa_floor_of_pair(random.normal(0, sd, blocks), blocks) for _ in range(2000)]
+    assert 0.93 < np.mean([low <= truth <= high for _, low, high in floors]) < 0.97
+    assert all(low < value < high for value, low, high in floors)
+    assert recovery.aa_floor_of_pair([0.1], 5) is None
+    assert recovery.aa_floor_of_pair([0.0, 0.0], 5) == (0, 0, 0)
 
 
 def test_digits_are_forgiven_and_no_more():

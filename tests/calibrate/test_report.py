@@ -27,14 +27,14 @@ def line(known):
 
 
 def machine(**changes):
-    found = stored(CREATED)
+    document = stored(CREATED)
     for name, value in changes.items():
         part, _, key = name.partition("__")
         if key:
-            found[part][key] = value
+            document[part][key] = value
         else:
-            found[part] = value
-    return MachineDocument.model_validate({"calibration": found, "kernel": {"release": "6.1"}})
+            document[part] = value
+    return MachineDocument.model_validate({"calibration": document, "kernel": {"release": "6.1"}})
 
 
 def test_the_line_has_age_kernel_and_counts():
@@ -59,41 +59,28 @@ def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_woul
 def test_which_warnings_are_red_is_a_field_and_not_in_their_text():
     described = {"warnings": ["RED load: a robot runs", "cores: two"]}
     campaign = CampaignDocument.model_validate({"version": 1, "machine": described})
-    found = machine_of(SimpleNamespace(campaign=campaign))
-    assert found.warnings == ("load: a robot runs", "cores: two")
-    assert found.red_warnings == ("load: a robot runs",) and found.other_warnings == ["cores: two"]
+    told = machine_of(SimpleNamespace(campaign=campaign))
+    assert told.warnings == ("load: a robot runs", "cores: two")
+    assert told.red_warnings == ("load: a robot runs",)
+    assert told.other_warnings == ["cores: two"]
 
 
 def answer(**changes):
-    found = machine(**changes).calibration
-    found |= {
-        "not_tested": [{"what": "skewed clock", "why": "no namespace"}],
-        "blocks": 5,
-        "wall_s": 150.0,
-    }
-    found["truths"] |= {"checks": 9, "void_trials": 1}
-    found["aa"]["floor_blocks"] = 5
-    found["stored"] = "there.json"
+    document = machine(**changes).calibration
+    document["not_tested"] = [{"what": "skewed clock", "why": "no namespace"}]
+    document |= {"blocks": 5, "wall_s": 150.0}
+    document["truths"] |= {"checks": 9, "void_trials": 1}
+    document["aa"]["floor_blocks"] = 5
+    document["stored"] = "there.json"
     check = {"what": "loss", "outcome": "failed", "expected": "0.1", "found": "0.2"}
-    truth = {
-        "truth": "loss",
-        "workload": "stream",
-        "arm": "burst",
-        "outcome": "failed",
-        "reason": None,
-    }
-    found["truths"]["list"] = [truth | {"checks": [check]}] if found["truths"]["failed"] else []
-    pair = {
-        "middleware": "zenoh",
-        "workload": "small",
-        "outcome": "no difference",
-        "reason": None,
-        "unconfirmed": None,
-    }
-    found["aa"]["pairs"] = [
-        pair | ({"outcome": "different", "reason": "why"} if found["aa"]["different"] else {})
-    ]
-    return typed(CalibrationDocument, found)
+    truth = {"truth": "loss", "workload": "stream", "arm": "burst", "outcome": "failed"}
+    document["truths"]["list"] = (
+        [truth | {"checks": [check]}] if document["truths"]["failed"] else []
+    )
+    differs = {"outcome": "different", "reason": "why"}
+    outcome = differs if document["aa"]["different"] else {"outcome": "no difference"}
+    document["aa"]["pairs"] = [{"middleware": "zenoh", "workload": "small", **outcome}]
+    return typed(CalibrationDocument, document)
 
 
 @pytest.mark.parametrize(
@@ -112,8 +99,8 @@ def test_the_exit_code_is_yes_no_or_could_not_tell(changes, code):
     assert exit_code(answer(**changes)) == code
 
 
-def printed(found):
-    return render_markdown(view(found))
+def printed(answered):
+    return render_markdown(view(answered))
 
 
 def test_what_failed_is_a_table_and_the_answer_one_sentence():

@@ -22,7 +22,7 @@ MISSED = line(2, "done", codes=(), reason=None)
 
 
 @pytest.mark.parametrize(
-    ("lines", "outcome", "found"),
+    ("lines", "outcome", "told"),
     [
         ([line(1), line(2)], "recovered", "2 of 2 void: clock: process b"),
         ([OF_THE_MACHINE, line(2)], "recovered", "1 of 1 void: clock: process b"),
@@ -33,9 +33,9 @@ MISSED = line(2, "done", codes=(), reason=None)
         ([], "failed", "0 of 0 void: no trial"),
     ],
 )
-def test_only_a_trial_that_is_void_for_the_workers_clock_caught_it(lines, outcome, found):
+def test_only_a_trial_that_is_void_for_the_workers_clock_caught_it(lines, outcome, told):
     truth = skew.judge(lines, lambda: {"workloads": []})
-    assert (truth.outcome, truth.checks[0].found) == (outcome, found)
+    assert (truth.outcome, truth.checks[0].found) == (outcome, told)
 
 
 def test_where_no_time_namespace_could_be_made_nothing_is_judged():

@@ -68,9 +68,8 @@ def test_hosts_have_their_network_between_them():
 
 def test_size_subscribers_and_topics_change_what_they_say():
     cell = cells("small", "size").cell(LOADED.arms[0], 4096.0)
-    assert {e.type.payload_bytes for e in cell.endpoints} == {4096} and cell.factors == {
-        "payload_bytes": 4096
-    }
+    assert {e.type.payload_bytes for e in cell.endpoints} == {4096}
+    assert cell.factors == {"payload_bytes": 4096}
     cell = cells("chain", "subscribers").cell(LOADED.arms[0], 7.0)
     assert len([n for n in cell.workload.written_out if n.name.startswith("listener")]) == 7
     cell = cells("chain", "topics").cell(LOADED.arms[0], 3.0)
@@ -123,9 +122,8 @@ def test_levels_are_no_further_apart_than_asked_and_doubling_finds_one(resolutio
 
 def test_whole_levels_are_whole_and_each_once():
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 1000)
-    assert all_levels[:12] == tuple(map(float, range(1, 13))) and len(set(all_levels)) == len(
-        all_levels
-    )
+    assert all_levels[:12] == tuple(map(float, range(1, 13)))
+    assert len(set(all_levels)) == len(all_levels)
     assert all(level == int(level) for level in all_levels)
 
 
@@ -167,20 +165,16 @@ def test_what_is_not_a_level_is_refused(text, along):
 
 
 def test_levels_are_printed_with_their_unit():
-    assert (
-        quantity(412.0, AXES["rate"]) == "412 Hz" and quantity(38_900.0, AXES["rate"]) == "38.9 kHz"
-    )
-    assert (
-        quantity(1.0, AXES["topics"]) == "1 topic"
-        and quantity(7.0, AXES["subscribers"]) == "7 subscribers"
-    )
+    assert quantity(412.0, AXES["rate"]) == "412 Hz"
+    assert quantity(38_900.0, AXES["rate"]) == "38.9 kHz"
+    assert quantity(1.0, AXES["topics"]) == "1 topic"
+    assert quantity(7.0, AXES["subscribers"]) == "7 subscribers"
 
 
 def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     one = cells("small").cell(LOADED.arms[1], 200.0)
-    assert search_cells.spin_reason(one, 2) is None and "it needs 2" in search_cells.spin_reason(
-        one, 1
-    )
+    assert search_cells.spin_reason(one, 2) is None
+    assert "it needs 2" in search_cells.spin_reason(one, 1)
     assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
     monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
@@ -244,7 +238,5 @@ class TestArmSearch:
             level = search.next()
             search.record(level, level >= 50)
         capacity = search.capacity()
-        assert (
-            capacity.high <= 50 <= capacity.low * 1.001
-            and capacity.high <= capacity.value <= capacity.low
-        )
+        assert capacity.high <= 50 <= capacity.low * 1.001
+        assert capacity.high <= capacity.value <= capacity.low

@@ -54,11 +54,8 @@ def test_the_interval_holds_the_capacity_that_the_formula_has(searched, name, tr
     few messages."""
     capacity = arm(searched[3], name).capacity
     assert capacity.state == "bracketed"
-    assert (
-        capacity.low <= truth * 1.02
-        and truth <= capacity.high
-        and capacity.high / capacity.low < 1.25
-    )
+    assert capacity.low <= truth * 1.02 and truth <= capacity.high
+    assert capacity.high / capacity.low < 1.25
     assert capacity.low <= capacity.value <= capacity.high
 
 
@@ -87,9 +84,8 @@ def test_no_latency_of_a_growing_queue_is_quoted(searched):
     assert unstable
     for level in unstable:
         for name in document.search.curve:
-            assert (
-                level.metrics[name].value is None and "queue grows" in level.metrics[name].no_data
-            )
+            assert level.metrics[name].value is None
+            assert "queue grows" in level.metrics[name].no_data
         assert level.queue_growth_hz > 0
 
 
@@ -196,10 +192,8 @@ def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
         tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))}
     )
     searched_arm = arm(run(made), "serves 1 kHz")
-    assert (
-        searched_arm.trials.failed == 3
-        and [p.kind for p in searched_arm.probes].count("failed") == 0
-    )
+    assert searched_arm.trials.failed == 3
+    assert [p.kind for p in searched_arm.probes].count("failed") == 0
     asked = [o.cell.factors["rate_hz"] for o in lab.orders]
     assert len(set(asked[1:5])) == 1, "asked again at the same level until it answered"
     assert searched_arm.capacity.low <= 1000 <= searched_arm.capacity.high
@@ -221,20 +215,10 @@ def test_a_machine_without_idle_time_is_said(tmp_path):
     laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
     made, _ = campaign(tmp_path / "busy", laws)
     document = run(made)
-    assert (
-        arm(document, "busy").machine_bound.idle == 0.03
-        and arm(document, "idle").machine_bound is None
-    )
+    assert arm(document, "busy").machine_bound.idle == 0.03
+    assert arm(document, "idle").machine_bound is None
     assert "machine-bound" in arm(document, "busy").answer
     assert any("machine-bound" in c.text for c in document.conclusions)
-
-
-def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
-    laws = {"a": Law(service_s=0.001), "b": Law(service_s=0.001), "c": Law(service_s=0.004)}
-    made, _ = campaign(tmp_path / "three", laws)
-    texts = [c.text for c in run(made).conclusions]
-    assert any("at a higher rate than c" in text for text in texts)
-    assert any("not told apart" in text and "a and b" in text for text in texts)
 
 
 def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path):

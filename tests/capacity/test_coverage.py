@@ -92,9 +92,8 @@ def test_an_arm_that_holds_everything_and_one_that_holds_nothing_end_soon_and_sa
         simulate(search, np.full((50, 40), 1.0 if holds else 0.0), np.random.default_rng(0), 40)
         bounds = search.bounds
         assert search.resolved.all() and search.trials.max() <= 16
-        assert (bounds.low == (39 if holds else -1)).all() and (
-            bounds.high == (40 if holds else 0)
-        ).all()
+        assert (bounds.low == (39 if holds else -1)).all()
+        assert (bounds.high == (40 if holds else 0)).all()
 
 
 def test_no_end_of_the_interval_lies_beyond_what_trials_did():

@@ -22,9 +22,8 @@ def test_it_lies_where_the_line_between_two_loads_passes_twice_the_least():
 
 def test_the_least_is_not_always_at_the_lowest_load():
     bend = knee(curve((10, 90.0), (100, 10.0), (400, 30.0)))
-    assert bend.base_load == 100 and bend.load == pytest.approx(
-        100 * 4 ** (math.log(2) / math.log(3))
-    )
+    assert bend.base_load == 100
+    assert bend.load == pytest.approx(100 * 4 ** (math.log(2) / math.log(3)))
 
 
 def test_a_growing_queue_is_a_knee():

@@ -29,6 +29,11 @@ def trial(latencies_ns, *, never_sent=0, under_way=0):
     return MeasuredTrial(1, 0, messages, 10**9)
 
 
+def arriving(count):
+    """The latencies of a thousand messages, of which so many arrive, each after 1 ms."""
+    return np.where(np.arange(1000) < count, 1e6, np.inf)
+
+
 @pytest.mark.parametrize(
     "text, shown, messages",
     [
@@ -78,52 +83,44 @@ def test_what_is_not_understood_says_what_to_write(text, part):
 
 def test_a_trial_holds_or_says_how_not():
     limit = parse_limit("p99 < 5 ms, loss < 1 %")
-    fast = np.full(1000, 1e6)
-    assert judge(limit, trial(fast), STEADY).holds
+    assert judge(limit, trial(arriving(1000)), STEADY).holds
     slow = np.where(np.arange(1000) < 900, 1e6, 7.2e6)
     judged = judge(limit, trial(slow), STEADY)
     assert (judged.kind, judged.causes) == ("slow", ("p99 response 7.2 ms",))
-    lossy = np.where(np.arange(1000) < 970, 1e6, np.inf)
-    judged = judge(limit, trial(lossy), STEADY)
+    judged = judge(limit, trial(arriving(970)), STEADY)
     assert judged.kind == "lossy" and judged.causes == ("loss 3 %", "p99 response never arrived")
 
 
 @pytest.mark.parametrize(("sign", "kind"), [("<", "lossy"), ("<=", "holds"), ("≤", "holds")])
 def test_a_trial_that_is_exactly_at_its_limit_holds_it_where_the_limit_is_at_most(sign, kind):
-    at_limit = np.where(np.arange(1000) < 993, 1e6, np.inf)
-    assert judge(parse_limit(f"loss {sign} 0.7 %"), trial(at_limit), STEADY).kind == kind
+    limit = parse_limit(f"loss {sign} 0.7 %")
+    assert judge(limit, trial(arriving(993)), STEADY).kind == kind
 
 
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
-    judged = judge(
-        parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY
-    )
+    judged = judge(parse_limit("p99 < 5 ms"), trial(arriving(970)), STEADY)
     assert judged.kind == "lossy" and "3 % of the messages did not arrive" in judged.causes
+
+
+UNDER_WAY = "40 % of the messages were still under way at the end"
 
 
 @pytest.mark.parametrize("metric", ["loss", "undelivered"])
 def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric):
-    latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
-    judged = judge(parse_limit(f"{metric} < 1 %"), trial(latencies, under_way=400), STEADY)
-    assert (judged.kind, judged.causes) == (
-        "slow",
-        ("40 % of the messages were still under way at the end",),
-    )
-    assert judge(parse_limit(f"{metric} < 50 %"), trial(latencies, under_way=400), STEADY).holds
+    slow = trial(arriving(600), under_way=400)
+    judged = judge(parse_limit(f"{metric} < 1 %"), slow, STEADY)
+    assert (judged.kind, judged.causes) == ("slow", (UNDER_WAY,))
+    assert judge(parse_limit(f"{metric} < 50 %"), slow, STEADY).holds
 
 
 def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():
-    latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
-    judged = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
-    assert (
-        judged.kind == "slow"
-        and "40 % of the messages were still under way at the end" in judged.causes
-    )
+    judged = judge(parse_limit("p99 < 5 ms"), trial(arriving(600), under_way=400), STEADY)
+    assert judged.kind == "slow" and UNDER_WAY in judged.causes
 
 
 def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_limit():
     growing = Stability(40.0, 0.0, 0, 1000, 1.0)
-    judged = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
+    judged = judge(parse_limit("p99 < 5 s"), trial(arriving(1000)), growing)
     assert judged.kind == "unstable"
     assert judged.causes == ("unstable: the queue grew by 40 messages/s",)
 

@@ -21,21 +21,26 @@ def said(arms, **about):
     ]
 
 
-@pytest.mark.parametrize("second", [(4, 4, 4), (2, 3, 4)])
-def test_arms_that_may_hold_the_same_number_of_subscribers_are_not_told_apart(second):
-    arms = (bracketed("a", 4, 4, 6), bracketed("b", *second))
-    conclusions = said(arms, title="subscribers", unit="", whole=True)
-    assert any("not told apart" in text and "a and b" in text for text in conclusions)
-    assert not any("than b" in text for text in conclusions)
+SUBSCRIBERS = {"title": "subscribers", "unit": "", "whole": True}
+RATE = {"title": "rate", "unit": "hz", "whole": False}
 
 
-def test_arms_that_cannot_hold_the_same_number_of_subscribers_are_told_apart():
-    arms = (bracketed("a", 5, 5, 5), bracketed("b", 4, 4, 4))
-    conclusions = said(arms, title="subscribers", unit="", whole=True)
-    assert (
-        "a holds the limit with more subscribers than b: their intervals do not overlap"
-        in conclusions
-    )
+@pytest.mark.parametrize(
+    ("search", "first", "second", "apart"),
+    [
+        (SUBSCRIBERS, (4, 4, 6), (4, 4, 4), False),
+        (SUBSCRIBERS, (4, 4, 6), (2, 3, 4), False),
+        (SUBSCRIBERS, (5, 5, 5), (4, 4, 4), True),
+        (RATE, (990.0, 1005.0, 1020.0), (980.0, 990.0, 1000.0), False),
+        (RATE, (1000.0, 1010.0, 1020.0), (980.0, 990.0, 1000.0), True),
+    ],
+)
+def test_arms_are_told_apart_where_their_intervals_do_not_overlap(search, first, second, apart):
+    conclusions = said((bracketed("a", *first), bracketed("b", *second)), **search)
+    more = "with more subscribers" if search["whole"] else "at a higher rate"
+    told = f"a holds the limit {more} than b: their intervals do not overlap"
+    assert (told in conclusions) == any("than b" in text for text in conclusions) == apart
+    assert any("not told apart" in text and "a and b" in text for text in conclusions) != apart
 
 
 def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
