@@ -36,9 +36,8 @@ WORKLOADS = [
     ("imu", "IMU, 320 B at 1 kHz", "One sensor, one reader, in two processes.", 1100, 1000.0,
      [9.1e3, 12.3e3, 88e3, 101e3, 61e3, 64e3, 93e3, 97e3], [0.12, 0.15, 0.3, 0.35, 0.25, 0.3, 0.4, 0.45],
      ["reference", "best", "worse", "worse", "worse", "worse", "worse", "worse"]),
-    ("camera", "1080p camera, 6.2 MB at 30 "
-               "Hz", "An uncompressed camera image, written by the source and read by the "
-                     "consumer.", 30, 30.0,
+    ("camera", "1080p camera, 6.2 MB at 30 Hz",
+     "An uncompressed camera image, written by the source and read by the consumer.", 30, 30.0,
      [2.31e6, 2.62e6, 2.55e6, 9.8e6, 14.1e6, 18.8e6, 5.1e6, 7.7e6], [0.08, 0.1, 0.15, 0.3, 0.4, 0.7, 0.3, 0.35],
      ["reference", "equivalent", "equivalent", "worse", "worse", "no data", "worse", "worse"]),
     ("pointcloud", "Point cloud, 512 kB at 10 Hz", "A lidar sweep.", 21, 10.0,
@@ -46,6 +45,73 @@ WORKLOADS = [
      ["reference", "equivalent", "undecided", "worse", "worse", "worse", "worse", "worse"]),
 ]  # fmt: skip
 
+# name, value, note
+MACHINE_FACTS = [
+    ("cores", "2", None),
+    ("governor", "not exposed", "a virtual machine hides it; the frequency may change during a trial"),
+    ("kernel", "6.18.44", None),
+    ("net.core.rmem_max", "212992", "smaller than one camera image: UDP middlewares will drop"),
+    ("steal", "0.4 %", None),
+]  # fmt: skip
+CALIBRATION = (
+    "Calibrated 3 hours before, kernel 6.18.44: 24 of 24 injected truths recovered, A/A declared "
+    "different in 0 of 10, A/A noise 12.3 %. Of each latency 118 ns is ours, of each message 19.4 "
+    "µs of processor time; nothing is subtracted."
+)
+# kind, workload, text
+CONCLUSIONS = [
+    ("conclude", "imu",
+     "For small messages at 1 kHz, iceoryx2 event answers about 5 times faster than the next "
+     "contender on this machine."),
+    ("conclude", "camera",
+     "Copying costs more than the middleware: arms that share memory stay within 15 % of the "
+     "floor."),
+    ("caution", "pointcloud",
+     "zenoh tuned is not decided against iceoryx2 event; about 40 min more would decide it."),
+    ("caution", None, "Two cores only: nothing here says how the middlewares scale."),
+    ("caution", None,
+     "fastdds 2.9.1 is from 2023-02-15, more than 18 months older than zenoh 1.10.2: a newer "
+     "release may differ."),
+]  # fmt: skip
+# name, title, unit, text
+GLOSSARY = [
+    ("response_latency_p50", "response latency, median", "ns",
+     "From the intended send time until the message is in the reader's hands; half of the messages"
+     " were faster."),
+    ("response_latency_p90", "response latency, 90th percentile", "ns",
+     "Nine of ten messages were faster. Pooled over trials, interval clustered by trial."),
+    ("response_latency_p99", "response latency, 99th percentile", "ns", "99 of 100 messages were faster."),
+    ("service_latency_p50", "service latency, median", "ns",
+     "From the publish call until the message is in the reader's hands."),
+    ("loss", "loss", "fraction",
+     "Messages that were sent and of which nothing sound arrived, of all that were sent."),
+    ("never_sent_share", "never sent", "fraction",
+     "Messages that were due and not sent, of all that were due."),
+    ("publish_call_p50", "publish call, median", "ns", "How long the publish call held the calling thread."),
+    ("cpu_per_message", "CPU per message", "ns",
+     "Processor time of publisher and subscription together, per message."),
+    ("cpu_per_message_publisher", "CPU per message, publisher", "ns",
+     "Processor time of the publishing process per message."),
+    ("cpu_per_message_subscription", "CPU per message, subscription", "ns",
+     "Processor time of the receiving process per message."),
+    ("pss", "memory (PSS)", "bytes",
+     "Proportional set size of both processes, without shared segments and records."),
+    ("block", "block", "", "Every arm once, in random order, back to back."),
+]  # fmt: skip
+
+XML = """<CycloneDDS>
+  <Domain>
+    <!-- </script> must stay text -->
+  </Domain>
+</CycloneDDS>"""
+REASONS = {
+    "best": "every other contender is decided to be slower",
+    "worse": "the interval of the ratio lies above 1",
+    "equivalent": "within 10 % of the fastest",
+    "undecided": "the interval of the ratio contains 1 and is wider than the margin",
+    "no data": "everything was lost",
+    "reference": "a bound, not a contender",
+}
 TRIALS = 6
 
 
@@ -55,85 +121,24 @@ def example_document() -> dict[str, Any]:
         "schema": "rmwbench/show",
         "version": 2,
         "campaign": {
-            "name": "quick-20261121-101500", "directory": "campaigns/quick-20261121-101500", "suite": "quick", "title": "Three robot "
-                "workloads, eight arms",
+            "name": "quick-20261121-101500", "directory": "campaigns/quick-20261121-101500",
+            "suite": "quick", "title": "Three robot workloads, eight arms",
             "created_utc": "2026-11-21T10:15:00Z", "finished": True, "seed": 7, "blocks_planned": 6, "blocks_complete": 5,
             "trials": {"planned": 144, "done": 142, "failed": 1, "void": 1}, "tool_version": "0.1.0", "wall_s": 301.2,
         },
         "machine": {
             "summary": "2 × AMD EPYC 7R13, Linux 6.18, 24 GB",
-            "facts": [
-                {"name": "cores", "value": "2", "note": None},
-                {"name": "governor", "value": "not exposed", "note": "a virtual machine hides it; "
-                                                                     "the frequency may change "
-                                                                     "during a trial"},
-                {"name": "kernel", "value": "6.18.44", "note": None},
-                {"name": "net.core.rmem_max", "value": "212992", "note": "smaller than one camera "
-                    "image: UDP middlewares will drop"},
-                {"name": "steal", "value": "0.4 %", "note": None},
-            ],
+            "facts": [{"name": name, "value": value, "note": note} for name, value, note in MACHINE_FACTS],
             "warnings": ["net.core.rmem_max is 212 992 bytes; one 6.2 MB image does not fit "
                          "(sysctl -w net.core.rmem_max=33554432)"],
-            "calibration": {"known": True, "text": "Calibrated 3 hours before, kernel 6.18.44: 24 "
-                                                   "of 24 injected truths recovered, A/A declared "
-                                                   "different in 0 of 10, A/A noise 12.3 %. Of "
-                                                   "each latency 118 ns is ours, of each message "
-                                                   "19.4 µs of processor time; nothing is "
-                                                   "subtracted."},
+            "calibration": {"known": True, "text": CALIBRATION},
         },
         "workloads": workloads,
         "conclusions": [
-            {"kind": "conclude", "workload": "imu", "text": "For small messages at 1 kHz, iceoryx2 "
-                                                            "event answers about 5 times faster "
-                                                            "than the next contender on this "
-                                                            "machine."},
-            {"kind": "conclude", "workload": "camera", "text": "Copying costs more than the "
-                                                               "middleware: arms that share memory "
-                                                               "stay within 15 % of the floor."},
-            {"kind": "caution", "workload": "pointcloud", "text": "zenoh tuned is not decided "
-                                                                  "against iceoryx2 event; about "
-                                                                  "40 min more would decide it."},
-            {"kind": "caution", "workload": None, "text": "Two cores only: nothing here says how "
-                                                          "the middlewares scale."},
-            {"kind": "caution", "workload": None, "text": "fastdds 2.9.1 is from 2023-02-15, more "
-                                                          "than 18 months older than zenoh 1.10.2: "
-                                                          "a newer release may differ."},
+            {"kind": kind, "workload": workload, "text": text} for kind, workload, text in CONCLUSIONS
         ],
         "glossary": {
-            "response_latency_p50": {"title": "response latency, "
-                                              "median", "unit": "ns", "text": "From the intended "
-                                                  "send time until the message is in the reader's "
-                                                  "hands; half of the messages were faster."},
-            "response_latency_p90": {"title": "response latency, 90th "
-                                              "percentile", "unit": "ns", "text": "Nine of ten "
-                                                  "messages were faster. Pooled over trials, "
-                                                  "interval clustered by trial."},
-            "response_latency_p99": {"title": "response latency, 99th "
-                                              "percentile", "unit": "ns", "text": "99 of 100 messages "
-                                                  "were faster."},
-            "service_latency_p50": {"title": "service latency, "
-                                             "median", "unit": "ns", "text": "From the publish "
-                                                 "call until the message is in the reader's "
-                                                 "hands."},
-            "loss": {"title": "loss", "unit": "fraction", "text": "Messages that were sent and of "
-                "which nothing sound arrived, of all that were sent."},
-            "never_sent_share": {"title": "never sent", "unit": "fraction", "text": "Messages that "
-                "were due and not sent, of all that were due."},
-            "publish_call_p50": {"title": "publish call, "
-                                          "median", "unit": "ns", "text": "How long the publish "
-                                              "call held the calling thread."},
-            "cpu_per_message": {"title": "CPU per message", "unit": "ns", "text": "Processor time "
-                "of publisher and subscription together, per message."},
-            "cpu_per_message_publisher": {"title": "CPU per message, "
-                                                   "publisher", "unit": "ns", "text": "Processor time "
-                                                       "of the publishing process per message."},
-            "cpu_per_message_subscription": {"title": "CPU per message, "
-                                                      "subscription", "unit": "ns", "text": "Processor time "
-                                                          "of the receiving process per message."},
-            "pss": {"title": "memory (PSS)", "unit": "bytes", "text": "Proportional set size of "
-                "both processes, without shared segments and records."},
-            "block": {"title": "block", "unit": "", "text": "Every arm once, in random order, "
-                                                              "back to back."},
+            name: {"title": title, "unit": unit, "text": text} for name, title, unit, text in GLOSSARY
         },
     }  # fmt: skip
 
@@ -173,23 +178,14 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
     arm, middleware, profile, version, released, role, options = row
     numbers = [block * 24 + index * 8 + (place * 3 + block) % 8 for block in range(TRIALS)]
     dead = verdict == "no data"
-    failed = (
-        [{"trial": numbers[4], "status": "failed", "reason": HOSTILE}]
-        if arm == "fastdds untouched" and workload == "camera"
-        else []
-    )
-    void = (
-        [
-            {
-                "trial": numbers[5],
-                "status": "void",
-                "reason": "steal 7.1 % during the window, at most 2 % allowed",
-            }
-        ]
-        if place == 3 and index == 2
-        else []
-    )
-    done = [number for number in numbers if number not in {item["trial"] for item in failed + void}]
+    failed, void = [], []
+    if (workload, arm) == ("camera", "fastdds untouched"):
+        failed = [{"trial": numbers[4], "status": "failed", "reason": HOSTILE}]
+    if (workload, arm) == ("pointcloud", "zenoh untouched"):
+        stolen = "steal 7.1 % during the window, at most 2 % allowed"
+        void = [{"trial": numbers[5], "status": "void", "reason": stolen}]
+    undone = {item["trial"] for item in failed + void}
+    done = [number for number in numbers if number not in undone]
     spread = 1.06 if index == 0 else 1.1
     per_trial = [
         {"trial": number, "block": block, "value": round(median * (1 + 0.05 * ((block * 7 + place) % 5 - 2)))}
@@ -198,15 +194,14 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
 
     def estimate(value: float, unit: str, count: int | None = None) -> dict[str, Any]:
         return {"unit": unit, "value": value, "low": value / spread, "high": value * spread, "count": count or messages * len(done),
-                "trials": len(done), "interval": f"95 % t interval on the log of {len(done)} trial "
-                                                 "values"}  # fmt: skip
+                "trials": len(done), "interval": f"95 % t interval on the log of {len(done)} trial values"}  # fmt: skip
 
     metrics: dict[str, Any] = {
         "response_latency_p50": estimate(median, "ns"),
         "service_latency_p50": estimate(median * 0.93, "ns"),
         "publish_call_p50": estimate(median * 0.3, "ns"),
-        "loss": {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.0006, "count": messages * len(done), "trials": len(done), "interval": "95 % Wilson "
-            "interval"},
+        "loss": {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.0006, "count": messages * len(done), "trials": len(done),
+                 "interval": "95 % Wilson interval"},
         "cpu_per_message_publisher": estimate(median * 0.4 + 2000, "ns"),
         "cpu_per_message_subscription": estimate(median * 0.45 + 1500, "ns"),
         "cpu_per_message": estimate(median * 0.85 + 3500, "ns"),
@@ -218,31 +213,18 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
         metrics["response_latency_p99"] = estimate(quantile(median, sigma, 0.99), "ns")
     else:
         metrics["response_latency_p90"] = estimate(quantile(median, sigma, 0.9), "ns")
-        metrics["response_latency_p99"] = {
-            "unit": "ns",
-            "no_data": f"the percentile needs n·(1−q) ≥ 10, n is {messages}",
-        }
+        few = f"the percentile needs n·(1−q) ≥ 10, n is {messages}"
+        metrics["response_latency_p99"] = {"unit": "ns", "no_data": few}
     if workload == "pointcloud":
         metrics["never_sent_share"] = dict(metrics["loss"])
     if workload == "camera" and arm == "cyclonedds tuned":
-        metrics["response_latency_p90"] = {
-            "unit": "ns",
-            "value": "inf",
-            "low": 4.1e7,
-            "high": "inf",
-            "count": 180,
-            "trials": 6,
-            "interval": "trial-clustered interval",
-        }
+        infinite = {"value": "inf", "low": 4.1e7, "high": "inf", "count": 180, "trials": 6}
+        infinite |= {"unit": "ns", "interval": "trial-clustered interval"}
+        metrics["response_latency_p90"] = infinite
         metrics["loss"] |= {"value": 0.122, "low": 0.061, "high": 0.214}
     if workload == "pointcloud" and arm == "fastdds untouched":
-        metrics["response_latency_p90"] = {
-            "unit": "ns",
-            "at_least": 1.31e6,
-            "count": 126,
-            "trials": 6,
-            "interval": "one-sided bound",
-        }
+        bound = {"unit": "ns", "at_least": 1.31e6, "count": 126, "trials": 6}
+        metrics["response_latency_p90"] = bound | {"interval": "one-sided bound"}
         metrics["loss"] |= {"value": 0.0079, "low": 0.002, "high": 0.021}
         metrics["never_sent_share"] |= {"value": 0.28, "low": 0.24, "high": 0.32}
     if dead:
@@ -250,56 +232,44 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
         metrics = {
             key: {"unit": value.get("unit"), "no_data": reason} for key, value in metrics.items()
         }
-        metrics["loss"] = {
-            "unit": "fraction",
-            "value": 1.0,
-            "low": 0.98,
-            "high": 1.0,
-            "count": 180,
-            "trials": 6,
-            "interval": "95 % Wilson interval",
-        }
+        whole = {"value": 1.0, "low": 0.98, "high": 1.0, "count": 180, "trials": 6}
+        whole |= {"unit": "fraction", "interval": "95 % Wilson interval"}
+        metrics["loss"] = whole
         per_trial = []
 
-    best = min(value for value in medians[1:])
     against = "iceoryx2 event" if verdict in ("worse", "undecided") else None
-    compared = {
-        "value": median / best,
-        "low": median / best / 1.08,
-        "high": median / best * 1.08,
-        "blocks": 6,
-    }
-    floor_ratio = median / medians[0]
+    compared = _ratio(median / min(medians[1:]), 1.08)
+    if role == "floor":
+        times_floor = {"no_data": "the floor is the reference"}
+    else:
+        times_floor = (
+            {"no_data": "no message arrived"} if dead else _ratio(median / medians[0], 1.07)
+        )
+    is_dds = "dds" in middleware
+    isolated = middleware == "cyclonedds" and profile == "untouched"
+    paths = {"zenoh": "lo 100 %", "iceoryx2": "shm 100 %", "floor": "shm 100 %"}
     return {
-        "arm": arm, "middleware": middleware, "layer": "floor" if role == "floor" else "native", "version": version, "profile": profile, "release_date": released, "role": role,
-        "cell": index * 8 + place, "flags": ["untouched*: isolation forces loopback "
-                                             "multicast"] if profile == "untouched" and middleware == "cyclonedds" else [],
-        "path": {"zenoh": "lo 100 %", "iceoryx2": "shm 100 %", "floor": "shm 100 %"}.get(middleware, "lo 97 %, other "
-            "3 %"), "publish_mode": "sync", "qos": "reliable, keep_last 10, "
-                                                   "volatile", "touch": "all", "unlike": [], "notes": [],
-        "configuration": {"format": "xml" if "dds" in middleware else "json5", "text": "<CycloneDDS>\n"
-            "  <Domain>\n"
-            "    <!-- </script> must stay text -->\n"
-            "  </Domain>\n"
-            "</CycloneDDS>" if "dds" in middleware else '{ mode: "peer" }'},
+        "arm": arm, "middleware": middleware, "layer": "floor" if role == "floor" else "native",
+        "version": version, "profile": profile, "release_date": released, "role": role,
+        "cell": index * 8 + place,
+        "flags": ["untouched*: isolation forces loopback multicast"] if isolated else [],
+        "path": paths.get(middleware, "lo 97 %, other 3 %"), "publish_mode": "sync",
+        "qos": "reliable, keep_last 10, volatile", "touch": "all", "unlike": [], "notes": [],
+        "configuration": {"format": "xml" if is_dds else "json5", "text": XML if is_dds else '{ mode: "peer" }'},
         "options": options,
         "as_installed": profile == "untouched",
         "trials": {"done": len(done), "failed": len(failed), "void": len(void), "numbers": numbers, "failures": failed + void},
         "metrics": metrics,
         "per_trial": {"response_latency_p50": per_trial},
-        "times_floor": {"no_data": "the floor is the "
-                                   "reference"} if role == "floor" else {"no_data": "no message arrived"} if dead
-                       else {"value": floor_ratio, "low": floor_ratio / 1.07, "high": floor_ratio * 1.07, "blocks": 6},
+        "times_floor": times_floor,
         "verdict": {"verdict": verdict, "against": against, "ratio": compared if against else None,
-                    "reason": {"best": "every other contender is decided to be "
-                                       "slower", "worse": "the interval of the ratio lies above "
-                                                          "1", "equivalent": "within 10 % of the "
-                                                              "fastest",
-                               "undecided": "the interval of the ratio contains 1 and is wider "
-                                            "than the margin", "no data": "everything was lost",
-                               "reference": "a bound, not a contender"}[verdict],
+                    "reason": REASONS[verdict],
                     "minutes_to_decide": 40.0 if verdict == "undecided" else None},
     }  # fmt: skip
+
+
+def _ratio(value: float, spread: float) -> dict[str, Any]:
+    return {"value": value, "low": value / spread, "high": value * spread, "blocks": 6}
 
 
 def _charts(workload, messages, rate, medians, sigmas) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rmwbench.results.explain.explain_model import Losses, UndoneTrial
 from rmwbench.results.suite_document import summarise
 from rmwbench.results.workload.lost_messages import slow_of
 from tests.support import synthetic_bundle
+from tests.support.typed import typed
 from tests.support.views import texts
 
 
@@ -77,29 +78,15 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
 
 
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
-    void = UndoneTrial(
-        trial=3,
-        block=0,
-        status="void",
-        reason="path: asked for shm",
-        cause=None,
-        failed_by=None,
-        codes=("path",),
-    )
+    void = {"trial": 3, "block": 0, "status": "void", "reason": "path: asked for shm"}
+    void = typed(UndoneTrial, void | {"codes": ["path"]})
     trials = replace(every[0].trials, done=0, failures=(void,))
     said = texts(view([replace(every[0], trials=trials, medians=(), losses=None)]).sections)
     assert said[0] == "no data: no trial was done: void, path: asked for shm"
     assert not any(text.startswith("missing") for text in said)
 
 
-SLOW = Losses(
-    wanted=30,
-    under_way=7,
-    missing=0,
-    places=(),
-    not_located=0,
-    uncounted=("interfaces",),
-)
+SLOW = typed(Losses, {"wanted": 30, "under_way": 7, "uncounted": ["interfaces"]})
 
 
 def test_what_waited_to_be_sent_is_not_called_late(every):

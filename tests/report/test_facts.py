@@ -144,13 +144,13 @@ def robot(by_topic):
     """A workload with topics, judged with one budget over all of them."""
     families = {arm.name: arm.family for arm in next(iter(by_topic.values()))}
     by_topic = {
-        topic: [replace(arm, family=families[arm.name]) for arm in found]
-        for topic, found in by_topic.items()
+        topic: [replace(arm, family=families[arm.name]) for arm in of_topic]
+        for topic, of_topic in by_topic.items()
     }
     verdicts = best.judge(by_topic, Rules(minutes_per_block=1.0))
     parts = [
-        part(found, verdicts[name]) | {"topic": name, "judged": True}
-        for name, found in by_topic.items()
+        part(of_topic, verdicts[name]) | {"topic": name, "judged": True}
+        for name, of_topic in by_topic.items()
     ]
     topics = [typed(TopicAnswer, one) for one in parts]
     lost = {t.topic: {arm.arm: said.fates_of(arm, t).undelivered for arm in t.arms} for t in topics}
@@ -179,9 +179,8 @@ def check(fact, part):
         case said.Best(arm, own):
             assert tells_its_fates(own, fates[arm])
             assert all(primary[arm] <= primary[other] for other in with_data)
-            assert (
-                all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
-            )
+            assert all(verdict[other] == "worse" for other in with_data - {arm})
+            assert len(with_data) > 1
         case said.BestByDelivery(arm, faster, own):
             assert tells_its_fates(own, fates[arm])
             assert all(
@@ -194,42 +193,41 @@ def check(fact, part):
             )
         case said.DeliversMost(arm, _, own):
             assert own == fates[arm]
-            assert math.isinf(primary[arm]) and all(
-                verdict[other] == "worse" for other in with_data - {arm}
-            )
+            assert math.isinf(primary[arm])
+            assert all(verdict[other] == "worse" for other in with_data - {arm})
         case said.Alone(arm, absent, failing):
             assert with_data == {arm, *failing} and set(absent) == of.keys() - with_data
             assert verdict[arm] == "alone" and all(verdict[one] == "undecided" for one in failing)
         case said.OnlyOne(arm, own):
             assert tells_its_fates(own, fates[arm]) and verdict[arm] == "alone"
             assert any(v == "worse" for v in verdict.values())
-        case said.Equal(found, faster, told):
-            assert found and all(verdict[arm] == "equivalent" for arm in found)
+        case said.Equal(equals, faster, told):
+            assert equals and all(verdict[arm] == "equivalent" for arm in equals)
             assert all(
                 verdict[arm] == "worse" and of[arm].verdict.by == By.DELIVERY for arm in faster
             )
-            for arm in found:
+            for arm in equals:
                 assert tells_its_fates(dict(told).get(arm), fates[arm])
-        case said.DeliverAll(found, others):
+        case said.DeliverAll(sound, others):
             losing = dict(others)
-            assert found and losing and all(verdict[arm] != "worse" for arm in (*found, *losing))
-            assert not any(fates[arm].undelivered or fates[arm].late for arm in found)
+            assert sound and losing and all(verdict[arm] != "worse" for arm in (*sound, *losing))
+            assert not any(fates[arm].undelivered or fates[arm].late for arm in sound)
             for arm, own in losing.items():
                 every = [one.value for one in of[arm].per_trial["undelivered"]]
                 assert own == fates[arm] and len(every) >= 5 and min(every) > 0
-            assert all(verdict[arm] == "worse" for arm in with_data - {*found, *losing})
+            assert all(verdict[arm] == "worse" for arm in with_data - {*sound, *losing})
         case said.TradeOff(whole, lossy, ratio, own):
             assert verdict[whole] == "worse" and of[whole].verdict.by == By.PRIMARY
             assert verdict[lossy] == "best" and own == fates[lossy] and lost[lossy] > 0
             assert not fates[whole].undelivered and not fates[whole].late
             assert ratio is None or ratio == of[whole].verdict.ratio.value
-        case said.Between(found, all_arms, told):
-            for arm in found:
+        case said.Between(undecided, all_arms, told):
+            for arm in undecided:
                 assert tells_its_fates(dict(told).get(arm), fates[arm])
-            assert all(verdict[arm] == "undecided" for arm in found)
+            assert all(verdict[arm] == "undecided" for arm in undecided)
             assert all_arms == (not any(v == "worse" for v in verdict.values()))
-        case said.Slower(against, found, _):
-            for arm, ratio in found:
+        case said.Slower(against, slower, _):
+            for arm, ratio in slower:
                 assert verdict[arm] == "worse" and of[arm].verdict.against == against
                 assert of[arm].verdict.by == "primary"
                 assert ratio is None or 1.05 < ratio == of[arm].verdict.ratio.value
@@ -242,21 +240,20 @@ def check(fact, part):
             assert all(
                 cells[pair] == outcome != "delivers" for outcome, pairs in others for pair in pairs
             )
-        case said.DoesNotWork(found, trials):
-            for arm in found:
+        case said.DoesNotWork(dead, trials):
+            for arm in dead:
                 assert verdict[arm] == "worse" and of[arm].verdict.by == "failure"
                 assert trials == said.own_failures(of[arm]) > 0 == of[arm].trials.done
-        case said.Open(found):
-            assert found and all(verdict[arm] == "undecided" for arm in found)
-        case said.NoDataFact(found):
-            assert found and all(
+        case said.Open(undecided):
+            assert undecided and all(verdict[arm] == "undecided" for arm in undecided)
+        case said.NoDataFact(silent):
+            assert silent and all(
                 verdict[arm] == "no data" and not getattr(of[arm], "not_supported", None)
-                for arm in found
+                for arm in silent
             )
-        case said.Unable(found):
-            assert found and all(
-                verdict[arm] == "no data" and of[arm].not_supported for arm in found
-            )
+        case said.Unable(unable):
+            assert unable
+            assert all(verdict[arm] == "no data" and of[arm].not_supported for arm in unable)
         case _:
             check_over_topics(fact, part, verdict)
 
@@ -277,7 +274,7 @@ def check_over_topics(fact, part, verdict):
             lost = [fmt.finite(a.value("undelivered")) or 0.0 for a in own]
             assert (least is not None) >= any(lost)
             assert least is None or least[1].undelivered == pytest.approx(max(lost))
-            assert all(found[arm].verdict != "worse" for found in in_topic.values())
+            assert all(verdicts[arm].verdict != "worse" for verdicts in in_topic.values())
             others = [name for name, v in verdict.items() if name != arm and v != "no data"]
             assert others and all(
                 any(t[name].verdict == "worse" for t in in_topic.values()) for name in others
@@ -285,20 +282,22 @@ def check_over_topics(fact, part, verdict):
             assert all(
                 in_topic[topic][arm].verdict in ("undecided", "no data") for topic in open_in
             )
-        case said.NoneCarries(found, where):
+        case said.NoneCarries(shares, where):
             (topic,) = [one for one in part.topics if where.endswith(f" {one.topic}")]
             own = {a.arm: said.fates_of(a, topic) for a in topic.arms}
-            assert found and all(own[arm] == fates for arm, fates in found)
-            assert all(fates.undelivered > MOST_LOST for _, fates in found)
+            assert shares and all(own[arm] == fates for arm, fates in shares)
+            assert all(fates.undelivered > MOST_LOST for _, fates in shares)
         case said.NoneInAll(best_in):
             assert all(v in ("worse", "no data") for v in verdict.values())
             assert all(
-                in_topic[topic][arm].verdict == "best" for arm, found in best_in for topic in found
+                in_topic[topic][arm].verdict == "best"
+                for arm, topics in best_in
+                for topic in topics
             )
         case said.AtWorst(arm, topic, ratio, fates):
-            found = in_topic[topic][arm]
-            assert found.verdict == "worse" and (fates is not None) == (found.by == By.DELIVERY)
-            assert ratio is None or ratio == found.ratio.value
+            there = in_topic[topic][arm]
+            assert there.verdict == "worse" and (fates is not None) == (there.by == By.DELIVERY)
+            assert ratio is None or ratio == there.ratio.value
             assert fates is not None or not any(
                 t[arm].verdict == "worse" and t[arm].by == By.DELIVERY for t in in_topic.values()
             )

@@ -164,11 +164,8 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
     assert fmt.commands(text)[:2] == [("run ", False), ("rmwbench calibrate --quick", True)]
     assert "".join(part for part, _ in fmt.commands(text)) == fmt.plain(text)
     escaped = markdown.escape(text)
-    assert (
-        "`rmwbench calibrate --quick`" in escaped
-        and r"\`zenoh\`" in escaped
-        and "&lt;x&gt;" in escaped
-    )
+    assert "`rmwbench calibrate --quick`" in escaped and r"\`zenoh\`" in escaped
+    assert "&lt;x&gt;" in escaped
     assert str(page._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
 
 

@@ -173,10 +173,8 @@ def test_who_loses_more_than_can_be_carried_is_not_taken():
     assert said.answer == ("No arm carries this: b loses 12 % of its messages, a 30 %.")
     assert said.detail == "a is the fastest."
     alone = headline(workload(with_loss(arm("a", "alone", 2e4), 0.9)))
-    assert alone.is_alone and [type(fact) for fact in alone.facts] == [
-        facts.NoneCarries,
-        facts.Alone,
-    ]
+    assert alone.is_alone
+    assert [type(fact) for fact in alone.facts] == [facts.NoneCarries, facts.Alone]
     two = with_loss(arm("a", "undecided", 2e4), 0.3), arm("b", "undecided", 3e4, "a", 1.2)
     assert headline(workload(*two)).answer.startswith("Nothing is decided yet between a and b")
     worse = arm("b", "worse", 9e4, "a", 3.0)

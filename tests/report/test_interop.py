@@ -37,6 +37,10 @@ def nothing_due(talker, listener):
     return ends | {"metrics": {"undelivered": none}, "losses": None}
 
 
+def not_done(talker, listener, *failures, **more):
+    return arm(talker, listener, median=None, done=0, failures=failures, **more)
+
+
 def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr: …", by="worker"):
     return {
         "trial": 1,
@@ -62,48 +66,28 @@ def matrix(*arms):
     [
         (arm("a", "b"), "delivers", ""),
         (arm("a", "b", loss=0.03), "degraded", "lost 3 %"),
-        (
-            arm("a", "b", loss=0.0, late_share=0.12),
-            "degraded",
-            "12 % still under way",
-        ),
+        (arm("a", "b", loss=0.0, late_share=0.12), "degraded", "12 % still under way"),
         (
             arm("a", "b", reordered=2.0, duplicates=1.5),
             "degraded",
             "1.5 per trial doubled; 2 per trial out of order",
         ),
         (
-            arm("a", "b", median=None, done=0, failures=[failed("no match")]),
+            not_done("a", "b", failed("no match")),
             "no match",
             "endpoint 1: expected 1 matched peers, found 0",
         ),
-        (
-            arm("a", "b", median=None, done=0, failures=[failed("no delivery", "silence")]),
-            "no delivery",
-            "silence",
-        ),
+        (not_done("a", "b", failed("no delivery", "silence")), "no delivery", "silence"),
         (
             arm("a", "b", median=None, done=5, loss=1.0)
             | {"losses": {"wanted": 500, "missing": 500, "not_located": 500, "under_way": 0}},
             "no delivery",
             "the two found each other, and no message came through",
         ),
-        (
-            nothing_due("a", "b"),
-            "no data",
-            "no message was due in the steady window",
-        ),
-        (
-            arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]),
-            "failed",
-            "it died",
-        ),
-        (arm("a", "b", median=None, done=0), "not run", ""),
-        (
-            arm("a", "b", median=None, done=0, not_supported="no services"),
-            "not supported",
-            "no services",
-        ),
+        (nothing_due("a", "b"), "no data", "no message was due in the steady window"),
+        (not_done("a", "b", failed(None, "it died")), "failed", "it died"),
+        (not_done("a", "b"), "not run", ""),
+        (not_done("a", "b", not_supported="no services"), "not supported", "no services"),
     ],
 )
 def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
@@ -114,16 +98,13 @@ def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
 def test_what_the_host_broke_is_no_failure_of_a_pair():
     of_host = failed(None, "no space left for records", by="host")
     kept = arm("a", "b", done=4, failures=[of_host])
-    never = arm("b", "a", median=None, done=0, failures=[of_host, failed("no match")])
+    never = not_done("b", "a", of_host, failed("no match"))
     pair_cells = matrix(kept, never).cells
     assert [cell.outcome for cell in pair_cells] == ["delivers", "no match"]
 
 
 def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
-    silent = [
-        arm(*sides, median=None, done=0, failures=[failed("no match")])
-        for sides in (("a", "b"), ("b", "a"))
-    ]
+    silent = [not_done(*sides, failed("no match")) for sides in (("a", "b"), ("b", "a"))]
     some = workload([arm("a", "a"), *silent, arm("b", "b", loss=0.5)])
     assert headline(some).answer == (
         "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."

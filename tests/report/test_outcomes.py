@@ -49,7 +49,7 @@ def shown(tmp_path_factory):
 def changed(shown, condition, arm, metrics=None, **changes):
     """The answer with an arm's part of one condition changed, judged again."""
     workloads = list(shown.workloads)
-    known = {name: typed(Estimate, found) for name, found in (metrics or {}).items()}
+    known = {name: typed(Estimate, metric) for name, metric in (metrics or {}).items()}
     workloads[condition] = replace(
         workloads[condition],
         arms=tuple(
@@ -68,20 +68,21 @@ def undelivered(low, high, value=None):
 
 
 def test_the_document_has_every_condition_and_every_contender(shown):
-    found = document(shown.outcomes)
-    assert json.loads(json.dumps(found)) == found
-    assert {key: found[key] for key in DECLARED} == DECLARED
-    assert [one["levels"] for one in found["conditions"]] == [{"level": 0}, {"level": 1}]
-    for one in found["conditions"]:
+    written = document(shown.outcomes)
+    assert json.loads(json.dumps(written)) == written
+    assert {key: written[key] for key in DECLARED} == DECLARED
+    assert [one["levels"] for one in written["conditions"]] == [{"level": 0}, {"level": 1}]
+    for one in written["conditions"]:
         assert {arm["arm"]: arm["outcome"] for arm in one["arms"]} == {
             "iceoryx2 event": "meets",
             "zenoh tuned": "meets",
             "cyclonedds untouched": "misses",
         }
         assert (one["outcome"], one["only"], one["may"]) == ("misses", None, [])
-    assert found["summary"] == "Of 2 conditions: 2 misses."
+    assert written["summary"] == "Of 2 conditions: 2 misses."
     assert (
-        "undelivered of at most 25 % and service latency, median of at most 30 ms" in found["text"]
+        "undelivered of at most 25 % and service latency, median of at most 30 ms"
+        in written["text"]
     )
 
 
@@ -157,8 +158,8 @@ def only_zenoh(shown):
 
 def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown):
     doc = only_zenoh(shown)
-    (found,) = conditions(doc)
-    (table,) = tables([found])
+    (section,) = conditions(doc)
+    (table,) = tables([section])
     assert [[one.text for one in row[1:]] for row in table.rows] == [
         ["✗ none", "✓ meets", "✗ none", "! only zenoh tuned"],
         ["✓ meets", "✓ meets", "! misses", "! misses"],

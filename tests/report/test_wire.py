@@ -43,12 +43,8 @@ def test_the_time_to_recover_is_the_one_that_was_put_in(document):
     for one in ARMS:
         assert value(document, "range", one.arm, "recovery_time") == one.recovery_ns
         (outage,) = arm(document, "range", one.arm)["network"]["outages"]
-        assert (outage["who"], outage["what"], outage["begin_s"], outage["end_s"]) == (
-            "robot",
-            "blackhole",
-            1,
-            2,
-        )
+        assert (outage["who"], outage["what"], outage["begin_s"]) == ("robot", "blackhole", 1)
+        assert outage["end_s"] == 2
         assert outage["streams"][0]["recovery_time"]["value"] == one.recovery_ns
     ranked = {a["arm"]: a["verdict"]["verdict"] for a in document["workloads"][0]["arms"]}
     assert ranked["zenoh"] == "best"
