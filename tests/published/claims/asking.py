@@ -1,6 +1,7 @@
 """A claims file of one claim, as tests ask it."""
 
 from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.ledger_view import view
 from rmwbench.report.render.html import render_html
@@ -25,10 +26,16 @@ def today(claims, *campaigns, claim=None, **share):
     return answers(claims, claim or claims.items[0], campaigns, **share)
 
 
-def page(ledger, **about):
+def judged(file, *campaigns):
+    """The file's one claim in a ledger of these campaigns."""
+    (claim,) = ledger([file], campaigns).claims
+    return claim
+
+
+def page(made, **about):
     """The ledger as Markdown."""
-    return render_markdown(view(ledger, **about))
+    return render_markdown(view(made, **about))
 
 
-def html(ledger, link=lambda *where: None):
-    return render_html(view(ledger, link=link))
+def html(made):
+    return render_html(view(made, link=lambda *where: None))

@@ -19,14 +19,14 @@ def settled(data: Data, points: Points, column: Column) -> str:
     """`supported` where every check holds, `contradicted` where none does, `partly supported`
     between; `no data` where a point is absent or has no such value. What the data does not tell is
     `undecided`, and with what holds beside it `partly supported`."""
-    found = {holds(check, points, column) for check in data.checks}
-    if "no data" in found:
+    said = {holds(check, points, column) for check in data.checks}
+    if "no data" in said:
         return "no data"
-    if found == {"holds"}:
+    if said == {"holds"}:
         return "supported"
-    if "holds" in found:
+    if "holds" in said:
         return "partly supported"
-    return "undecided" if "undecided" in found else "contradicted"
+    return "undecided" if "undecided" in said else "contradicted"
 
 
 def holds(check: OriginalCheck, points: Points, column: Column) -> Answer:
@@ -55,8 +55,8 @@ def _told(check: OriginalCheck, points: Points, column: Column) -> bool:
     """Whether a test tells the two groups apart."""
     if check.answers is not None and column == "as_published":
         return True
-    found = fisher(check, points, column) if check.counts else ranks(check, points, column)
-    return found is not None and found < SIGNIFICANT
+    p = fisher(check, points, column) if check.counts else ranks(check, points, column)
+    return p is not None and p < SIGNIFICANT
 
 
 def fisher(check: OriginalCheck, points: Points, column: Column) -> float | None:
@@ -76,8 +76,8 @@ def ranks(check: OriginalCheck, points: Points, column: Column) -> float | None:
     for series, x in _groups(check):
         of = [point for key, point in points.items() if key[:2] == (check.answers, f"{x} {series}")]
         groups.append([round((p[column] or 0.0) * (p["count"] or 0.0) / 100) for p in of])
-    found = mann_whitney(*groups) if len(set(map(len, groups))) == 1 else None
-    return None if found is None else found[0]
+    test = mann_whitney(*groups) if len(set(map(len, groups))) == 1 else None
+    return None if test is None else test[0]
 
 
 def _groups(check: OriginalCheck) -> tuple[tuple[str, str], tuple[str, str]]:

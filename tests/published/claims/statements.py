@@ -41,14 +41,14 @@ class Statement:
 
 def statements(name: str, text: str) -> list[Statement]:
     """In order, each digest once."""
-    found = [
+    asserting = [
         one
         for one in sentences(name, text)
         if ASSERTS.search(one.text)
         and len(WORD.findall(one.text)) >= 4
         and not one.place.startswith("code")
     ]
-    return list({one.digest: one for one in found}.values())
+    return list({one.digest: one for one in asserting}.values())
 
 
 WORD = re.compile(r"[A-Za-z]{2,}")
@@ -59,7 +59,7 @@ BULLET, ROW, TABBED = re.compile(r"\s*(?:[-*•]|\d+\.)\s"), re.compile(r"\s*\|"
 def sentences(name: str, text: str) -> list[Statement]:
     """All of them in order, pictures (without text) and blocks of code among them."""
     names = iter(headings(name, text))
-    heading, found, block, kind = "", [], [], "paragraph"
+    heading, made, block, kind = "", [], [], "paragraph"
     row = TABBED if name == PLAIN else ROW
     wanted = next(names, None)
     counts: Counter[tuple[str, str]] = Counter()
@@ -69,7 +69,7 @@ def sentences(name: str, text: str) -> list[Statement]:
         place = f"{kind} {counts[heading, kind]}"
         for number, part in enumerate(parts, 1):
             at = place if len(parts) == 1 else f"{place}, sentence {number}"
-            found.append(Statement(heading, at, part))
+            made.append(Statement(heading, at, part))
 
     def flush() -> None:
         if parts := _sentences(" ".join(block)):
@@ -97,7 +97,7 @@ def sentences(name: str, text: str) -> list[Statement]:
             for _ in PICTURE.findall(line):
                 add("plot", [""])
     flush()
-    return found
+    return made
 
 
 def _is_heading(name: str, line: str, wanted: str) -> bool:

@@ -7,18 +7,12 @@ import pytest
 from rmwbench.published.campaign import of_shown
 from rmwbench.results.explain.explain_model import UndoneTrial
 from tests.report.example_document import example
+from tests.support.typed import typed
 
 
 def failure(block, status="failed", failed_by=None):
-    return UndoneTrial(
-        trial=90 + block,
-        block=block,
-        status=status,
-        reason=None,
-        cause=None,
-        failed_by=failed_by,
-        codes=(),
-    )
+    of_block = {"trial": 90 + block, "block": block, "status": status, "failed_by": failed_by}
+    return typed(UndoneTrial, of_block)
 
 
 @pytest.mark.parametrize(

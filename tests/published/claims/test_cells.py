@@ -17,6 +17,7 @@ from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import find, read
 from tests.published.claims.asking import one_claim
 from tests.published.claims.shipped import FILES
+from tests.published.claims.test_predicates import BASE
 
 SUITE = """
 suite: s
@@ -38,16 +39,8 @@ SIDES = {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"], "c": ["nowhere"]}
 
 
 def asked(**test):
-    about = {
-        "claims": "s",
-        "title": "t",
-        "published": "2020",
-        "text": "x",
-        "layer": "rclcpp",
-        "sides": SIDES,
-    }
     usual = {"suite": "s", "metric": "service_latency_p50", "left": "a", "relation": "less"}
-    return one_claim(about, {**usual, **test})
+    return one_claim({**BASE, "sides": SIDES}, {**usual, **test})
 
 
 @functools.cache
@@ -66,10 +59,8 @@ def places(of_claim):
 
 def test_both_sides_at_the_levels_that_are_fixed():
     both = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
-    assert (both.layer, places(both)) == (
-        "native",
-        {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")},
-    )
+    assert both.layer == "native"
+    assert places(both) == {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")}
 
 
 def test_a_scaling_claim_needs_two_cells_of_one_arm():

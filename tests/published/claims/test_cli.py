@@ -4,11 +4,8 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
-from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
@@ -21,22 +18,14 @@ def run(capsys, *words):
     return captured(capsys, "published", "claims", *words)
 
 
-@pytest.fixture(scope="module")
-def whole():
-    """The ledger of all sources with what is shipped of each, and that."""
+def test_the_page_has_every_statement(whole, campaigns):
     files = list(FILES.values())
-    there = shipped_of(files)
-    return ledger(files, shipped=there), there
-
-
-def test_the_page_has_every_statement(whole):
-    files, (made, there) = list(FILES.values()), whole
-    written = page(made, suites=by_suite(files, made, there))
+    written = page(whole, suites=by_suite(files, whole, campaigns))
     assert [claim.id for file in files for claim in file.items if claim.id not in written] == []
 
 
 def test_the_page_of_the_evaluations_has_the_ledgers_counts(whole):
-    summary = whole[0].summary
+    summary = whole.summary
     written = (ROOT / "docs/evaluations.md").read_text(encoding="utf-8")
     heads = ["statements", *summary.states]
     counts = [summary.claims, *summary.states.values()]

@@ -26,14 +26,17 @@ SAME = {"contradicted within the source": {"contradicted", "partly supported"}}
 WITH_DATA = [claim for file in FILES.values() for claim in file.items if claim.data]
 
 
+def points_of(*parts):
+    return {(row["figure"], row["series"], row["x"]): row for row in figures(*parts).rows}
+
+
 @pytest.mark.parametrize("claim", [pytest.param(claim, id=claim.id) for claim in WITH_DATA])
 def test_a_verdict_is_what_the_data_says(claim):
     # The bars of memory and CPU are drawn by a table's row order, which only the summary has.
     bars = any(
         check.figure.startswith(("mininet_rss", "mininet_cpu")) for check in claim.data.checks
     )
-    found = figures(*(SUMMARY if bars else WHERE[claim.data.kind]))
-    points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
+    points = points_of(*(SUMMARY if bars else WHERE[claim.data.kind]))
     absent = [
         p
         for c in claim.data.checks
@@ -62,22 +65,21 @@ def test_what_ten_runs_do_not_tell_contradicts_nobody(name):
 
     def latencies(side, rate, loss):
         marks = (f"rmw_{side}_Array1k@", f"_{rate}bw_{loss}loss_")
-        found = [row for row in rows if all(mark in row["experiment"] for mark in marks)]
-        assert len(found) == 10
-        return [x for row in found if (x := float(row["sub_effective_latency"])) > 0]
+        runs = [row for row in rows if all(mark in row["experiment"] for mark in marks)]
+        assert len(runs) == 10
+        return [x for row in runs if (x := float(row["sub_effective_latency"])) > 0]
 
-    found = [
+    p_values = [
         mannwhitneyu(latencies("cyclonedds_cpp_sync", *at), latencies(side, *at)).pvalue
         for *at, side in RUNS[name]
     ]
     (claim,) = (claim for claim in FILES["galactic-2020"].items if claim.id == name)
-    assert min(found) > 0.05 and claim.corrected.verdict == "undecided"
-    assert min(found) == pytest.approx(claim.corrected.p, abs=0.005)
+    assert min(p_values) > 0.05 and claim.corrected.verdict == "undecided"
+    assert min(p_values) == pytest.approx(claim.corrected.p, abs=0.005)
 
 
 def test_two_counts_of_ten_runs_are_told_by_fishers_test():
-    found = figures(TSC, "wifi")
-    points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
+    points = points_of(TSC, "wifi")
     sides = [(f"rmw_{name}_cpp 100 Hz", "100") for name in ("cyclonedds", "fastrtps")]
     check = OriginalCheck(
         figure="wifi_stalled_runs", of=sides[0], than=sides[1], relation="less", counts=True
@@ -151,11 +153,6 @@ def test_all_some_none_and_no_data():
 def test_within_is_symmetric(factor, holds):
     points = _points(a=(1.0, 1.0), b=(2.0, 2.0))
     for of, than in (("a", "b"), ("b", "a")):
-        check = {
-            "figure": "f",
-            "of": (of, ""),
-            "relation": "within",
-            "than": (than, ""),
-            "factor": factor,
-        }
+        check = {"figure": "f", "of": (of, ""), "than": (than, "")}
+        check |= {"relation": "within", "factor": factor}
         assert (settled(_data(check), points, "as_published") == "supported") is holds

@@ -12,7 +12,7 @@ from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judging.today import Counted, Length
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.claims.summary import shipped_of
-from tests.published.claims.asking import today
+from tests.published.claims.asking import judged, today
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import (
     FAST,
@@ -25,18 +25,9 @@ from tests.published.claims.test_predicates import (
 )
 
 
-def judged(file, *campaigns):
-    (claim,) = ledger([file], campaigns).claims
-    return claim
-
-
 def of_length(steady_s, *workloads, **about):
     made = campaign(*workloads, **about)
     return replace(made, workloads=tuple(replace(w, steady_s=steady_s) for w in made.workloads))
-
-
-def lasting(file, seconds):
-    return file.model_copy(update={"lasts_s": {"f/s": seconds}})
 
 
 SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
@@ -46,7 +37,7 @@ SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     ("measured_s", "codes"), [(1.1, ("length",)), (27.0, ()), (25.0, ()), (None, ("length",))]
 )
 def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
-    file = lasting(asked(right="b"), 27.0)
+    file = asked(right="b").model_copy(update={"lasts_s": {"f/s": 27.0}})
     claim = judged(file, of_length(measured_s, ("w", *SIDES)))
     (answer,) = claim.today
     assert answer.proxy_codes == codes

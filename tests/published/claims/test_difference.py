@@ -8,10 +8,18 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.claims_file import load
-from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.judging.values import difference
 from rmwbench.published.claims.sentences import result_and_experiment
-from tests.published.claims.test_predicates import arm, asked, campaign, metric, one, renamed
+from tests.published.claims.asking import judged
+from tests.published.claims.test_predicates import (
+    arm,
+    asked,
+    campaign,
+    cell_of,
+    metric,
+    one,
+    renamed,
+)
 
 NONE = (0.0, 0.0, 0.03)
 
@@ -42,7 +50,7 @@ def test_only_common_blocks_are_compared():
         return renamed(arm(name, trials, metric=lost), "loss")
 
     sides = lossy("rclcpp/a", [0.1, 0.2, 0.9], 0.4), lossy("rclcpp/b", [0.1, 0.1], 0.1)
-    (cell,) = one(five_points(), campaign(("w", *sides))).cells
+    cell = cell_of(five_points(), *sides)
     assert (cell.value, cell.blocks) == (pytest.approx(0.05), 2)
 
 
@@ -70,9 +78,8 @@ def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_
     # One lost message says no more about trials than none.
     one = by_block(0.001, 0, 0)
     value, low, high = difference(one, nothing, (one.mean(), 0.0, 0.002), NONE, unseen=unseen)
-    assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(
-        value - unseen
-    )
+    assert high == pytest.approx(value + unseen * (1 - value))
+    assert low == pytest.approx(value - unseen)
     # A side whose trials all lost everything may have some that do not.
     assert difference(by_block(1, 1, 1), nothing, (1.0, 0.97, 1.0), NONE, unseen=unseen)[
         1
@@ -118,8 +125,7 @@ def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relat
 def test_what_was_seen_is_told_in_points():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     assert one(five_points(), doc).seen() == "0 points [−30.0 to 30.0]"
-    (judged,) = ledger([five_points()]).claims
-    assert result_and_experiment(judged).endswith("loss of a > b + 5 points")
+    assert result_and_experiment(judged(five_points())).endswith("loss of a > b + 5 points")
 
 
 def test_times_have_no_difference_as_fractions_have():
@@ -127,7 +133,7 @@ def test_times_have_no_difference_as_fractions_have():
         right="b", by="difference", relation="greater", level=0.05, metric="longest_stall"
     )
     sides = [renamed(arm(name, [1.0, 2.0]), "longest_stall") for name in ("rclcpp/a", "rclcpp/b")]
-    (cell,) = one(claims, campaign(("w", *sides))).cells
+    cell = cell_of(claims, *sides)
     assert cell.answer == "no data"
     assert cell.reason == "longest_stall is not a fraction, and only fractions have a difference"
 

@@ -31,30 +31,19 @@ def of(tmp_path, text):
     return load(path)
 
 
+PLOTS, KIND, RIGHT = "data not published, why: plots only", "kind: comparison\n", "right: b}"
+ALONE = "one side alone is compared with a level"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
         ("left: a", "left: aa", 15, "unknown side `aa`"),
-        (
-            "data not published, why: plots only",
-            "contradicted, why: x",
-            14,
-            "no place in the source",
-        ),
-        (
-            "kind: comparison\n",
-            "kind: comparison\n    inferred: from its plots\n",
-            15,
-            "not judged as its statement",
-        ),
+        (PLOTS, "contradicted, why: x", 14, "no place in the source"),
+        (KIND, f"{KIND}    inferred: from its plots\n", 15, "not judged as its statement"),
         ("why: plots only", "why: plots only, p: 1.5", 14, "out of range"),
-        (
-            "data not published, why: plots only",
-            "supported, why: x, p: 0.07",
-            14,
-            "the data does not tell",
-        ),
-        ("kind: comparison\n", "kind: comparison\n    place: page 3\n", 14, "place"),
+        (PLOTS, "supported, why: x, p: 0.07", 14, "the data does not tell"),
+        (KIND, f"{KIND}    place: page 3\n", 14, "place"),
         ("kind: comparison", "kind: comparision", 13, "did you mean `comparison`"),
         ("verdict: data not published", "verdict: refuted", 14, "one of supported"),
         ("id: two", "id: one", 16, "two claims have the id `one`"),
@@ -64,44 +53,24 @@ def of(tmp_path, text):
             16,
             "an opinion is listed, not judged",
         ),
-        ("right: b}", "right: b, level: 3}", 15, "another side or with a level"),
+        (RIGHT, "right: b, level: 3}", 15, "another side or with a level"),
         (", right: b}", "}", 15, "another side or with a level"),
         ("relation: less", "relation: within", 15, "needs a factor above 1"),
         ("relation: less", "relation: less, times: 2", 15, "the middle of a range"),
-        (
-            "    published: {verdict: data not published, why: plots only}\n",
-            "",
-            10,
-            "no verdict as published",
-        ),
+        (f"    published: {{verdict: {PLOTS}}}\n", "", 10, "no verdict as published"),
         ("    test: {suite", "    not_testable: no time\n    test: {suite", 15, "is not testable"),
         ("    test: {", "    tests: {", 15, "did you mean `test`?"),
         ("says: Zenoh is faster.", 'says: ""', 12, "says"),
-        ("right: b}", "right: b, by: exponent, level: 2}", 15, "two sides at two sizes"),
-        (
-            "right: b}",
-            "right: b, by: exponent, level: 2, sizes: [4, 4]}",
-            15,
-            "two sides at two sizes",
-        ),
-        ("right: b}", "right: b, sizes: [16, 4]}", 15, "sizes belong to an exponent"),
-        ("right: b}", "right: b, cells: {of: 3, at_least: 4}}", 15, "so many cells cannot be"),
-        ("right: b}", "right: b, of_machine: true}", 15, "only a level is a number of a machine"),
-        (
-            "right: b}",
-            "level: 3, right_metric: loss}",
-            15,
-            "one side alone is compared with a level",
-        ),
-        ("right: b}", "level: 3, base_at: {n: 1}}", 15, "one side alone is compared with a level"),
+        (RIGHT, "right: b, by: exponent, level: 2}", 15, "two sides at two sizes"),
+        (RIGHT, "right: b, by: exponent, level: 2, sizes: [4, 4]}", 15, "two sides at two sizes"),
+        (RIGHT, "right: b, sizes: [16, 4]}", 15, "sizes belong to an exponent"),
+        (RIGHT, "right: b, cells: {of: 3, at_least: 4}}", 15, "so many cells cannot be"),
+        (RIGHT, "right: b, of_machine: true}", 15, "only a level is a number of a machine"),
+        (RIGHT, "level: 3, right_metric: loss}", 15, ALONE),
+        (RIGHT, "level: 3, base_at: {n: 1}}", 15, ALONE),
         ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
-        ("right: b}", "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
-        (
-            "right: b}",
-            "level: 3, right_topic: front}",
-            15,
-            "one side alone is compared with a level",
-        ),
+        (RIGHT, "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
+        (RIGHT, "level: 3, right_topic: front}", 15, ALONE),
         ("suite: quick", "suite: robot, topic: fornt", 15, "did you mean `front`?"),
         (
             "suite: quick",

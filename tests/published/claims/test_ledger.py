@@ -12,16 +12,16 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.load import plain
-from tests.published.claims.headings import headings, named
+from tests.published.claims.headings import headings, named, source_text
 from tests.published.claims.shipped import FILES
 from tests.published.claims.statements import sentences, statements
 
-SOURCES = Path(__file__).parents[3].parent / "shared" / "sources"
 TESTS = [(name, claim) for name, file in FILES.items() for claim in file.items if claim.test]
 
 
 ELSEWHERE = ("hop-chain-2026", "zenoh-wireless-2026")
 """Sources whose texts are not kept beside a checkout."""
+KEPT = [name for name in FILES if name not in ELSEWHERE]
 
 
 def test_all_seven_sources_and_well_over_120_claims():
@@ -42,15 +42,12 @@ def test_all_seven_sources_and_well_over_120_claims():
 @pytest.mark.parametrize("name", FILES)
 def test_every_heading_of_the_source_has_claims_or_a_reason(name):
     file = FILES[name]
-    path = SOURCES / file.text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its headings cannot be compared")
-    found = headings(file.text, path.read_text(encoding="utf-8"))
+    of_source = headings(file.text, source_text(file.text))
     claimed = {claim.heading for claim in file.items}
     excused = {entry.heading for entry in file.headings}
-    without = [h for h in found if not any(named(x, h) for x in claimed | excused)]
+    without = [h for h in of_source if not any(named(x, h) for x in claimed | excused)]
     assert without == [], "headings without claims and without a reason"
-    unknown = [x for x in claimed | excused if sum(named(x, h) for h in found) != 1]
+    unknown = [x for x in claimed | excused if sum(named(x, h) for h in of_source) != 1]
     assert unknown == [], "no heading of the source, or more than one"
     assert claimed & excused == set(), "claims and a reason for none"
 
@@ -68,29 +65,26 @@ def accounted():
 def test_every_statement_of_the_source_has_claims_or_a_reason(name):
     """A heading that has claims may say more than they do."""
     file = FILES[name]
-    path = SOURCES / file.text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its statements cannot be compared")
-    found = statements(file.text, path.read_text(encoding="utf-8"))
+    stated = statements(file.text, source_text(file.text))
     known = accounted()[name]
-    without = [one.text for one in found if one.digest not in known]
+    without = [one.text for one in stated if one.digest not in known]
     assert without == [], "statements without claims and without a reason"
-    assert set(known) - {one.digest for one in found} == set(), (
+    assert set(known) - {one.digest for one in stated} == set(), (
         "accounted for, and no statement of the source"
     )
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in ELSEWHERE])
+@pytest.mark.parametrize("name", KEPT)
 def test_what_accounts_for_a_statement_exists(name):
     ids = {claim.id for claim in FILES[name].items}
     named_ = {
-        one for found in accounted()[name].values() if isinstance(found, list) for one in found
+        one
+        for accounts in accounted()[name].values()
+        if isinstance(accounts, list)
+        for one in accounts
     }
     assert named_ - ids == set(), "no claim of this source"
-    assert all(found for found in accounted()[name].values())
-
-
-KEPT = [name for name in FILES if name not in ELSEWHERE]
+    assert all(accounts for accounts in accounted()[name].values())
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -105,11 +99,8 @@ def test_every_claim_has_its_place_or_is_ours(name):
 @pytest.mark.parametrize("name", KEPT)
 def test_a_place_exists_and_is_that_of_its_statements(name):
     file = FILES[name]
-    path = SOURCES / file.text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its places cannot be looked up")
-    text = path.read_text(encoding="utf-8")
-    found = {(one.heading, one.place) for one in sentences(file.text, text)}
+    text = source_text(file.text)
+    every = {(one.heading, one.place) for one in sentences(file.text, text)}
     stated: dict[str, list[tuple[str, str]]] = {}
     for one in statements(file.text, text):
         ids = accounted()[name][one.digest]
@@ -117,7 +108,7 @@ def test_a_place_exists_and_is_that_of_its_statements(name):
             stated.setdefault(id_, []).append((one.heading, one.place))
     for claim in file.items:
         places = (claim.place or "").split("; ") if claim.place else []
-        below = {place for heading, place in found if named(claim.heading, heading)}
+        below = {place for heading, place in every if named(claim.heading, heading)}
         assert set(places) <= below, f"{claim.id}: no such place below its heading"
         its = {p for heading, p in stated.get(claim.id, ()) if named(claim.heading, heading)}
         assert its <= set(places), f"{claim.id}: a statement that it is in, and no place of it"
@@ -197,13 +188,10 @@ def test_sides_are_used(name):
 @pytest.mark.parametrize("name", FILES)
 def test_claims_are_in_our_own_words(name):
     file, several = FILES[name], 7
-    path = SOURCES / file.text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its sentences cannot be compared")
 
     def runs(text):
         words = re.findall(r"[a-z0-9]+", text.casefold())
         return {tuple(words[n : n + several]) for n in range(len(words) - several + 1)}
 
-    theirs = runs(path.read_text(encoding="utf-8"))
+    theirs = runs(source_text(file.text))
     assert [claim.id for claim in file.items if runs(claim.says) & theirs] == []

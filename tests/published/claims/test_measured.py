@@ -134,9 +134,8 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
     assert made.summary.answers == {"does not hold": 1}
 
 
-def there(claims, left, right, machine, layer="rclcpp", **about):
-    prefix = "" if layer == "native" else f"{layer}/"
-    cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
+def there(claims, left, right, machine, **about):
+    cells = ("w", arm("rclcpp/a", left), arm("rclcpp/b", right))
     return expanded(measured(claims, [begun(cells, machine=machine, **about)]))
 
 

@@ -82,40 +82,22 @@ def test_a_campaign_that_no_claim_is_about_has_no_such_section():
 def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown):
     page = page_of(shown, evaluated(shown))
     section = page[page.index('<section id="claims">') : page.index('id="machine"')]
-    assert (
-        'id="c-pa-one-lat-unique"' in section
-        and "as published" in section
-        and "as corrected" in section
-    )
+    assert 'id="c-pa-one-lat-unique"' in section and "as published" in section
+    assert "as corrected" in section
     links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
     assert links >= {f"m-0-0-{METRIC}", f"m-0-1-{METRIC}"}
     assert all(f'id="{link}"' in page for link in links), "every link has its evidence"
     assert re.search(r'<nav.*<a href="#claims">', page)
 
 
-def cell(low, value, high, answer="holds"):
-    return CellAnswer("w", answer, "a", "b", value=value, low=low, high=high)
-
-
-def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
-    return ClaimTest.model_construct(
-        relation=relation,
-        right=right,
-        factor=factor,
-        times=times,
-        level=level,
-        metric="undelivered",
-    )
-
-
 def test_a_band_is_shaded_around_equality():
-    drawn = picture(asked("within", factor=1.25), [cell(0.9, 1.0, 1.1)])
+    asked = {"relation": "within", "right": "b", "factor": 1.25, "times": 1.0, "level": None}
+    test = ClaimTest.model_construct(**asked, metric="undelivered")
+    cell = CellAnswer("w", "holds", "a", "b", value=1.0, low=0.9, high=1.1)
+    drawn = picture(test, [cell])
     (low, width), ((left, _), (right, _)) = drawn["shade"], drawn["bars"]
-    assert (
-        low == pytest.approx(left)
-        and low + width == pytest.approx(right)
-        and left < WIDTH / 2 < right
-    )
+    assert low == pytest.approx(left) and low + width == pytest.approx(right)
+    assert left < WIDTH / 2 < right
 
 
 @pytest.mark.long
@@ -128,9 +110,9 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
 
     name = "fastdds-2021"
     made = ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
-    found = next(claim for claim in made.sources[0].claims if claim.state == "holds")
+    judged = next(claim for claim in made.sources[0].claims if claim.state == "holds")
     path = tmp_path / "claims.html"
-    path.write_text(ledger_page(made, lambda *where: None))
+    path.write_text(ledger_page(made))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         page = browser.new_page(viewport={"width": width, "height": 900})
@@ -145,16 +127,15 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
             page.locator(".filter output").inner_text()
             == f"{seen.count()} of {made.summary.claims}"
         )
-        page.locator(f"#c-{found.claim.id} .trials > summary").first.click()
+        page.locator(f"#c-{judged.claim.id} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
         text = evidence.inner_text()
-        today = found.today[0]
-        assert today.machine in text and today.date in text and found.claim.says in text
+        today = judged.today[0]
+        assert today.machine in text and today.date in text and judged.claim.says in text
         blocks = {block for cell in today.cells for block, _ in cell.left_trials}
         cells = [cell for cell in today.cells if cell.left_trials]
-        assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator(
-            "table"
-        ).count() == len(cells)
+        assert evidence.locator("tbody tr").count() >= len(blocks)
+        assert evidence.locator("table").count() == len(cells)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         page.keyboard.press("Escape")
         # A heading of which nothing is shown shows everything again.

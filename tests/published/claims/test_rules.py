@@ -26,9 +26,11 @@ from tests.published.claims.test_predicates import (
     BASE,
     FAST,
     SLOW,
+    answer_of,
     arm,
     asked,
     campaign,
+    cell_of,
     metric,
     one,
     renamed,
@@ -53,7 +55,7 @@ def with_metrics(name, **metrics):
 def test_two_sides_differ_whichever_is_the_larger(left, answer):
     claims = asked(right="b", relation="differs", factor=1.25)
     for a, b in ((left, FAST), (FAST, left)):
-        judged = one(claims, campaign(("w", arm("rclcpp/a", a), arm("rclcpp/b", b))))
+        judged = answer_of(claims, arm("rclcpp/a", a), arm("rclcpp/b", b))
         assert judged.answer == answer
 
 
@@ -118,12 +120,10 @@ def test_a_compound_statement_is_tested_whole(k, answer):
         with_metrics("rclcpp/a", m=FAST, k=k),
         with_metrics("rclcpp/b", m=SLOW, k=[x * 1.5 for x in FAST]),
     )
-    judged = one(claims, campaign(("w", *sides)))
+    judged = answer_of(claims, *sides)
     assert judged.answer == answer and [cell.metric for cell in judged.cells] == ["m", "k"]
     without = with_metrics("rclcpp/b", m=SLOW)
-    assert one(claims, campaign(("w", sides[0], without))).answer == "undecided", (
-        "half of it is not the whole"
-    )
+    assert answer_of(claims, sides[0], without).answer == "undecided", "half of it is not the whole"
 
 
 def spoken(**conditions):
@@ -139,35 +139,31 @@ def of(machine):
 
 
 HERE = {"cores": "2 of 2", "virtualization": "hypervisor, docker"}
+PHYSICAL = {**HERE, "virtualization": "none"}
 ROS = {"rclcpp": ["1.0", "1.1"]}
 
 
 @pytest.mark.parametrize(
-    ("conditions", "codes"),
+    ("conditions", "machine", "codes"),
     [
-        (ROS, ()),
-        ({"rclcpp": ["1.0.1", "2.0"]}, ("version",)),
-        ({}, ("version",)),
-        ({**ROS, "touch": "none"}, ("touch",)),
-        ({**ROS, "touch": "all", "processors": 2, "virtual": True}, ()),
-        ({**ROS, "processors": 4}, ("machine",)),
-        ({**ROS, "virtual": False}, ("machine",)),
+        (ROS, HERE, ()),
+        ({"rclcpp": ["1.0.1", "2.0"]}, HERE, ("version",)),
+        ({}, HERE, ("version",)),
+        ({**ROS, "touch": "none"}, HERE, ("touch",)),
+        ({**ROS, "touch": "all", "processors": 2, "virtual": True}, HERE, ()),
+        ({**ROS, "processors": 4}, HERE, ("machine",)),
+        ({**ROS, "virtual": False}, HERE, ("machine",)),
+        ({**ROS, "virtual": False}, PHYSICAL, ()),
+        ({**ROS, "virtual": True}, PHYSICAL, ("machine",)),
+        # one that does not say whether it is virtual is of no class: it was taken for a physical one
+        ({**ROS, "virtual": True}, {"cores": "2 of 2"}, ("machine",)),
+        ({**ROS, "virtual": False}, {"cores": "2 of 2"}, ("machine",)),
     ],
 )
-def test_a_proxy_is_computed_from_data(conditions, codes):
+def test_a_proxy_is_computed_from_data(conditions, machine, codes):
     spoken_of = spoken(**conditions).model_copy(update={"original": {"f/s": {}}})
-    answer = one(spoken_of, of(HERE))
+    answer = one(spoken_of, of(machine))
     assert answer.proxy_codes == codes and answer.verdict == ("proxy" if codes else "supported")
-
-
-@pytest.mark.parametrize("virtual", [True, False])
-def test_a_machine_that_does_not_say_whether_it_is_virtual_is_of_no_class(virtual):
-    """It was taken for a physical one."""
-    of_class = spoken(**ROS, virtual=virtual)
-    assert one(of_class, of({"cores": "2 of 2"})).proxy_codes == ("machine",)
-    assert one(of_class, of({**HERE, "virtualization": "none"})).proxy_codes == (
-        ("machine",) if virtual else ()
-    )
 
 
 @pytest.mark.parametrize(
@@ -197,11 +193,9 @@ def test_a_trial_whose_length_nobody_kept_is_not_as_long_as_the_originals(length
 def test_two_sides_that_are_the_same_in_every_block_lie_within_the_margin(relation):
     """That denied either, whatever the margin is."""
     sides = arm("rclcpp/a", [5.0] * 6), arm("rclcpp/b", [5.0] * 6)
-    (cell,) = one(asked(right="b", relation=relation), campaign(("w", *sides))).cells
+    cell = cell_of(asked(right="b", relation=relation), *sides)
     assert (cell.answer, cell.code) == ("undecided", "within_margin")
-    (cell,) = one(
-        asked(level=5.0, relation=relation), campaign(("w", arm("rclcpp/a", [5.0] * 5)))
-    ).cells
+    cell = cell_of(asked(level=5.0, relation=relation), arm("rclcpp/a", [5.0] * 5))
     assert cell.answer == "does not hold", "a number is not below itself"
 
 
@@ -224,7 +218,7 @@ def test_growth_from_what_did_not_arrive_is_not_known():
 
 def test_a_product_of_nothing_and_infinity_has_no_value():
     made = with_metrics("rclcpp/a", m=[math.inf, *FAST[1:]], k=[0.0, *SLOW[1:]])
-    (cell,) = one(asked(level=900.0, times_metric="k"), campaign(("w", made))).cells
+    cell = cell_of(asked(level=900.0, times_metric="k"), made)
     assert (cell.answer, cell.blocks) == ("holds", 5)
 
 
@@ -326,7 +320,7 @@ NOISE = [0.0, 1e-5, -1e-5, 2e-5, -2e-5]
 )  # fmt: skip
 def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, right, answer, code):
     """One such block made the whole cell undecidable."""
-    judged = one(asked(right="b"), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", right))))
+    judged = answer_of(asked(right="b"), arm("rclcpp/a", left), arm("rclcpp/b", right))
     assert (judged.answer, judged.cells[0].code) == (answer, code)
 
 
@@ -344,9 +338,9 @@ def test_whether_anything_comes_is_decided_by_one_block(values, relation, answer
     level = 0.6 if relation == "less" else 0
     claims = asked(level=level, relation=relation, existence=True)
     value = {"unit": "hz", "value": max(values), "low": 0.0, "high": 9.9, "trials": len(values)}
-    together = one(claims, campaign(("w", arm("rclcpp/a", metric=value)))).answer
+    together = answer_of(claims, arm("rclcpp/a", metric=value)).answer
     assert together == answer, "of all trials together, too"
-    assert one(claims, campaign(("w", arm("rclcpp/a", values)))).answer == answer
+    assert answer_of(claims, arm("rclcpp/a", values)).answer == answer
     with pytest.raises(ValueError, match="existence"):
         asked(right="b", existence=True)
 

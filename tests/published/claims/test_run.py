@@ -12,11 +12,8 @@ from rmwbench.campaign import here
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import claims_session as session
-from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.summary import shipped_of
 from rmwbench.results.suite_document import summarise
 from tests.lab import tools
-from tests.published.claims.shipped import FILES
 from tests.support.command import captured
 
 SUITE = """
@@ -83,15 +80,10 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     document = json.loads(out)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
-    assert (suite["claims"], suite["cells"], suite["layers"]) == (
-        ["planted", "reversed"],
-        2,
-        {"native": 2},
-    )
-    assert (
-        document["refused"][0]["claim"] == "elsewhere"
-        and "no ROS 2 is sourced" in document["refused"][0]["reason"]
-    )
+    assert (suite["claims"], suite["cells"]) == (["planted", "reversed"], 2)
+    assert suite["layers"] == {"native": 2}
+    assert document["refused"][0]["claim"] == "elsewhere"
+    assert "no ROS 2 is sourced" in document["refused"][0]["reason"]
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
     code, out, _ = captured(
         capsys, "published", "claims", "plan", claims, "--budget", "2s", "--json"
@@ -102,10 +94,8 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 
 @pytest.mark.long
-def test_only_what_was_asked_for_would_run(capsys):
-    files = list(FILES.values())
-    made = ledger(files, shipped=shipped_of(files))
-    undecided = {judged.claim.id for judged in made.claims if judged.state == "undecided"}
+def test_only_what_was_asked_for_would_run(capsys, whole):
+    undecided = {judged.claim.id for judged in whole.claims if judged.state == "undecided"}
     code, out, _ = captured(
         capsys, "published", "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
     )
@@ -181,11 +171,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         "the directory is read, and no figure asks for its cells"
     )
     code, _, err = captured(capsys, "resume", out, "--cluster", "auto")
-    assert (
-        code == 2
-        and "--cluster does not go with this" in err
-        and "  do: leave --cluster out" in err
-    )
+    assert code == 2 and "--cluster does not go with this" in err
+    assert "  do: leave --cluster out" in err
     _what_is_settled_runs_no_more(capsys, out)
 
 

@@ -14,17 +14,10 @@ from rmwbench.published.claims.claims_ledger import (
     ledger,
     named,
 )
-from rmwbench.published.claims.summary import shipped_of
-from tests.published.claims.asking import html, page
+from tests.published.claims.asking import html, judged, page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
 from tests.published.claims.test_predicates import arm, asked, campaign, metric, renamed
-
-
-@pytest.fixture(scope="module")
-def whole():
-    files = list(FILES.values())
-    return ledger(files, shipped=shipped_of(files))
 
 
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
@@ -77,7 +70,7 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
 
     first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
     file = asked(level=0.05, workload="w", metric="loss")
-    (claim,) = ledger([file], [first, of(other, 26, "two")]).claims
+    claim = judged(file, first, of(other, 26, "two"))
     assert claim.today[0].answer == "does not hold" and claim.state == state
 
 
@@ -102,13 +95,12 @@ def test_a_word_that_is_neither_source_nor_claim(capsys):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
-def test_every_verdict_can_be_asked_for(name, whole, capsys):
+def test_every_verdict_can_be_asked_for(name, whole, campaigns):
     (wanted,) = named([name], "--verdict")
     expected = {claim.claim.id for claim in whole.claims if is_one_of(claim, {wanted})}
     if wanted in STATES:
         assert len(expected) == whole.summary.states[wanted]
-    files = list(FILES.values())
-    made = ledger(files, shipped=shipped_of(files), verdicts={wanted})
+    made = ledger(list(FILES.values()), shipped=campaigns, verdicts={wanted})
     assert {claim.claim.id for claim in made.claims} == expected
     assert all(source.claims for source in made.sources)
 

@@ -9,26 +9,18 @@ from rmwbench.published.campaign_section import _row
 from rmwbench.published.claims.campaign.claim_campaigns import settled_by
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import document, ledger, versions_text
-from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.sentences import results
 from rmwbench.published.reports.judged_report import JudgedReport
-from tests.published.claims.asking import html, page
+from tests.published.claims.asking import html, judged, page, today
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 
 CLAIM = {"level": 15.0}
 """FAST holds, SLOW does not."""
 
 
-def of_version(version, values, *, name="rclcpp/a", day=1, machine="one", workload="w", **more):
-    made = arm(name, values, version=version, **more)
-    return campaign(
-        (workload, made), machine=machine, created_utc=f"2026-11-{day:02}T00:00:00Z", name=version
-    )
-
-
-def judged(file, *campaigns):
-    (claim,) = ledger([file], campaigns).claims
-    return claim
+def of_version(version, values, *, name="rclcpp/a", day=1, machine="one"):
+    made, begun = arm(name, values, version=version), f"2026-11-{day:02}T00:00:00Z"
+    return campaign(("w", made), machine=machine, created_utc=begun, name=version)
 
 
 def said(claim):
@@ -152,10 +144,8 @@ def test_a_campaigns_report_says_what_other_versions_do():
 
 
 def test_a_public_report_says_what_other_versions_do():
-    file = asked(**CLAIM)
-    first, *others = answers(
-        file, file.items[0], [of_version("1.0", SLOW), of_version("2.0", FAST, day=2)]
-    )
+    campaigns = of_version("1.0", SLOW), of_version("2.0", FAST, day=2)
+    first, *others = today(asked(**CLAIM), *campaigns)
     made = JudgedReport(None, "holds", first, tuple(others))
     assert made.here.startswith("seen here: ") and made.here.endswith("; not seen with a 1.0")
 
@@ -168,6 +158,6 @@ def test_an_answer_names_the_campaigns_of_its_cells_alone():
 
     own = long(of_version("1.0", FAST), 10.0)
     other = long(of_version("7.0", FAST, name="rclcpp/b", day=2), 1.0)
-    (today,) = judged(asked(**CLAIM), own, other).today
-    assert (today.campaigns, today.date) == (("1.0",), "2026-11-01")
-    assert today.length.measured_s == 10.0
+    (answer,) = judged(asked(**CLAIM), own, other).today
+    assert (answer.campaigns, answer.date) == (("1.0",), "2026-11-01")
+    assert answer.length.measured_s == 10.0

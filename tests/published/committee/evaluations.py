@@ -8,7 +8,7 @@ from pathlib import Path
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection, begin
 from rmwbench.published.committee.needs import NeedCase, RobotNeed
 from rmwbench.suite.file.candidate_list import NO_CHOICE
-from tests.support import network_bundle, synthetic_bundle
+from tests.support import synthetic_bundle
 
 TOO_LONG = PlannedSection("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
 NEEDS = (
@@ -55,14 +55,6 @@ def make(
     )
     synthetic_bundle.write(session.place(session.sections[1]), workloads=("camera",), **as_finished)
     return session
-
-
-def add_network(session: CommitteeSession) -> None:
-    """A section of several hosts, with a matrix of outcomes."""
-    one = planned("mininet", "Adverse networks", "galactic-2020/mininet")
-    session.sections.insert(1, one)
-    session.save()
-    network_bundle.write(session.place(one))
 
 
 def copy(session: CommitteeSession, directory: Path) -> CommitteeSession:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -31,9 +32,7 @@ def second(tmp_path_factory, first):
     """Two candidates of the robot have changed places; the other section is the same."""
     made = evaluations.copy(first, tmp_path_factory.mktemp("second") / "tsc")
     place = made.place(made.sections[1])
-    for path in sorted(place.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    place.rmdir()
+    shutil.rmtree(place)
     by_name = {arm.arm: arm for arm in FEW}
     others = {"iceoryx2 event": "cyclonedds tuned", "cyclonedds tuned": "iceoryx2 event"}
     arms = tuple(with_speed_of(arm, by_name[others.get(arm.arm, arm.arm)]) for arm in FEW)

@@ -8,16 +8,11 @@ from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.places import limits_directory
-from tests.support.typed import typed
+from tests.support.typed import exact, typed
 
 P90 = "response_latency_p90"
 RMWS = ("rclcpp/cyclonedds", "rclcpp/fastrtps", "rclcpp/zenoh")
 NEVER = "inf"
-
-
-def metrics(p90, lost):
-    found = {"loss": {"unit": "fraction", "value": lost, "low": lost, "high": lost}}
-    return found | {P90: {"unit": "ns", "value": p90, "low": p90, "high": p90}}
 
 
 def arm(name, verdict, p90, lost=0.0, against=None, by=None, ratio=None, **more):
@@ -31,7 +26,7 @@ def arm(name, verdict, p90, lost=0.0, against=None, by=None, ratio=None, **more)
         "as_installed": True,
         "role": "contender",
         "trials": {"done": 5},
-        "metrics": metrics(p90, lost),
+        "metrics": {"loss": exact(lost), P90: exact(p90, "ns")},
         "verdict": told,
     } | more
 
@@ -59,12 +54,12 @@ def flood(**more):
 
 def test_where_every_arm_loses_its_messages_none_carries_them():
     assert "Take" not in headline(flood()).answer
-    found = answer(flood())
-    assert found.answer == (
+    told = answer(flood())
+    assert told.answer == (
         "No RMW as installed carries this: rclcpp/cyclonedds loses 28 % of its messages, "
         "rclcpp/fastrtps 28 %, rclcpp/zenoh 82 %."
     )
-    assert found.detail == (
+    assert told.detail == (
         "Which of rclcpp/cyclonedds and rclcpp/fastrtps has the shortest p90 response latency is "
         "not decided, but rclcpp/cyclonedds loses 28 % of its messages and rclcpp/fastrtps loses "
         "28 % of its messages; rclcpp/zenoh loses 82 % of its messages."
@@ -97,9 +92,9 @@ def test_a_metric_that_few_lost_messages_make_infinite_is_not_carried_either():
     part = workload(
         arm("a", "best", NEVER, 0.02, "b"), arm("b", "worse", NEVER, 0.05, "a", "delivery")
     )
-    found = answer(part).answer
-    assert found.startswith("No RMW as installed carries this: a loses 2 % of its messages, b 5 %;")
-    assert "; with a and b messages that did not arrive reach the " in found
+    told = answer(part).answer
+    assert told.startswith("No RMW as installed carries this: a loses 2 % of its messages, b 5 %;")
+    assert "; with a and b messages that did not arrive reach the " in told
 
 
 def test_who_does_not_work_and_who_was_not_run_stand_behind_it():
@@ -126,8 +121,8 @@ def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():
         }
 
     def of_topic(name, verdict, lost, against=None, by=None):
-        found = arm(name, verdict, 2e6, lost, against, by)
-        return {key: found[key] for key in ("arm", "role", "trials", "metrics", "verdict")}
+        whole = arm(name, verdict, 2e6, lost, against, by)
+        return {key: whole[key] for key in ("arm", "role", "trials", "metrics", "verdict")}
 
     b = arm("b", "worse", None, 0.1, "a", "delivery")
     b["verdict"]["topic"] = "front"

@@ -20,10 +20,14 @@ def need(**limits):
     return RobotNeed(need="n", title="n", cases=[case])
 
 
+def cells_without_floor(name):
+    (section,) = (one for one in TSC if one.name == name)
+    return [cell for cell in cells_of(section) if not cell.arm.is_floor]
+
+
 @pytest.fixture(scope="module")
 def cells():
-    (section,) = (one for one in TSC if one.name == "robot")
-    return [cell for cell in cells_of(section) if not cell.arm.is_floor]
+    return cells_without_floor("robot")
 
 
 def rear_messages(cells):
@@ -57,17 +61,14 @@ def test_a_smaller_share_asks_for_more_and_times_ask_for_none(cells):
 
 def test_a_reader_that_comes_late_has_messages_of_its_own():
     """It is judged by itself, and has three quarters of what the other has."""
-    (section,) = (one for one in TSC if one.name == "maps")
-    cells = [cell for cell in cells_of(section) if not cell.arm.is_floor]
-    late = [NeedCase(section="maps", workload="map", title="t", limits=LIMITED)]
+    cells = cells_without_floor("maps")
+    limits = Limits(acceptable={"undelivered": 0.05})
+    late = [NeedCase(section="maps", workload="map", title="t", limits=limits)]
     asked = blocks_asked([RobotNeed(need="n", title="n", cases=late)], "maps", cells, 200)
     (messages,) = {e.steady_messages for e in cells[0].endpoints if e.node == "latecomer"}
     of = (float(messages),) * asked
-    found = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
-    assert found.within(0.05) >= 1 - Rules().alpha / 2 / 7
-
-
-LIMITED = Limits(acceptable={"undelivered": 0.05})
+    belief = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
+    assert belief.within(0.05) >= 1 - Rules().alpha / 2 / 7
 
 
 def test_another_section_asks_for_nothing(cells):

@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 
-from rmwbench.analysis.decide.chances import Failed, Met, ValueInterval
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
 from rmwbench.published.committee import consistency, need_conclusions
 from rmwbench.published.committee import report_text as markdown
@@ -22,38 +21,18 @@ from rmwbench.published.committee.report_parts import gather
 from rmwbench.report.view import Table
 from rmwbench.results.decide.decide_model import Contender
 from tests.published.committee import evaluations
+from tests.support.typed import typed
 
 MEETS, MISSES, OPEN, UNKNOWN = Outcome
 
 
 def judged(name, outcome, *, installed=True, layer="rclcpp"):
-    limit = Met(
-        case="c",
-        topic=None,
-        metric="undelivered",
-        unit="fraction",
-        at_most=0.05,
-        error=0.05,
-        outcome=outcome,
-        blocks=5,
-        measured=ValueInterval(value=0.01, low=0.0, high=0.02),
-    )
-    answer = Contender(
-        arm=name,
-        outcome=outcome,
-        why=Why.LIMIT,
-        probability=None,
-        error=0.05,
-        blocks=5,
-        failed=Failed(trials=0, of=5),
-        binding=limit,
-        limits=(limit,),
-        middleware=f"{layer}/{name.split()[0]}",
-        layer=layer,
-        version="1",
-        profile="untouched",
-        role="contender",
-    )
+    limit = {"case": "c", "metric": "undelivered", "unit": "fraction", "at_most": 0.05}
+    limit |= {"error": 0.05, "outcome": outcome, "blocks": 5}
+    limit["measured"] = {"value": 0.01, "low": 0.0, "high": 0.02}
+    known = {"arm": name, "middleware": f"{layer}/{name.split()[0]}", "layer": layer}
+    known |= {"outcome": outcome, "why": Why.LIMIT, "error": 0.05, "blocks": 5}
+    answer = typed(Contender, {**known, "binding": limit, "limits": [limit]})
     arm = MeasuredArm(
         name,
         middleware=answer.middleware,
@@ -75,8 +54,8 @@ def need(name, *cases):
         ],
     )
     answers = (
-        NeedCaseAnswer(case=case, judged=tuple(found), why=None if found else "no time")
-        for case, found in zip(made.cases, cases, strict=True)
+        NeedCaseAnswer(case=case, judged=tuple(candidates), why=None if candidates else "no time")
+        for case, candidates in zip(made.cases, cases, strict=True)
     )
     return NeedAnswer(need=made, cases=tuple(answers))
 
@@ -91,16 +70,16 @@ def test_a_mark_promises_no_more_than_each_case(first, second):
 
 
 def test_a_case_that_was_not_measured_is_not_met():
-    found = need("n", [judged("a", MEETS)], [])
-    assert found.mark("a") is NeedMark.PARTLY
-    (sentence,) = need_conclusions.sentences([found])
+    answer = need("n", [judged("a", MEETS)], [])
+    assert answer.mark("a") is NeedMark.PARTLY
+    (sentence,) = need_conclusions.sentences([answer])
     assert "meets it with case 0; case 1 was not measured" in sentence.text
 
 
 def test_what_no_node_can_take_is_not_in_the_conclusions():
-    found = [need("n", [judged("a", MISSES), judged("iceoryx2", MEETS, layer="native")])]
-    assert [one.candidate for one in need_conclusions.subjects(found)] == ["a"]
-    assert all("iceoryx2" not in one.text for one in need_conclusions.sentences(found))
+    answers = [need("n", [judged("a", MISSES), judged("iceoryx2", MEETS, layer="native")])]
+    assert [one.candidate for one in need_conclusions.subjects(answers)] == ["a"]
+    assert all("iceoryx2" not in one.text for one in need_conclusions.sentences(answers))
 
 
 def test_a_tuned_candidate_is_named_where_it_does_more_than_the_installed_one():
@@ -143,8 +122,8 @@ def test_a_default_is_told_as_a_trade_off_and_never_recommended():
 
 
 def test_a_need_that_is_met_in_part_names_each_case_that_is_missed_or_open():
-    found = need("services", [judged("a", MEETS)], [judged("a", MISSES)], [judged("a", OPEN)], [])
-    (sentence,) = need_conclusions.sentences([found])
+    answer = need("services", [judged("a", MEETS)], [judged("a", MISSES)], [judged("a", OPEN)], [])
+    (sentence,) = need_conclusions.sentences([answer])
     assert sentence.text.startswith("a meets it with case 0, and misses it (case 1): ")
     assert "; is open (case 2): " in sentence.text
     assert sentence.text.endswith("; case 3 was not measured.")

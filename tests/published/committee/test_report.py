@@ -26,12 +26,13 @@ from rmwbench.published.committee.report_parts import (
 )
 from rmwbench.published.committee.sections import SCATTER
 from rmwbench.published.community import admission
-from rmwbench.words.numbers import significant
+from rmwbench.words.numbers import metric, significant
 from tests.published.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
+from tests.support.edited import campaign_json
 
 pytestmark = pytest.mark.long
 
@@ -73,9 +74,16 @@ def section(text, title):
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
-def of(part, shown):
-    """The part with another answer, in one group."""
+def of(part, **changes):
+    """The part with these changes of its answer, in one group."""
+    shown = dataclasses.replace(part.answer, **changes)
     return dataclasses.replace(part, shown=shown, groups=(SectionGroup(title="", shown=shown),))
+
+
+def told_of(report, part, **changes):
+    """The section of the part, were it the only one."""
+    text = markdown.render(dataclasses.replace(report, parts=(part,), **changes), {})
+    return section(text, part.section.title)
 
 
 def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
@@ -98,20 +106,14 @@ def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text
 
 def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
     told = section(text, VERSIONS_TITLE)
-    assert "| zenoh | 1.0.0-fixture |" in told or "| zenoh |" in told
+    assert "| zenoh | 1.10.2-fixture |" in told
     trials = sum(part.answer.campaign.trials.done for part in report.measured)
     assert f"| 2026-11-21 | 2 | {trials} |" in told
 
 
 def test_ros_variables_are_told_by_who_obeys(report):
-    shown = dataclasses.replace(
-        report.parts[0].answer,
-        workloads=(),
-        ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
-    )
-    part = of(report.parts[0], shown)
-    told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
-    own = section(told, part.section.title)
+    variables = table({"a": OBEDIENT, "b": DEAF_TO_ALL})
+    own = told_of(report, of(report.parts[0], workloads=(), ros_variables=variables))
     assert "a: 2 obeyed. b: 1 not obeyed" in own
     assert "\n### ROS variables, obeyed or not\n" in own and "✗ not obeyed 250 of 250" in own
 
@@ -120,10 +122,10 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
     shown = [part.shown for part in report.measured]
     arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
     floors = [arm for arm in arms if arm.role == "floor"]
-    found = standings(shown)
-    assert sum(one.workloads for one in found) == len(arms) - len(floors)
-    assert "floor futex" not in {one.arm for one in found}
-    for one in found:
+    counted = standings(shown)
+    assert sum(one.workloads for one in counted) == len(arms) - len(floors)
+    assert "floor futex" not in {one.arm for one in counted}
+    for one in counted:
         verdicts = [arm.verdict.verdict for arm in arms if candidate(arm) == one.arm]
         assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
 
@@ -142,8 +144,8 @@ def test_rmws_are_judged_among_themselves_and_alone_concluded_of(tmp_path):
     report = gather(evaluations.make(tmp_path / "tsc", rmws()), TITLE, [], evaluations.NEEDS)
     part = report.measured[0]
     (group,) = part.groups
-    found = {arm.arm for workload in group.shown.workloads for arm in workload.arms}
-    assert found == {"floor futex", "rclcpp/zenoh", "rclcpp/fastrtps"}
+    arms = {arm.arm for workload in group.shown.workloads for arm in workload.arms}
+    assert arms == {"floor futex", "rclcpp/zenoh", "rclcpp/fastrtps"}
     told = {one.arm: one.counts for one in report.standings}
     assert told.keys() == {"rclcpp/zenoh", "rclcpp/fastrtps"} and told["rclcpp/zenoh"]["best"] > 0
     text = markdown.render(report, {})
@@ -158,9 +160,7 @@ def test_with_and_without_security_are_never_in_one_list(session):
     secure = next(name for name in arms if name.startswith("zenoh"))
     arms[secure] = dataclasses.replace(arms[secure], modes={"security": True})
     groups = list(groups_of(Bundle(session.place(part.section)), part.answer, arms))
-    assert [group.title for group in groups] == ["without security", "with security"] or [
-        group.title for group in groups
-    ] == ["with security", "without security"]
+    assert sorted(group.title for group in groups) == ["with security", "without security"]
     for group in groups:
         names = {
             arm.arm
@@ -191,12 +191,10 @@ def test_what_is_as_installed_is_one_candidate_however_suites_call_it(report):
 
 
 def test_every_number_of_a_table_is_in_its_campaign(report, text):
-    from rmwbench.words import numbers as fmt
-
     (camera,) = report.parts[1].answer.workloads
     told = section(text, "A whole robot on one board")
     for arm in camera.arms:
-        value = markdown.escape(fmt.metric(arm.metrics[camera.primary_metric]).full)
+        value = markdown.escape(metric(arm.metrics[camera.primary_metric]).full)
         assert value in told, arm.arm
 
 
@@ -215,8 +213,6 @@ def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
 
 
 def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
-    from tests.support import synthetic_bundle
-
     copied = evaluations.copy(session, tmp_path / "copy")
     one = evaluations.planned("services", "Services", "services")
     copied.sections.append(one)
@@ -352,18 +348,13 @@ def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     )
     with_few = dataclasses.replace(camera, arms=arms)
 
-    def with_workloads(*workloads):
-        return of(part, dataclasses.replace(part.answer, workloads=workloads))
-
-    few = with_workloads(with_few)
-    told = markdown.render(dataclasses.replace(report, parts=(few,), standings=()), {})
+    few = of(part, workloads=(with_few,))
     said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
-    assert said in section(told, part.section.title)
+    assert said in told_of(report, few, standings=())
     assert standings([few.answer]) == []
-    both = with_workloads(with_few, dataclasses.replace(camera, workload="other"))
-    told = markdown.render(dataclasses.replace(report, parts=(both,)), {})
+    both = of(part, workloads=(with_few, dataclasses.replace(camera, workload="other")))
     said = "Of 1 of 2 conditions nothing can be said: 4 blocks at most"
-    assert said in section(told, part.section.title)
+    assert said in told_of(report, both)
 
 
 def test_candidates_of_many_sections_stand_in_the_appendix(report, text):
@@ -383,22 +374,18 @@ def test_a_section_advises_nobody_where_every_candidate_loses_its_messages(repor
         return dataclasses.replace(arm, metrics=metrics)
 
     flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
-    parts = (of(part, dataclasses.replace(part.answer, workloads=(flood,))),)
-    told = markdown.render(dataclasses.replace(report, parts=parts, needs=()), {})
-    own = section(told, part.section.title)
+    own = told_of(report, of(part, workloads=(flood,)), needs=())
     assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
     assert "Take " not in own
 
 
 def test_a_title_names_the_conditions_that_ran(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
-    path = copied.place(copied.sections[1]) / "campaign.json"
-    campaign = json.loads(path.read_text())
-    campaign["plan"]["not_run"] = {
-        "comparisons": ["imu", "pointcloud"],
-        "text": "Not run within 1 min: 2 of 3 comparisons",
-    }
-    path.write_text(json.dumps(campaign))
+    with campaign_json(copied.place(copied.sections[1])) as campaign:
+        campaign["plan"]["not_run"] = {
+            "comparisons": ["imu", "pointcloud"],
+            "text": "Not run within 1 min: 2 of 3 comparisons",
+        }
     report = gather(copied, TITLE, [], ())
     text = markdown.render(report, {})
     title = "A whole robot on one board (camera; imu and pointcloud were not run)"

@@ -55,8 +55,12 @@ def session(tmp_path, monkeypatch):
     return made
 
 
+def run(session):
+    return Sections(session).run(Console(quiet=True))
+
+
 def test_one_section_that_cannot_run_costs_only_itself(session):
-    ending = Sections(session).run(Console(quiet=True))
+    ending = run(session)
     assert ending is not None and ending.stopped_by is None
     report = gather(session, "A report", [])
     assert [part.section.name for part in report.measured] == ["second", "first"]
@@ -68,15 +72,13 @@ def test_one_section_that_cannot_run_costs_only_itself(session):
         assert "1 of 2 comparisons; the whole suite takes at least" in part.shown.campaign.not_run
         verdicts = {arm.arm: arm.verdict.verdict for arm in workload.arms}
         assert verdicts == {"here": "best", "there": "worse"}
-    assert Sections(session).run(Console(quiet=True)) is None  # nothing is left that can run
+    assert run(session) is None  # nothing is left that can run
     (session.directory.parent / "gone.yaml").write_text(SUITE.replace("NAME", "gone"))
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
-    Sections(again).run(Console(quiet=True))
-    assert (
-        not load(session.directory).waiting()
-        and gather(load(session.directory), "A report", []).parts[1].shown
-    )
+    run(again)
+    assert not load(session.directory).waiting()
+    assert gather(load(session.directory), "A report", []).parts[1].shown
 
 
 @pytest.mark.parametrize(("asked", "left"), [(0, DECIDABLE_BLOCKS), (7, 7)])
@@ -87,7 +89,7 @@ def test_a_slow_machine_leaves_a_section_the_blocks_that_it_or_a_need_decides_by
     suite = session.directory.parent / "first.yaml"
     suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
-    Sections(session).run(Console(quiet=True))
+    run(session)
     assert session.sections[0].problem is None
     bundle = Bundle(session.place(session.sections[0]))
     assert {trial.block for trial in bundle.trials("done")} == set(range(left))
@@ -114,7 +116,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
 
     monkeypatch.setattr(here, "run_trial", steals)
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
-    Sections(session).run(Console(quiet=True))
+    run(session)
     assert ran[2] == ran[-1] == ("first", 1) and ran[-3][0] == "second" and len(ran) == 21
     for one in session.sections:
         places = [(trial.cell, trial.block) for trial in Bundle(session.place(one)).trials("done")]
@@ -131,14 +133,14 @@ def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
         return whole(order, *arguments, **options)
 
     monkeypatch.setattr(here, "run_trial", stops)
-    ending = Sections(session).run(Console(quiet=True))
+    ending = run(session)
     assert ending is not None and ending.stopped_by == "SIGINT"
     shortest = session.sections[2]
     assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
     monkeypatch.setattr(here, "run_trial", whole)
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
-    Sections(again).run(Console(quiet=True))
+    run(again)
     for one in (again.sections[0], again.sections[2]):
         bundle = Bundle(again.place(one))
         places = [(trial.cell, trial.block) for trial in bundle.trials("done")]

@@ -78,24 +78,14 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
     the fifth."""
     wide = replace(cost("one", 10, conditions=3), machines=4)
     assert [BudgetShare(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
-    assert (
-        BudgetShare(wide, 3, 7).machine_s
-        == BudgetShare(replace(wide, machines=1), 3, 7).seconds
-        == 210
-    )
-    assert (
-        share([wide], 40)[0].conditions == 3
-        and share([replace(wide, machines=1)], 50)[0].conditions == 1
-    )
+    alone = replace(wide, machines=1)
+    assert BudgetShare(wide, 3, 7).machine_s == BudgetShare(alone, 3, 7).seconds == 210
+    assert share([wide], 40)[0].conditions == 3 and share([alone], 50)[0].conditions == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [(["--cluster", "0"], "how many machines?")],
-)
-def test_machines_to_plan_for_are_a_number(words, says):
-    done = rmwbench("published", "report", "tsc", *words)
-    assert done.returncode == 2 and says in done.stderr, done.stderr
+def test_machines_to_plan_for_are_a_number():
+    done = rmwbench("published", "report", "tsc", "--cluster", 0)
+    assert done.returncode == 2 and "how many machines?" in done.stderr, done.stderr
 
 
 @pytest.mark.long
@@ -103,10 +93,8 @@ def test_the_plan_for_a_cluster_says_what_it_costs():
     planned = ("evaluate", "tsc", "--budget", "1h", "--json")
     doc = json.loads(rmwbench(*planned, "--cluster", 4).stdout)
     assert doc["machines"] == 4
-    assert (
-        doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01)
-        and doc["estimated_s"] <= 3600
-    )
+    assert doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01)
+    assert doc["estimated_s"] <= 3600
     alone = json.loads(rmwbench(*planned).stdout)
     assert sum(one["trials"] for one in doc["sections"]) > 2 * sum(
         one["trials"] for one in alone["sections"]
@@ -152,9 +140,8 @@ def test_an_unknown_name_is_one_error():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("budget", ["1m"])
-def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
-    done = rmwbench("published", "report", "tsc", "--budget", budget, "--json", timeout=300)
+def test_what_does_not_fit_is_named_with_what_it_would_take():
+    done = rmwbench("published", "report", "tsc", "--budget", "1m", "--json")
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == "rmwbench/evaluate-plan" and document["estimated_s"] <= 60
@@ -177,8 +164,8 @@ def test_libraries_stand_beside_rmws_only_where_it_is_asked_what_an_rmw_adds(mon
 
 def test_what_the_needs_ask_for_comes_before_further_conditions():
     asks = replace(cost("asks", 10, conditions=9), asked=20)
-    (found,) = share([asks], 10 * 3 * 21)
-    assert (found.conditions, found.blocks) == (3, 20)
+    (dealt_out,) = share([asks], 10 * 3 * 21)
+    assert (dealt_out.conditions, dealt_out.blocks) == (3, 20)
 
 
 def test_a_planned_section_keeps_the_blocks_that_its_needs_ask_for(tmp_path):

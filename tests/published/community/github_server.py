@@ -55,25 +55,27 @@ def commit(sha, time, login):
     return {"sha": sha, "commit": told, "author": person(login), "committer": person(login)}
 
 
+def release(tag, created, published):
+    """A draft where it was not published."""
+    known = {"tag_name": tag, "created_at": created, "published_at": published}
+    return {**known, "draft": published is None, "prerelease": False}
+
+
 class Api:
     """What the server knows, and what it was asked. `scripted` are answers that come first for a
     path, each once: (status, headers, body)."""
 
     def __init__(self):
         self.repository = {
-            **{
-                "id": NUMBER,
-                "full_name": NAME,
-                "stargazers_count": 1234,
-                "forks_count": 56,
-                "subscribers_count": 7,
-            },
-            **{
-                "size": 2048,
-                "archived": False,
-                "license": {"spdx_id": "Apache-2.0"},
-                "created_at": "2018-01-01T00:00:00Z",
-            },
+            "id": NUMBER,
+            "full_name": NAME,
+            "stargazers_count": 1234,
+            "forks_count": 56,
+            "subscribers_count": 7,
+            "size": 2048,
+            "archived": False,
+            "license": {"spdx_id": "Apache-2.0"},
+            "created_at": "2018-01-01T00:00:00Z",
         }
         self.lists = {
             n: []

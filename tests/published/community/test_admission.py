@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.admission import OURS, judge, permissive, tiers, view
-from tests.support.command import exit_code
+from tests.support.command import captured
 
 REP = """\
 Target Platforms
@@ -85,8 +85,11 @@ def test_the_bar(candidates):
 def test_tiers_from_the_reps_text(candidates, tmp_path):
     rep = tmp_path / "rep-2000.rst"
     rep.write_text(REP)
-    name, found = tiers(rep)
-    assert name == "Newer Release" and found == {"rmw_two_cpp": (1, 19), "rmw_one_cpp": (2, 21)}
+    name, by_package = tiers(rep)
+    assert name == "Newer Release" and by_package == {
+        "rmw_two_cpp": (1, 19),
+        "rmw_one_cpp": (2, 21),
+    }
     admission = judge(candidates, rep)
     assert statuses(admission)["One"] == (["not met", "met", "met"], "no")
     assert admission.candidates[0].criteria["tier"].evidence == "rep-2000.rst:21"
@@ -147,9 +150,9 @@ def test_bad_files_say_where(candidates, old, new, words):
 
 
 def test_ours_has_evidence_for_whatever_it_says(capsys):
-    assert exit_code("published", "community", "admission", "--json") == 0
-    doc = json.loads(capsys.readouterr().out)
-    assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
+    code, out, _ = captured(capsys, "published", "community", "admission", "--json")
+    doc = json.loads(out)
+    assert code == 0 and doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
     assert [one.title for one in view(judge(OURS)).sections] == ["Candidates"]
     for candidate in doc["candidates"]:
         for criterion in candidate["criteria"].values():

@@ -166,9 +166,9 @@ def test_the_token_goes_nowhere_else(api, base, clock):
         (200, {"Link": '<http://elsewhere.example/x?page=2>; rel="next"'}, b"[]")
     ]
     for ask in (lambda: client.one(f"repos/{NAME}"), lambda: numbers(client)):
-        with pytest.raises(UserError, match="another host") as found:
+        with pytest.raises(UserError, match="another host") as refused:
             ask()
-        assert "secret-token" not in found.value.render()
+        assert "secret-token" not in refused.value.render()
     assert [token for _, token in api.asked] == ["Bearer secret-token"] * 2
 
 
@@ -193,6 +193,6 @@ def test_bad_addresses(address):
 
 
 def test_a_token_with_a_line_break():
-    with pytest.raises(UserError, match="GITHUB_TOKEN") as found:
+    with pytest.raises(UserError, match="GITHUB_TOKEN") as refused:
         ApiClient(token="abc\ndef")
-    assert "abc" not in found.value.render()
+    assert "abc" not in refused.value.render()

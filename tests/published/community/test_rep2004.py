@@ -2,7 +2,6 @@
 `not stated`."""
 
 import json
-import subprocess
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +11,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.declaration import classify, open_points, read
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
 from rmwbench.published.community.rep2004.side_by_side import compare, view
+from tests.published.community.git_repository import Git
 from tests.support.command import exit_code
 from tests.support.views import cells, heads, tables, texts
 
@@ -173,10 +173,8 @@ def test_the_core_layout():
     status = {n: f.status for n, f in declaration.findings.items()}
     assert status["1.i"] == "met" and status["1.vi"] == "met" and status["1.iv"] == "stated"
     assert status["1.ii"] == "not met" and status["2.i"] == "stated" and status["6.i"] == "stated"
-    assert (
-        status["2.ii"] == "qualified"
-        and declaration.findings["2.ii"].note == "planned for next year"
-    )
+    assert status["2.ii"] == "qualified"
+    assert declaration.findings["2.ii"].note == "planned for next year"
     assert status["3.iv"] == "qualified" and "does not explain" in declaration.findings["3.iv"].note
     assert status["4.iii.a"] == "met" and status["4.iii.b"] == "not met"
     untold = {n for n, s in status.items() if s == "not stated"}
@@ -188,14 +186,14 @@ def test_evidence_has_lines_links_and_words():
     findings = read(CORE, "x.md").findings
     lines = CORE.split("\n")
     assert lines[findings["1.i"].line - 1] == "### Version Scheme [1.i]"
-    assert findings["1.i"].links == ["https://semver.example/spec"] and findings["1.ii"].links == [
-        "package.xml"
-    ]
-    assert findings["2.i"].links == ["https://example.org/rules"]
-    assert (
-        findings["4.iii.a"].links == ["https://cover.example/tiny"]
-        and findings["4.iii.a"].as_of == "2025-03-04"
-    )
+    links = {number: findings[number].links for number in ("1.i", "1.ii", "2.i", "4.iii.a")}
+    assert links == {
+        "1.i": ["https://semver.example/spec"],
+        "1.ii": ["package.xml"],
+        "2.i": ["https://example.org/rules"],
+        "4.iii.a": ["https://cover.example/tiny"],
+    }
+    assert findings["4.iii.a"].as_of == "2025-03-04"
     assert findings["1.ii"].quote == "We are not yet at a stable version."
 
 
@@ -205,9 +203,8 @@ def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
         "[Level 1](https://x.example).\n"
     )
     findings = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
-    assert findings["5.i"].status == findings["5.ii"].status == "stated" and findings[
-        "5.i"
-    ].links == ["https://x.example"]
+    assert findings["5.i"].status == findings["5.ii"].status == "stated"
+    assert findings["5.i"].links == ["https://x.example"]
     assert findings["4.iii.a"].status == "not stated" and findings["5.iii"].quote == "libc"
 
 
@@ -295,41 +292,17 @@ def test_the_levels_are_the_reps():
 
 def test_open_points_are_of_the_claimed_level():
     points = {p.number: p.status for p in open_points(read(CORE, "x.md"))}
-    assert (
-        points["1.ii"] == "not met"
-        and points["3.i"] == "not stated"
-        and points["2.ii"] == "qualified"
-    )
+    assert points["1.ii"] == "not met" and points["3.i"] == "not stated"
+    assert points["2.ii"] == "qualified"
     assert "2.iii" not in points and "1.i" not in points  # not asked for at level 2; marked
 
 
 def test_dates_from_git_line_by_line(tmp_path):
-    def git(*arguments, day):
-        who = {
-            f"GIT_{w}_{k}": v
-            for w in ("AUTHOR", "COMMITTER")
-            for k, v in (("NAME", "x"), ("EMAIL", "x@example.org"))
-        }
-        when = {f"GIT_{w}_DATE": f"{day}T12:00:00+00:00" for w in ("AUTHOR", "COMMITTER")}
-        safe = {
-            "HOME": str(tmp_path),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "PATH": "/usr/bin:/bin:/usr/local/bin",
-        }
-        subprocess.run(
-            ["git", "-C", str(tmp_path), *arguments],
-            env=safe | who | when,
-            check=True,
-            capture_output=True,
-        )
-
-    path = tmp_path / "QUALITY.md"
-    path.write_text(CORE)
-    git("init", "-q", day="2024-01-01")
-    git("add", ".", day="2024-01-01")
-    git("commit", "-qm", "one", day="2024-01-01")
+    git = Git(tmp_path / "r")
+    git.commit("2024-01-01", "QUALITY.md", CORE)
+    path = git.path / "QUALITY.md"
     path.write_text(CORE.replace("Everything is a pull request", "All is a pull request"))
-    git("commit", "-qam", "two", day="2025-06-01")
+    git("commit", "-qam", "two", at="2025-06-01")
     (package,) = compare([(None, path)]).packages
     of = {item.number: item.date for item in package.items}
     assert package.date == "2025-06-01" and package.date_from == "git"
@@ -343,19 +316,10 @@ def test_packages_side_by_side(tmp_path):
     days = {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
     shown = view(compare([(None, a), (None, b), ("again", a)], days))
     table = tables(shown.sections)[0]
-    assert heads(table) == [
-        "requirement",
-        "",
-        "tiny_rmw",
-        "tiny_dds",
-        "again",
-    ]
+    assert heads(table) == ["requirement", "", "tiny_rmw", "tiny_dds", "again"]
     rows = {row[0]: row for row in cells(table)}
-    assert rows["level claimed"][2:] == ["2", "3", "2"] and rows["2.iv"][2:] == [
-        "not stated",
-        "not met",
-        "not stated",
-    ]
+    assert rows["level claimed"][2:] == ["2", "3", "2"]
+    assert rows["2.iv"][2:] == ["not stated", "not met", "not stated"]
     assert rows["5.i"][2] == "stated*" and rows["4.iv.a"][2] == "met (!)"
     assert any("18 months" in line for line in texts(shown.about))
     later = tmp_path / "later.md"
@@ -396,7 +360,6 @@ def test_table_and_text_that_contradict_each_other():
     findings = read(CORE, "x.md").findings
     assert findings["4.iv.a"].status == "met" and findings["4.iv.a"].contradicts
     assert "There are no performance tests" in findings["4.iv.a"].note
-    half = read(
-        CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
-    ).findings
+    agreeing = CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |")
+    half = read(agreeing, "x.md").findings
     assert not half["4.iv.b"].contradicts  # the text speaks of both, and the table agrees on one

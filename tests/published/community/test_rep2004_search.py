@@ -12,9 +12,8 @@ from rmwbench.published.community.rep2004.declaration_search import (
 )
 from rmwbench.published.community.rep2004.side_by_side import compare, view
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.report.view import View
 from tests.published.community.git_repository import Git
-from tests.support.command import exit_code
+from tests.support.command import captured
 
 
 @pytest.fixture
@@ -22,10 +21,6 @@ def git(tmp_path):
     git = Git(tmp_path / "wheels")
     git.commit("2024-05-01", "readme.md", "quality\n")
     return git
-
-
-def text_of(shown: View) -> str:
-    return render_markdown(shown)
 
 
 def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
@@ -36,7 +31,7 @@ def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
     assert (search.branches, search.tags) == (1, 1)
     compared = compare([("acme/wheels", git.path)])
     assert compared.packages == [] and compared.searched == [search]
-    text = text_of(view(compared))
+    text = render_markdown(view(compared))
     assert "no declaration found in acme/wheels as of 2024-05-01" in text and "not stated" in text
 
 
@@ -51,14 +46,14 @@ def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
     assert search.elsewhere == [
         OtherDeclaration(path="pkg/QUALITY_DECLARATION.md", ref="archive", date="2024-05-03")
     ]
-    assert "archive, 2024-05-03" in text_of(view(compare([("acme/wheels", git.path)])))
+    assert "archive, 2024-05-03" in render_markdown(view(compare([("acme/wheels", git.path)])))
 
 
 def test_one_on_the_default_branch_is_named(git):
     git.commit("2024-05-02", "pkg/QUALITY.md", "x\n")
     search = search_declarations("acme/wheels", git.path)
     assert search.found == ["pkg/QUALITY.md"] and search.elsewhere == []
-    text = text_of(view(compare([("acme/wheels", git.path)])))
+    text = render_markdown(view(compare([("acme/wheels", git.path)])))
     assert "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in text
     assert "no declaration found" not in text
 
@@ -83,13 +78,10 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
         "# Quality Declaration\n\nThe package claims to be in the **Quality Level 2** category.\n"
     )
     file.write_text(f"{claim}\n## Version Scheme [1.i]\n\nIt is semver.\n")
-    assert (
-        exit_code(
-            "published", "community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json"
-        )
-        == 0
-    )
-    doc = json.loads(capsys.readouterr().out)
+    words = ("rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json")
+    code, out, _ = captured(capsys, "published", "community", *words)
+    doc = json.loads(out)
+    assert code == 0
     assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1
     assert titles(doc, tmp_path)[:2] == ["Requirements", "Whether there is one"]
     del doc["searched"]  # as documents were made before

@@ -36,9 +36,8 @@ def test_a_declaration_or_the_day_on_which_none_was_found():
     )
     absent = {one["repository"]: one for one in doc["searched"]}
     for name in ("eclipse-zenoh/zenoh", "eclipse-iceoryx/iceoryx2"):
-        assert absent[name]["found"] == [] and re.fullmatch(
-            r"20\d\d-\d\d-\d\d", absent[name]["as_of"]
-        )
+        assert absent[name]["found"] == []
+        assert re.fullmatch(r"20\d\d-\d\d-\d\d", absent[name]["as_of"])
     assert all(item["quote"] is None for p in doc["packages"] for item in p["items"])
 
 
@@ -60,10 +59,8 @@ def test_a_committees_report_has_them_until_others_are_given(tmp_path):
     shown = answers()
     assert shown is not None
     told = texts(shown.about)[-1]
-    assert (
-        "Shipped with rmwbench" in told
-        and "`rmwbench published community github OWNER/NAME… --json`" in told
-    )
+    assert "Shipped with rmwbench" in told
+    assert "`rmwbench published community github OWNER/NAME… --json`" in told
     assert str(session.directory / "community" / "github.json") in told
     assert any("is not 0" in text for text in texts(shown.sections[:1]))
     own = session.directory / "community" / "github.json"

@@ -20,10 +20,14 @@ from rmwbench.published.community.survey.answers_file import (
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Picture
 from rmwbench.results.model import document
-from tests.support.command import exit_code
+from tests.support.command import captured
 
 SECRET = "my employer's secret robot"
 LEVELS = AGREEMENT.levels
+
+
+def run(capsys, *words):
+    return captured(capsys, "published", "community", "survey", *words)
 
 
 def table(
@@ -51,10 +55,8 @@ def answers(tmp_path):
 def test_questions_are_found_by_their_answers(answers):
     survey = read(item_of(answers), group_by="Middle")
     assert [(q.label, q.text) for q in survey.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
-    assert (
-        survey.questions[0].answers[:9] == (4,) * 8 + (None,)
-        and survey.questions[0].answers[9] == 1
-    )
+    assert survey.questions[0].answers[:9] == (4,) * 8 + (None,)
+    assert survey.questions[0].answers[9] == 1
     assert survey.people == 17 and survey.other_columns == 2 and survey.group_by == "Middleware"
 
 
@@ -160,7 +162,7 @@ def test_a_group_without_an_opinion_has_no_data(tmp_path):
 
 
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
-    assert exit_code("published", "community", "survey", "--form", tmp_path / "form") == 0
+    assert run(capsys, "--form", tmp_path / "form")[0] == 0
     blank = tmp_path / "form" / "survey.csv"
     assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(form.STATEMENTS)
     header = next(csv.reader(blank.open(newline="")))
@@ -169,54 +171,26 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
             levels = [
                 LEVELS[(n + k) % 5] if k else form.NO_OPINION for k in range(len(form.STATEMENTS))
             ]
-            csv.writer(file).writerow(
-                [
-                    "now",
-                    "jazzy",
-                    "x",
-                    "zenoh" if n % 2 else "cyclonedds",
-                    "own",
-                    "wifi",
-                    "9",
-                    *levels,
-                    SECRET,
-                ]
-            )
+            profile = ("now", "jazzy", "x", ("cyclonedds", "zenoh")[n % 2], "own", "wifi", "9")
+            csv.writer(file).writerow([*profile, *levels, SECRET])
     assert len(header) == 1 + len(form.PROFILE) + len(form.STATEMENTS) + len(form.FREE)
     with pytest.raises(UserError, match="a form already"):
         form.write(tmp_path / "form")
-    capsys.readouterr()
-    assert (
-        exit_code("published", "community", "survey", blank, "--group", "Middleware", "--json") == 0
-    )
-    doc = json.loads(capsys.readouterr().out)
+    code, out, _ = run(capsys, blank, "--group", "Middleware", "--json")
+    assert code == 0
+    doc = json.loads(out)
     # nobody had an opinion on the first
     assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
     assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
 
 
 def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
-    assert (
-        exit_code(
-            "published",
-            "community",
-            "survey",
-            answers,
-            "--group",
-            "Middleware",
-            "--report",
-            tmp_path / "p.html",
-        )
-        == 0
-    )
-    text = capsys.readouterr().out
-    assert (
-        "Cliff's delta" in text
-        and "secret" not in text
-        and "secret" not in (tmp_path / "p.html").read_text()
-    )
+    page = tmp_path / "p.html"
+    code, out, _ = run(capsys, answers, "--group", "Middleware", "--report", page)
+    assert code == 0
+    assert "Cliff's delta" in out and "secret" not in out + page.read_text()
     for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
-        assert exit_code("published", "community", "survey", *arguments) == 2
+        assert run(capsys, *arguments)[0] == 2
 
 
 def test_every_scale_has_its_picture_whose_levels_differ_in_colour(tmp_path):

@@ -25,8 +25,8 @@ from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.report.render.html import render_html
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.results.shown import Delivered, Series
-from tests.published.importers.samples import SAMPLES
-from tests.support.command import exit_code
+from tests.published.importers.samples import SAMPLES, put
+from tests.support.command import captured
 
 FILE = """
 figures: s
@@ -153,9 +153,17 @@ def with_cores(told):
 VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
 
 
+def drawn(file, *campaigns, **asked):
+    """The measured points of the first part, with another `measured`."""
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["measured"][0].update(asked)
+    file = Figures.model_validate(tree)
+    return part(versions.draw([(file, {"k": ROWS}, "")], campaigns)).measured
+
+
 def test_measured_are_the_cells_that_have_the_levels(file):
     arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    of_part = part(versions.draw([(file, {"k": ROWS}, "")], [measured(*arms)])).measured
+    of_part = drawn(file, measured(*arms))
     assert of_part.absent is None
     assert [(p.series, p.x, p.y, p.low, p.high) for p in of_part.points] == [
         ("fast", "10", 2.0, 1.0, 3.0)
@@ -164,21 +172,10 @@ def test_measured_are_the_cells_that_have_the_levels(file):
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    of_part = part(versions.draw([(file, {"k": ROWS}, "")], [measured(*arms)])).measured
-    assert (len(of_part.points), of_part.absent) == (
-        0,
-        "the campaign has no cell for it (rate_hz 30)",
-    )
-    other = versions.draw([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")])
-    assert part(other).measured.absent.startswith("not yet")
-
-
-def drawn(file, *campaigns, **asked):
-    """The measured points of the first part, with another `measured`."""
-    tree = file.model_dump(exclude_none=True)
-    tree["items"][0]["parts"][0]["measured"][0].update(asked)
-    file = Figures.model_validate(tree)
-    return part(versions.draw([(file, {"k": ROWS}, "")], campaigns)).measured
+    of_part = drawn(file, measured(*arms))
+    assert of_part.points == ()
+    assert of_part.absent == "the campaign has no cell for it (rate_hz 30)"
+    assert drawn(file, measured(*arms, suite="other")).absent.startswith("not yet")
 
 
 def test_a_period_is_the_inverse_of_a_rate(file):
@@ -212,25 +209,6 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
     assert point.low is None
     (unknown,) = drawn(file, measured(one), **asked).points
     assert (unknown.y, unknown.note) == (None, "the machine's hardware threads are not known")
-
-
-def test_latencies_are_told_by_the_second(file):
-    series = Series(arm="a", trial=1, time_s=(0.1, 0.9, 1.5, 2.5), latency_ns=(1e6, 3e6, None, 5e6))
-    by_second = seconds_of(None, series)
-    one = measured(replace(cell("a", VALUE, loss=0.1), by_second=by_second))
-    tree = file.model_dump(exclude_none=True)
-    tree["items"][0]["parts"][0]["x"] = {"title": "second"}
-    for name, factor, wanted in (
-        ("latency_by_second", 1e-6, [("1", 2.0), ("3", 5.0)]),
-        ("latency_variance_by_second", 1e-12, [("1", 1.0), ("3", 0.0)]),
-    ):
-        asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
-        tree["items"][0]["parts"][0]["measured"] = [asked]
-        changed = Figures.model_validate(tree)
-        of_part = part(versions.draw([(changed, {"k": ROWS}, "")], [one])).measured
-        assert [(p.x, pytest.approx(p.y)) for p in of_part.points] == wanted, (
-            "a second without any has no value"
-        )
 
 
 def shipped(*arms, date="2026-11-22", name="s"):
@@ -276,28 +254,37 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     assert line(answer.sources[0].figures[0]) == "published 3; corrected 2 (1 differ); measured 2"
 
 
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [("delivered", [("1", 20.0), ("2", 2.0)]), ("sent", [("1", 25.0), ("2", 30.0)])],
+RATES = Delivered(
+    arm="a",
+    bin_s=0.5,
+    time_s=(0.25, 0.75, 1.25, 1.75),
+    rate_hz=(10.0, 30.0, 0.0, 4.0),
+    wanted_hz=(30.0, 30.0, 30.0, 30.0),
+    sent_hz=(20.0, 30.0, 30.0, 30.0),
+    trials=(),
+    outages=(),
 )
-def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expected):
+LATENCIES = Series(arm="a", trial=1, time_s=(0.1, 0.9, 1.5, 2.5), latency_ns=(1e6, 3e6, None, 5e6))
+
+
+@pytest.mark.parametrize(
+    ("metric", "factor", "expected"),
+    [
+        ("delivered", 1.0, [("1", 20.0), ("2", 2.0)]),
+        ("sent", 1.0, [("1", 25.0), ("2", 30.0)]),
+        # a second without any message has no value
+        ("latency_by_second", 1e-6, [("1", 2.0), ("3", 5.0)]),
+        ("latency_variance_by_second", 1e-12, [("1", 1.0), ("3", 0.0)]),
+    ],
+)
+def test_what_happened_is_told_by_the_second(file, metric, factor, expected):
     tree = file.model_dump(exclude_none=True)
-    asked = {"suite": "s/one", "metric": metric, "x": "second"}
+    asked = {"suite": "s/one", "metric": metric, "factor": factor, "x": "second"}
     tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
-    rates = Delivered(
-        arm="a",
-        bin_s=0.5,
-        time_s=(0.25, 0.75, 1.25, 1.75),
-        rate_hz=(10.0, 30.0, 0.0, 4.0),
-        wanted_hz=(30.0, 30.0, 30.0, 30.0),
-        sent_hz=(20.0, 30.0, 30.0, 30.0),
-        trials=(),
-        outages=(),
-    )
-    one = measured(replace(cell("a", VALUE), by_second=seconds_of(rates, None)))
+    one = measured(replace(cell("a", VALUE), by_second=seconds_of(RATES, LATENCIES)))
     changed = Figures.model_validate(tree)
     of_part = part(versions.draw([(changed, {"k": ROWS}, "")], [one])).measured
-    assert [(p.x, p.y) for p in of_part.points] == expected
+    assert [(p.x, pytest.approx(p.y)) for p in of_part.points] == expected
 
 
 def test_the_page_and_the_pictures(answer, tmp_path):
@@ -367,16 +354,14 @@ def test_an_unknown_name_in_a_template_is_told():
 def test_extracted_points_are_read_as_they_were_written(tmp_path):
     path = tmp_path / "published.csv"
     path.write_text(points_text({"k": [*ROWS, row("other", "s", 1, 1.0, 1.0)]}, {"f", "g"}))
-    found = points_in(path)["k"]
-    assert {r["figure"] for r in found} == {"f", "g"}
+    rows = points_in(path)["k"]
+    assert {r["figure"] for r in rows} == {"f", "g"}
     wanted = [r for r in ROWS if r["figure"] in "fg"]
     key = ("figure", "series", "x")
     for one in wanted:
-        same = next(r for r in found if all(r[k] == one[k] for k in key))
-        assert (same["as_published"], same["as_corrected"]) == (
-            one["as_published"],
-            one["as_corrected"],
-        )
+        same = next(r for r in rows if all(r[k] == one[k] for k in key))
+        assert same["as_published"] == one["as_published"]
+        assert same["as_corrected"] == one["as_corrected"]
         assert (same["count"], same["note"]) == (10, one["note"])
 
 
@@ -400,10 +385,7 @@ def test_a_damaged_file_of_points_is_told_with_its_line(tmp_path, text, line, sa
 
 @pytest.mark.long
 def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
-    place = tmp_path / "deep" / "er"
-    for name, text in SAMPLES["survey"][1].items():
-        (place / name).parent.mkdir(parents=True, exist_ok=True)
-        (place / name).write_text(text, encoding="utf-8")
+    put(tmp_path / "deep" / "er", SAMPLES["survey"][1])
     assert set(collect(tmp_path)) == {"survey"}
     with pytest.raises(UserError):
         collect(tmp_path, ["gscam"])
@@ -416,17 +398,15 @@ def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
 # --------------------------------------------------------------------------------------------------
 
 
-def run(capsys, *arguments):
-    code = exit_code("published", "figures", *arguments)
-    out = capsys.readouterr()
-    return code, out.out, out.err
+def run(capsys, *words):
+    return captured(capsys, "published", "figures", *words)
 
 
 def test_the_verb_prints_the_document_and_the_table(capsys):
     code, out, _ = run(capsys, "gscam-2025", "--figure", "paradox", "--json")
-    found = json.loads(out)
-    assert (code, found["schema"], found["version"]) == (0, "rmwbench/figures", 1)
-    ((figure,),) = [source["figures"] for source in found["sources"]]
+    document = json.loads(out)
+    assert (code, document["schema"], document["version"]) == (0, "rmwbench/figures", 1)
+    ((figure,),) = [source["figures"] for source in document["sources"]]
     assert len(figure["parts"][0]["published"]["points"]) == 6
     code, out, _ = run(capsys, "gscam-2025")
     assert code == 0
@@ -454,10 +434,7 @@ def test_the_verb_says_what_is_wrong(capsys, arguments, says):
 
 @pytest.mark.long
 def test_an_imported_bundle_is_data(capsys, tmp_path):
-    for name, text in SAMPLES["survey"][1].items():
-        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "data" / name).write_text(text, encoding="utf-8")
-    import_published(tmp_path / "data", tmp_path / "bundle")
+    import_published(put(tmp_path / "data", SAMPLES["survey"][1]), tmp_path / "bundle")
     given = [
         json.loads(
             run(

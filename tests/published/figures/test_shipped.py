@@ -4,7 +4,6 @@ exists, and the extracted points are the data's."""
 import functools
 import re
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 
@@ -25,9 +24,9 @@ from rmwbench.published.importers.imported_bundle import collect
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.published.summaries import shipped as summaries_of
 from rmwbench.suite.file.load import load as load_suite
+from tests.published.claims.headings import source_text
 from tests.published.importers.original import path as original
 
-TEXTS = Path(__file__).parents[3].parent / "shared" / "sources"
 FILES = {name: load(name) for name in sources()}
 DATA = {
     "galactic-2020": "tsc-galactic-2020",
@@ -49,10 +48,7 @@ def ids(name):
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_picture_that_the_text_links_has_an_entry(name):
-    path = TEXTS / FILES[name].text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its pictures cannot be listed")
-    text = path.read_text(encoding="utf-8")
+    text = source_text(FILES[name].text)
     linked = re.findall(r"""(?:src="|!\[[^\]]*\]\()\s*([^"\s)]+\.(?:png|svg|jpe?g))""", text)
     known = images(name)
     assert [link for link in linked if not any(fnmatch(link, f"*{k}") for k in known)] == []
@@ -191,8 +187,8 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
 
 @pytest.mark.parametrize("name", DATA)
 def test_the_extracted_points_are_those_of_the_data(name):
-    found = collect(original(DATA[name]), FILES[name].kinds)
-    made = points_text(found, FILES[name].imported())
+    rows = collect(original(DATA[name]), FILES[name].kinds)
+    made = points_text(rows, FILES[name].imported())
     fix = (
         f"run `rmwbench published figures {name} --data PATH --extract {published_file(name).name}`"
     )

@@ -20,10 +20,10 @@ _KEPT = tempfile.TemporaryDirectory(prefix="rmwbench-tests-imported-")
 
 def path(*parts: str) -> Path:
     """A file or folder of the original data; skips the test where there is none."""
-    found = DATA.joinpath(*parts)
-    if not found.exists():
+    place = DATA.joinpath(*parts)
+    if not place.exists():
         pytest.skip(f"the original data is not here ({'/'.join(parts)}): nothing to compare with")
-    return found
+    return place
 
 
 @functools.cache
@@ -50,9 +50,6 @@ class Figures:
     def published(self, figure: str, series: str, x: object) -> float | None:
         return self[figure, series, x]["as_published"]
 
-    def corrected(self, figure: str, series: str, x: object) -> float | None:
-        return self[figure, series, x]["as_corrected"]
-
     def of(self, figure: str) -> list[dict]:
         return [r for r in self.rows if r["figure"] == figure]
 
@@ -61,15 +58,3 @@ class Figures:
 def figures(*parts: str) -> Figures:
     path(*parts)
     return Figures(*parts)
-
-
-def prints(value: float | None, text: str) -> bool:
-    """Whether a value, rounded to as many decimals, is what a table prints; a tie may go either
-    way."""
-    step = 10.0 ** -len(text.partition(".")[2])
-    return value is not None and abs(value - float(text)) <= 0.5001 * step
-
-
-def printed(value: float | None, digits: int) -> float | None:
-    """A value to the digits that a published table prints."""
-    return None if value is None else round(value, digits)

@@ -2,6 +2,8 @@
 measured."""
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 
 from rmwbench.published.importers.formats import (
     build_farm,
@@ -18,8 +20,20 @@ from tests.published.importers.logs import Second, as_json, csv_new, text_2020
 SECONDS = [Second(30), Second(29, 0.7, 1.05), Second(0, None), Second(31)]
 
 
+def put(directory: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Writes them below the directory, which is made."""
+    for name, content in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return directory
+
+
 def csv(columns, *rows) -> str:
     return "\n".join(",".join(map(str, row)) for row in (columns, *rows)) + "\n"
+
+
+VALUES = [f"{0.5 + i}" for i in range(30)]
 
 
 def _build_farm(rmw: str) -> dict[str, str]:
@@ -27,36 +41,34 @@ def _build_farm(rmw: str) -> dict[str, str]:
     pubsub = ("", "file_name", "data_type", "flavor", "vendor", *build_farm._PUBSUB)
     beside = ("", "file_name", "to_rmw_flavor", "to_rmw", "from_rmw_flavor", "from_rmw")
     interop = (*beside, *build_farm._INTEROP)
-    values = [f"{0.5 + i}" for i in range(30)]
     one, two = "performance_test_results", "performance_test_two_process_results"
     return {
         "node_perf.csv": csv(
-            node, [0, "ps", "cpp_syn", f"./overhead_node_test_results_{rmw}_sync.csv", *values[:12]]
+            node, [0, "ps", "cpp_syn", f"./overhead_node_test_results_{rmw}_sync.csv", *VALUES[:12]]
         ),
         "perf.csv": csv(
             pubsub,
             *(
-                [0, f"./{p}_{rmw}_sync_Array1k.csv", "Array1k", "s", "v", *values[:13]]
+                [0, f"./{p}_{rmw}_sync_Array1k.csv", "Array1k", "s", "v", *VALUES[:13]]
                 for p in (one, two)
             ),
         ),
         "pub_perf.csv": csv(
             interop,
-            [0, f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv", *[""] * 4, *values[:21]],
+            [0, f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv", *[""] * 4, *VALUES[:21]],
         ),
     }
 
 
 def _raw_2021() -> dict[str, str]:
-    values = [f"{0.5 + i}" for i in range(30)]
     rmw = "rmw_connextdds"
     return {
-        f"raw/overhead_node_test_results_{rmw}_sync.csv": csv([rmw] * 12, values[:12]),
+        f"raw/overhead_node_test_results_{rmw}_sync.csv": csv([rmw] * 12, VALUES[:12]),
         f"raw/performance_test_results_{rmw}_sync_Array1k.csv": csv(
-            [f"{rmw}_Array1k"] * 13, values[:13]
+            [f"{rmw}_Array1k"] * 13, VALUES[:13]
         ),
         f"raw/overhead_test_results_{rmw}_sync_{rmw}_ROS2_sub.csv": csv(
-            [f"Publisher-{rmw}_Subscriber-{rmw}"] * 21, values[:21]
+            [f"Publisher-{rmw}_Subscriber-{rmw}"] * 21, VALUES[:21]
         ),
     }
 
@@ -80,16 +92,16 @@ def _mininet() -> dict[str, str]:
     sent = text_2020([Second(30)] * 4, publishers=1, subscribers=0).replace(
         ",\t\t30,\t\t0,\t\t0", ",\t\t0,\t\t29,\t\t0"
     )
-    found = {}
+    files = {}
     for run in ("run01", "run02"):
-        found |= {f"x/cell/{run}/experiment_config.json": CONFIG, f"x/cell/{run}/pub_log": sent}
-        found[f"x/cell/{run}/sub_log"] = text_2020(SECONDS)
+        files |= {f"x/cell/{run}/experiment_config.json": CONFIG, f"x/cell/{run}/pub_log": sent}
+        files[f"x/cell/{run}/sub_log"] = text_2020(SECONDS)
     # Two runs never have the same log.
     for end in ("pub_log", "sub_log"):
-        found[f"x/cell/run02/{end}"] = found[f"x/cell/run02/{end}"].replace(
+        files[f"x/cell/run02/{end}"] = files[f"x/cell/run02/{end}"].replace(
             "Experiment id: 0", "Experiment id: 1"
         )
-    return found
+    return files
 
 
 def _mininet_summary() -> dict[str, str]:
@@ -192,7 +204,7 @@ HOP_CHAIN = """benchmark_metadata:
 
 def _hop_chain() -> dict[str, str]:
     """Two sessions of two runs; the camera has no Connext."""
-    found = {f"{session}/metadata.yaml": HOP_CHAIN for session in ("s1", "s2")}
+    files = {f"{session}/metadata.yaml": HOP_CHAIN for session in ("s1", "s2")}
     for n, session in enumerate(("s1", "s2")):
         for sensor, rmw, ns in (
             ("imu", "rmw_zenoh_cpp", 2_400_000),
@@ -202,8 +214,8 @@ def _hop_chain() -> dict[str, str]:
             for run in (1, 2):
                 values = [ns * 3] * 50 + [ns + 1000 * (2 * n + run)] * 9 + [ns * 4]
                 name = f"{session}/{sensor}_cpp_results_{rmw}_nr_{run}.txt"
-                found[name] = "".join(f"{value}\n" for value in values)
-    return found
+                files[name] = "".join(f"{value}\n" for value in values)
+    return files
 
 
 def _eprosima() -> dict[str, str]:

@@ -11,46 +11,34 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
-from tests.published.importers.samples import DDSPERF_PUB, DDSPERF_SUB
+from tests.published.importers.samples import SAMPLES, put
 
 
 @pytest.fixture
 def bundle(tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in/sub.txt").write_text(DDSPERF_SUB)
-    (tmp_path / "in/pub.txt").write_text(DDSPERF_PUB)
-    import_published(tmp_path / "in", tmp_path / "out")
+    import_published(put(tmp_path / "in", SAMPLES["ddsperf"][1]), tmp_path / "out")
     return Bundle(tmp_path / "out")
 
 
 def test_what_a_subscriber_printed(bundle):
-    found = {(r["figure"], r["x"]): r for r in bundle.rows("figures") if r["series"] == "sub.txt"}
-    assert found["ddsperf_rate", ""]["as_published"] == 1.0
-    assert found["ddsperf_rate", ""]["as_corrected"] == pytest.approx(1999 / 2 / 1e3)
-    young = found["ddsperf_rate_10s", "2 (2 s)"]
+    figures = {(r["figure"], r["x"]): r for r in bundle.rows("figures") if r["series"] == "sub.txt"}
+    assert figures["ddsperf_rate", ""]["as_published"] == 1.0
+    assert figures["ddsperf_rate", ""]["as_corrected"] == pytest.approx(1999 / 2 / 1e3)
+    young = figures["ddsperf_rate_10s", "2 (2 s)"]
     assert (young["as_published"], young["as_corrected"]) == (0.2, pytest.approx(0.9995))
-    assert (
-        found["ddsperf_lost", ""]["as_published"] == 2
-        and found["ddsperf_received", ""]["as_published"] == 1999
-    )
+    assert figures["ddsperf_lost", ""]["as_published"] == 2
+    assert figures["ddsperf_received", ""]["as_published"] == 1999
 
 
 def test_what_a_pinging_publisher_printed(bundle):
-    found = {r["figure"]: r for r in bundle.rows("figures") if r["series"].startswith("pub.txt")}
-    mean = found["ddsperf_latency_mean"]
+    figures = {r["figure"]: r for r in bundle.rows("figures") if r["series"].startswith("pub.txt")}
+    mean = figures["ddsperf_latency_mean"]
     assert mean["as_published"] == pytest.approx((59.157 + 72.348) / 2)
-    assert (
-        mean["as_corrected"] == pytest.approx((59.157 * 9 + 72.348 * 110) / 119)
-        and mean["count"] == 119
-    )
-    assert (
-        found["ddsperf_latency_min"]["as_corrected"],
-        found["ddsperf_latency_max"]["as_corrected"],
-    ) == (
-        34.366,
-        99.049,
-    )
-    assert found["ddsperf_latency_p99"]["as_corrected"] is None
+    assert mean["as_corrected"] == pytest.approx((59.157 * 9 + 72.348 * 110) / 119)
+    assert mean["count"] == 119
+    least, most = (figures[f"ddsperf_latency_{end}"]["as_corrected"] for end in ("min", "max"))
+    assert (least, most) == (34.366, 99.049)
+    assert figures["ddsperf_latency_p99"]["as_corrected"] is None
 
 
 def test_a_percentile_needs_ten_beyond_it(bundle):

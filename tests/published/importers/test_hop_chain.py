@@ -9,29 +9,21 @@ from rmwbench.bundle.sql import run as query
 from rmwbench.errors import UserError
 from rmwbench.published.importers.formats.hop_chain import HOPS, WARM_UP
 from rmwbench.published.importers.imported_bundle import import_published
-from tests.published.importers.samples import SAMPLES
+from tests.published.importers.samples import SAMPLES, put
 
 FILES = SAMPLES["hop-chain-2026"][1]
 
 
-def written(tmp_path, files=FILES):
-    for name, text in files.items():
-        path = tmp_path / "data" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    return tmp_path / "data"
-
-
 def points(tmp_path, files=FILES):
-    found = import_published(written(tmp_path, files), tmp_path / "bundle")
-    rows = Bundle(found.directory).rows("figures")
-    return found, {(row["figure"], row["series"], row["x"]): row for row in rows}
+    done = import_published(put(tmp_path / "data", files), tmp_path / "bundle")
+    rows = Bundle(done.directory).rows("figures")
+    return done, {(row["figure"], row["series"], row["x"]): row for row in rows}
 
 
 def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
     """Sum of all latencies per session ÷ their mean number ÷ 6, from the 51st message on."""
-    found, figures = points(tmp_path)
-    assert (found.kind.name, found.trials, found.files) == ("hop-chain-2026", 12, 14)
+    done, figures = points(tmp_path)
+    assert (done.kind.name, done.trials, done.files) == ("hop-chain-2026", 12, 14)
     kept = [
         [float(line) / 1e6 for line in text.split()[WARM_UP:]]
         for name, text in FILES.items()
@@ -49,15 +41,15 @@ def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
 
 
 def test_a_run_is_a_trial_of_its_version(tmp_path):
-    found, _ = points(tmp_path)
+    done, _ = points(tmp_path)
     cells = {
         (row["arm"], row["workload"]): row["version"]
-        for row in Bundle(found.directory).rows("cells")
+        for row in Bundle(done.directory).rows("cells")
     }
     assert cells["rmw_zenoh_cpp", "imu, 6 hops"] == "0.10.6"
     assert cells["rmw_connextdds", "imu, 6 hops"] is None
     _, rows = query(
-        Bundle(found.directory),
+        Bundle(done.directory),
         "select count(*) from windows where metric = 'end_to_end_latency_mean'",
     )
     assert rows == [(12,)]

@@ -1,6 +1,7 @@
 """Whatever is done to the data: it is imported, or ONE error says file, line and what was expected.
 No traceback."""
 
+import gzip
 import io
 import re
 import tarfile
@@ -20,7 +21,7 @@ from rmwbench.published.importers.formats.mininet import RUNS_AT_ONCE
 from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.published import Published
 from tests.published.importers import PATIENT
-from tests.published.importers.samples import SAMPLES
+from tests.published.importers.samples import SAMPLES, put
 
 
 class Files:
@@ -63,11 +64,15 @@ def encoded(name: str) -> tuple[str, dict[str, bytes]]:
     return kind, {path: text.encode() for path, text in files.items()}
 
 
-def put(directory, files: dict[str, bytes]):
-    for name, data in files.items():
-        (directory / name).parent.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_bytes(data)
-    return directory
+def tar(*files: tuple[str, bytes]) -> bytes:
+    """An archive, not compressed; a file may be in it twice."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in files:
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
 
 
 def tree(directory) -> set[str]:
@@ -83,6 +88,11 @@ def test_the_samples_are_recognised_and_read(name):
     assert all(
         row["as_corrected"] is not None or row["note"].startswith("no data") for row in out.figures
     )
+
+
+DAMAGE = ("cut", "byte", "drop", "double", "empty", "cell", "swap", "junk", "nothing")
+NUMBERS = (b"-1", b"0", b"1e400", b"nan", b"inf", b"1_0", b"9" * 30, b"-")
+CELLS = (b"", *NUMBERS, b"x", b'"', "é".encode())
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -104,11 +114,7 @@ def damaged(draw, content: bytes) -> bytes:
     """Cut, garbled, lines taken out, doubled, swapped or emptied, cells replaced."""
     lines = content.split(b"\n")
     at = draw(st.integers(0, len(lines) - 1))
-    match draw(
-        st.sampled_from(
-            ["cut", "byte", "drop", "double", "empty", "cell", "swap", "junk", "nothing"]
-        )
-    ):
+    match draw(st.sampled_from(DAMAGE)):
         case "cut":
             return content[: draw(st.integers(0, len(content)))]
         case "byte":
@@ -124,24 +130,7 @@ def damaged(draw, content: bytes) -> bytes:
             separator = b"," if b"," in lines[at] else b" "
             cells = lines[at].split(separator)
             k = draw(st.integers(0, len(cells) - 1))
-            cells[k] = draw(
-                st.sampled_from(
-                    [
-                        b"",
-                        b"-1",
-                        b"0",
-                        b"1e400",
-                        b"nan",
-                        b"inf",
-                        b"1_0",
-                        b"x",
-                        b'"',
-                        "é".encode(),
-                        b"9" * 30,
-                        b"-",
-                    ]
-                )
-            )
+            cells[k] = draw(st.sampled_from(CELLS))
             lines[at] = separator.join(cells)
         case "swap":
             other = draw(st.integers(0, len(lines) - 1))
@@ -227,20 +216,16 @@ def test_one_error_with_file_line_and_expectation_and_nothing_left(name, tmp_pat
 def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
     _, files = encoded(name)
     put(tmp_path / "in", files)
-    with tarfile.open(tmp_path / "in.tar.gz", "w:gz") as archive:
-        for path, data in sorted(files.items()):
-            member = tarfile.TarInfo(path)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    found = [
+    (tmp_path / "in.tar.gz").write_bytes(gzip.compress(tar(*sorted(files.items()))))
+    imports = [
         import_published(tmp_path / source, tmp_path / f"out-{source}")
         for source in ("in", "in.tar.gz")
     ]
-    bundles = [Bundle(done.directory) for done in found]
+    bundles = [Bundle(done.directory) for done in imports]
     assert bundles[0].rows("figures") == bundles[1].rows("figures")
     for table in ("cells", "windows", "endpoints"):
         assert bundles[0].table(table).equals(bundles[1].table(table))
-    assert summarise(bundles[0]).summary and summarise(bundles[0]).trials == found[0].trials
+    assert summarise(bundles[0]).summary and summarise(bundles[0]).trials == imports[0].trials
     sources = [b.campaign.imported["source"] for b in bundles]
     assert sources[0]["sha256"] == sources[1]["sha256"] and sources[0]["files"] == len(files)
 
@@ -253,9 +238,7 @@ def test_another_years_build_farm_is_not_taken_for_this_one(tmp_path):
 
 def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
     _, files = encoded("gscam")
-    put(tmp_path / "in", files)
-    with tarfile.open(tmp_path / "in/more.tar.gz", "w:gz"):
-        pass
+    put(tmp_path / "in", {**files, "more.tar.gz": gzip.compress(tar())})
     done = import_published(tmp_path / "in", tmp_path / "out")
     assert Bundle(done.directory).campaign.imported["source"]["skipped"] == ["more.tar.gz"]
 

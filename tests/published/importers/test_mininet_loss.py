@@ -71,18 +71,18 @@ CASES = [
 def test_the_truth_lies_between_the_bounds(case):
     for seed in range(20):
         publisher, subscriber, truth = simulated(seed, *case)
-        found = after_first_reception(publisher, subscriber, SIZE)
-        assert found.least - 1e-9 <= truth <= found.most + 1e-9, (seed, truth, found)
-        assert 0 <= found.least <= found.percent <= found.most <= 100
+        loss_found = after_first_reception(publisher, subscriber, SIZE)
+        assert loss_found.least - 1e-9 <= truth <= loss_found.most + 1e-9, (seed, truth, loss_found)
+        assert 0 <= loss_found.least <= loss_found.percent <= loss_found.most <= 100
         # One message of the window at either end is all that stays open.
-        assert found.most - found.least < 1.6
+        assert loss_found.most - loss_found.least < 1.6
 
 
 def test_no_loss_is_not_a_loss():
     for seed in range(50):
         publisher, subscriber, _ = simulated(seed, 0.0, 0.0, 0.001)
-        found = after_first_reception(publisher, subscriber, SIZE)
-        assert found.least == 0 and found.percent < 0.3
+        loss = after_first_reception(publisher, subscriber, SIZE)
+        assert loss.least == 0 and loss.percent < 0.3
 
 
 def test_a_row_printed_as_zero_may_hold_the_first_message():
@@ -92,8 +92,8 @@ def test_a_row_printed_as_zero_may_hold_the_first_message():
     subscriber = log(ends, received=np.array([0.0, 1.0, 30.0]), lost=np.array([0.0, 40.0, 0.0]))
     assert subscriber.columns["received"][1] == 0
     assert first_reception(subscriber) == 1
-    found = after_first_reception(publisher, subscriber, SIZE)
-    assert found.least <= 100 * (1 - 30 / 49) <= found.most
+    loss = after_first_reception(publisher, subscriber, SIZE)
+    assert loss.least <= 100 * (1 - 30 / 49) <= loss.most
 
 
 def test_nothing_to_tell_is_none():

@@ -28,9 +28,9 @@ SECONDS = [
 FORMATS = {"log": text_2020, "csv": csv_new, "json": as_json}
 
 
-def imported(tmp_path, text: str, name: str = "sub_log") -> Bundle:
-    (tmp_path / name).write_bytes(text.encode())
-    import_published(tmp_path / name, tmp_path / "out")
+def imported(tmp_path, text: str) -> Bundle:
+    (tmp_path / "sub_log").write_bytes(text.encode())
+    import_published(tmp_path / "sub_log", tmp_path / "out")
     return Bundle(tmp_path / "out")
 
 
@@ -70,8 +70,8 @@ def test_a_log_with_exact_counts_has_messages_on_both_sides(tmp_path, metric, un
 @pytest.mark.parametrize("form", FORMATS)
 def test_figures_as_published_and_as_corrected(tmp_path, form):
     bundle = imported(tmp_path, FORMATS[form](SECONDS))
-    found = {row["figure"]: row for row in bundle.rows("figures")}
-    rate = found["received_rate"]
+    figures = {row["figure"]: row for row in bundle.rows("figures")}
+    rate = figures["received_rate"]
     total, length = sum(s.received for s in SECONDS), sum(s.length_s for s in SECONDS)
     if form == "log":
         assert rate["as_published"] == np.mean(
@@ -79,7 +79,7 @@ def test_figures_as_published_and_as_corrected(tmp_path, form):
         )
     else:
         assert rate["as_corrected"] == pytest.approx(total / length)
-    latency = found["latency_mean"]
+    latency = figures["latency_mean"]
     weighted = sum(s.received * s.latency_ms for s in SECONDS if s.latency_ms) / total
     assert latency["as_corrected"] == pytest.approx(weighted)
     assert latency["as_published"] == pytest.approx(np.mean([s.latency_ms or 0.0 for s in SECONDS]))
@@ -89,9 +89,8 @@ def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS, publishers=1, subscribers=0))
     _, rows = run(bundle, "select distinct metric from windows")
     metrics = {m for (m,) in rows}
-    assert "sent_rate_cut" in metrics and not any(
-        m.startswith(("latency", "received")) for m in metrics
-    )
+    assert "sent_rate_cut" in metrics
+    assert not any(m.startswith(("latency", "received")) for m in metrics)
     (sent,) = [r for r in bundle.rows("figures") if r["figure"] == "sent_rate"]
     assert sent["as_corrected"] is None and sent["note"].startswith("no data")
 
@@ -118,9 +117,9 @@ seconds = st.lists(
 
 @given(seconds)
 @settings(max_examples=60, **PATIENT)
-def test_any_count_below_2000_a_second_is_restored_exactly(found):
-    (log,) = perf_log.read_logs([SourceFile("x", "x", text_2020(found).encode())])
-    assert perf_log.counts(log, SIZE).tolist() == [s.received for s in found]
+def test_any_count_below_2000_a_second_is_restored_exactly(truth):
+    (log,) = perf_log.read_logs([SourceFile("x", "x", text_2020(truth).encode())])
+    assert perf_log.counts(log, SIZE).tolist() == [s.received for s in truth]
 
 
 @given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))
@@ -157,11 +156,11 @@ def test_a_blocked_second_counts_in_what_was_received_and_in_its_latency(tmp_pat
     bundle = imported(tmp_path, f"{head}\n{row}\n")
     _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
     assert rows == [(1000,), (None,)]
-    found = {row["figure"]: row for row in bundle.rows("figures")}
-    assert found["lost_share"]["as_corrected"] == pytest.approx(50 / 1750.4, rel=1e-3)
+    figures = {row["figure"]: row for row in bundle.rows("figures")}
+    assert figures["lost_share"]["as_corrected"] == pytest.approx(50 / 1750.4, rel=1e-3)
     whole = (1000 * 0.5 + 700.4 * 90) / 1700.4
-    assert found["latency_mean"]["as_corrected"] == pytest.approx(whole, rel=1e-3)
-    assert found["latency_mean"]["count"] == 2
+    assert figures["latency_mean"]["as_corrected"] == pytest.approx(whole, rel=1e-3)
+    assert figures["latency_mean"]["count"] == 2
 
 
 @pytest.mark.parametrize(

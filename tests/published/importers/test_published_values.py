@@ -37,20 +37,20 @@ def number(text: str) -> object:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_points_are_as_published_and_as_corrected(source):
-    found = figures(*source.split("/"))
+    points = figures(*source.split("/"))
     for row in (row for row in POINTS if row["source"] == source):
-        point = found[row["figure"], row["series"], row["x"]]
+        point = points[row["figure"], row["series"], row["x"]]
         wanted = (number(row["published"]), number(row["corrected"]))
         assert (point["as_published"], point["as_corrected"]) == wanted, row
 
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_figures_have_all_their_points(source):
-    found = figures(*source.split("/"))
+    of_source = figures(*source.split("/"))
     totals = [row for row in TOTALS if row["source"] == source]
-    assert {row["figure"] for row in totals} == {row["figure"] for row in found.rows}
+    assert {row["figure"] for row in totals} == {row["figure"] for row in of_source.rows}
     for row in totals:
-        points = found.of(row["figure"])
+        points = of_source.of(row["figure"])
         assert len(points) == int(row["points"]), row
         for kind in ("published", "corrected"):
             values = [p[f"as_{kind}"] for p in points if p[f"as_{kind}"] is not None]
@@ -62,7 +62,7 @@ def test_figures_have_all_their_points(source):
 def test_the_summary_table_run_by_run_from_the_raw_logs():
     """900 runs: the original's own table against what its formulas give here, to the last digit but
     rounding."""
-    found = figures(*MININET, "2020-10-23_10-47-36.tar.gz")
+    from_logs = figures(*MININET, "2020-10-23_10-47-36.tar.gz")
     with open(path(*MININET, "MininetResults.csv")) as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 900
@@ -71,7 +71,7 @@ def test_the_summary_table_run_by_run_from_the_raw_logs():
             ("mininet_run_latency", "sub_effective_latency"),
             ("mininet_run_loss", "lost_prct"),
         ):
-            value = found.published(figure, row["experiment"], row["run"])
+            value = from_logs.published(figure, row["experiment"], row["run"])
             assert value == pytest.approx(float(row[column]), rel=1e-12, abs=1e-12)
 
 
@@ -107,10 +107,10 @@ def test_every_cell_of_the_camera_summaries_follows_from_the_seconds(ran):
 
 
 def test_nothing_that_a_single_person_wrote_reaches_the_bundle():
-    found = bundle(*SURVEY)
-    assert found.tables() == ["figures"]
-    assert not list((found.directory / "files").iterdir())
-    for row in found.rows("figures"):
+    imported = bundle(*SURVEY)
+    assert imported.tables() == ["figures"]
+    assert not list((imported.directory / "files").iterdir())
+    for row in imported.rows("figures"):
         if row["figure"] in ("survey_application", "survey_domain") and row["x"] != "other":
             assert row["as_published"] > 1
         assert len(row["x"]) < 100

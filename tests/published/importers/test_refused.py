@@ -18,15 +18,11 @@ INTRA = "latency/intraprocess/cyclonedds/summary.csv"
 EDITS = [
     # configuration against log
     (MININET, SUB, "mentation: rmw_cyclonedds_cpp", "mentation: rmw_fastrtps_cpp", ("sub_log", "RMW Implementation")),
-    (MININET, SUB, "Topic name: "
-                   "Array1k", "Topic name: Array4k", ("sub_log", "Topic name", "Array1k")),
-    (MININET, SUB, "Publishing rate: "
-                   "30", "Publishing rate: 60", ("sub_log", "Publishing rate", "30")),
-    (MININET, SUB, "Version: 4807992", "Version: 2.3.0", ("sub_log", "Performance Test "
-                                                                     "Version", "4807992")),
+    (MININET, SUB, "Topic name: Array1k", "Topic name: Array4k", ("sub_log", "Topic name", "Array1k")),
+    (MININET, SUB, "Publishing rate: 30", "Publishing rate: 60", ("sub_log", "Publishing rate", "30")),
+    (MININET, SUB, "Version: 4807992", "Version: 2.3.0", ("sub_log", "Performance Test Version", "4807992")),
     (MININET, SUB, "RELIABLE", "BEST_EFFORT", ("sub_log", "QOS", "best_effort")),
-    (WIFI, "c-s-80-1.txt", "Version: 4807992", "Version: 2.3.0", ("c-s-80-1", "Performance Test "
-        "Version")),
+    (WIFI, "c-s-80-1.txt", "Version: 4807992", "Version: 2.3.0", ("c-s-80-1", "Performance Test Version")),
     (WIFI, "c-s-80-1.txt", "RELIABLE", "BEST_EFFORT", ("c-s-80-1", "QOS")),
     # values that no measurement has
     (MININET, SUB, ",\t\t30,\t\t0,", ",\t\t1e308,\t\t0,", ("sub_log:14", "received", "1e+308")),
@@ -48,8 +44,7 @@ EDITS = [
     (SUMMARY, "MininetResults.csv", ",10,0,30,", ",250,0,30,", ("Results.csv:2", "'loss'", "0 to 100")),
     ("tsc-2020-build-farm", "node_perf.csv", "3.5,", "400,", ("node_perf.csv:2", "cpu_usage", "0 to 100")),
     ("tsc-2020-build-farm", "perf.csv", "0.5,", "-0.5,", ("perf.csv:2", "latency", "impossible")),
-    ("tsc-2021-build-farm "
-     "raw", "raw/overhead_node_test_results_rmw_connextdds_sync.csv", "3.5,", "400,", ("2", "cpu")),
+    ("tsc-2021-build-farm raw", "raw/overhead_node_test_results_rmw_connextdds_sync.csv", "3.5,", "400,", ("2", "cpu")),
     ("cyclonedds-2021", "ubuntu-limited.csv", ",0.06,0.4,", ",0.5,0.4,", ("limited.csv:2", "latency_min", "above")),
     ("cyclonedds-2021", "ubuntu-limited.csv", "8198958", "-8198958", ("limited.csv:2", "data received")),
     ("cyclonedds-2021", "ubuntu-limited.csv", "CYCLONE BYDEF", "FAST BYDEF", ("limited.csv:4", "CPU WIN")),
@@ -60,18 +55,14 @@ EDITS = [
     ("gscam", "run/summary.csv", ",0.0,6.67,", ",7.0,6.67,", ("summary.csv:2", "avg_frame_loss_pct", "above")),
     ("eprosima-2019", INTRA, "9,1,3,2", "9,10,3,2", ("summary.csv:2", "Min", "above", "Median")),
     ("eprosima-2019", GRID, "218760.8", "-218760.8", ("results_all_x:2", "rate", "impossible")),
-    ("irobot", LATENCY_ALL, "152  43  52  "
-                            "2124", "152  43  200  "
-                                    "2124", ("latency_all.txt:2", "min[us]", "above")),
+    ("irobot", LATENCY_ALL, "152  43  52  2124", "152  43  200  2124", ("latency_all.txt:2", "min[us]", "above")),
     ("irobot", LATENCY_ALL, "600  1", "600  1000", ("latency_all.txt:2", "late[#]", "above", "received[#]")),
     ("irobot", "fastrtps/mont/latency_total.txt", "0.1111", "250", ("latency_total.txt:2", "late[%]", "0 to 100")),
     ("irobot", "fastrtps/mont/resources.txt", "500  29", "500  4000", ("resources.txt:3", "cpu[%]")),
-    ("ddsperf", "sub.txt", "rate 1.00 kS/s "
-                           "8.17", "rate 10000000.00 kS/s 8.17", ("sub.txt:3", "rate")),
+    ("ddsperf", "sub.txt", "rate 1.00 kS/s 8.17", "rate 10000000.00 kS/s 8.17", ("sub.txt:3", "rate")),
     ("ddsperf", "pub.txt", "mean 59.157us", "mean 99.157us", ("pub.txt:4", "mean", "above", "max")),
     ("ddsperf", "sub.txt", "delta 998", "delta 9998", ("sub.txt:3", "delta", "above", "total")),
-    ("github-csv", "b_pr.csv", "2020-10-01 11:00:00", "2020-09-01 11:00:00", ("b_pr.csv:2", "before it was "
-        "opened")),
+    ("github-csv", "b_pr.csv", "2020-10-01 11:00:00", "2020-09-01 11:00:00", ("b_pr.csv:2", "before it was opened")),
     ("github-csv", "b_pr.csv", "2020-10-02 10:00:00", "2099-10-02 10:00:00", ("b_pr.csv:3", "opened_on", "2099")),
     ("github-csv", "b_pr.csv", "3600.0", "3700.0", ("b_pr.csv:2", "contradicts", "3600")),
     ("github-csv", "b_issue.csv", "3600.0", "9e9", ("b_issue.csv:2", "future")),
@@ -109,30 +100,22 @@ def copy(files, file, other):
 
 
 TWICE = [
-    ("a run under a second "
-     "name", MININET, lambda f: [copy(f, n, n.replace("run01", "run09")) for n in list(f)
+    ("a run under a second name", MININET, lambda f: [copy(f, n, n.replace("run01", "run09")) for n in list(f)
                                                       if "run01" in n], "the same log twice"),
-    ("one log as another "
-     "run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
-    ("a row of the "
-     "summary", SUMMARY, lambda f: again(f, "MininetResults.csv"), "the same run twice"),
-    ("a WiFi run as "
-     "another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
+    ("one log as another run's", MININET, lambda f: copy(f, SUB, SUB.replace("run01", "run02")), "the same log twice"),
+    ("a row of the summary", SUMMARY, lambda f: again(f, "MininetResults.csv"), "the same run twice"),
+    ("a WiFi run as another", WIFI, lambda f: [copy(f, n, n.replace("-1.txt", "-2.txt")) for n in list(f)],
      "the same log twice"),
-    ("a second of "
-     "gscam", "gscam", lambda f: again(f, GSCAM, slice(2, 3)), "the time does not grow"),
-    ("a row of gscam's "
-     "summary", "gscam", lambda f: again(f, "run/summary.csv"), "the same test twice"),
+    ("a second of gscam", "gscam", lambda f: again(f, GSCAM, slice(2, 3)), "the time does not grow"),
+    ("a row of gscam's summary", "gscam", lambda f: again(f, "run/summary.csv"), "the same test twice"),
     ("a response", "survey", lambda f: again(f, "survey.csv"), "the same response twice"),
     ("a pair of tests", "cyclonedds-2021", lambda f: _pair_again(f), "the same test twice"),
     ("a setting of throughput", "eprosima-2019", lambda f: again(f, GRID), "the same setting"),
     ("a size", "eprosima-2019", lambda f: again(f, INTRA), "the same setting"),
     ("a subscription", "irobot", lambda f: again(f, LATENCY_ALL), "the same subscription twice"),
-    ("an output of "
-     "ddsperf", "ddsperf", lambda f: copy(f, "sub.txt", "sub2.txt"), "the same output twice"),
+    ("an output of ddsperf", "ddsperf", lambda f: copy(f, "sub.txt", "sub2.txt"), "the same output twice"),
     ("a log of perf_test", "perf-test", lambda f: copy(f, "a.txt", "a2.txt"), "the same log twice"),
-    ("a row of the build "
-     "farm", "tsc-2020-build-farm", lambda f: again(f, "node_perf.csv"), "the same run twice"),
+    ("a row of the build farm", "tsc-2020-build-farm", lambda f: again(f, "node_perf.csv"), "the same run twice"),
     ("a pull request", "github-csv", lambda f: again(f, "b_pr.csv"), "the same number twice"),
 ]  # fmt: skip
 

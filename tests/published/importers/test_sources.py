@@ -1,15 +1,15 @@
 """Files, folders and archives that are damaged, closed, endless or oddly named: one error, nothing
 left, no hang."""
 
+import bz2
 import gzip
 import hashlib
-import io
+import lzma
 import os
 import random
 import resource
 import signal
 import subprocess
-import sys
 import tarfile
 import time
 
@@ -22,19 +22,9 @@ from rmwbench.published.importers import import_published
 from rmwbench.published.importers.archive import MOST_HEADER_BYTES
 from rmwbench.published.importers.data_source import Source
 from rmwbench.published.importers.imported_bundle import collect
-from tests.published.importers.test_malformed import encoded, put, tree
-
-RMWBENCH = (sys.executable, "-c", "from rmwbench.cli.main import main; main()")
-
-
-def tar(files: dict[str, bytes], **of) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", **of) as archive:
-        for name, data in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    return out.getvalue()
+from tests.published.importers.samples import put
+from tests.published.importers.test_malformed import encoded, tar, tree
+from tests.support.command import COMMAND
 
 
 def refused(path, tmp_path, kind=None) -> str:
@@ -46,10 +36,9 @@ def refused(path, tmp_path, kind=None) -> str:
     return raised.value.render()
 
 
-def sums(files: dict[str, bytes], prefix: str = "./") -> bytes:
-    return "".join(
-        f"{hashlib.sha256(d).hexdigest()}  {prefix}{n}\n" for n, d in files.items()
-    ).encode()
+def sums(files: dict[str, bytes]) -> bytes:
+    lines = (f"{hashlib.sha256(data).hexdigest()}  ./{name}\n" for name, data in files.items())
+    return "".join(lines).encode()
 
 
 # Archives
@@ -57,7 +46,7 @@ def sums(files: dict[str, bytes], prefix: str = "./") -> bytes:
 
 def test_a_flipped_bit_of_a_compressed_archive_is_never_imported(tmp_path):
     """The check value comes last in the stream: it must be read."""
-    good = gzip.compress(tar(encoded("tsc-2020-mininet")[1]))
+    good = gzip.compress(tar(*encoded("tsc-2020-mininet")[1].items()))
     random.seed(1)
     for _ in range(60):
         place = random.randrange(10, len(good))
@@ -70,16 +59,13 @@ def test_a_flipped_bit_of_a_compressed_archive_is_never_imported(tmp_path):
 @pytest.mark.parametrize("cut", [1, 8, 10, 100])
 @pytest.mark.parametrize("compress", ["gz", "bz2", "xz"])
 def test_an_archive_that_is_cut_at_its_end_is_never_imported(compress, cut, tmp_path):
-    import bz2
-    import lzma
-
     with_ = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}[compress]
-    (tmp_path / "x").write_bytes(with_(tar(encoded("gscam")[1]))[:-cut])
+    (tmp_path / "x").write_bytes(with_(tar(*encoded("gscam")[1].items()))[:-cut])
     assert "damaged" in refused(tmp_path / "x", tmp_path, "gscam")
 
 
 def test_data_behind_the_end_mark_is_an_error(tmp_path):
-    (tmp_path / "x.tar").write_bytes(tar(encoded("gscam")[1]) + b"x" * 512)
+    (tmp_path / "x.tar").write_bytes(tar(*encoded("gscam")[1].items()) + b"x" * 512)
     assert "after the end mark" in refused(tmp_path / "x.tar", tmp_path, "gscam")
 
 
@@ -93,13 +79,7 @@ def test_a_huge_header_is_refused_before_it_is_read(tmp_path):
 
 def test_the_same_file_twice_in_an_archive(tmp_path):
     files = encoded("tsc-2020-mininet")[1]
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in (*files.items(), *files.items()):
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    (tmp_path / "x.tar").write_bytes(out.getvalue())
+    (tmp_path / "x.tar").write_bytes(tar(*files.items(), *files.items()))
     assert "twice" in refused(tmp_path / "x.tar", tmp_path)
 
 
@@ -117,8 +97,8 @@ def test_a_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    found = refused(tmp_path / "in", tmp_path)
-    assert closed in found and "Permission denied" in found
+    said = refused(tmp_path / "in", tmp_path)
+    assert closed in said and "Permission denied" in said
 
 
 @pytest.mark.parametrize("kind", ["tsc-2020-mininet", None])
@@ -152,8 +132,8 @@ def test_names_that_are_not_text_or_break_lines(tmp_path):
     )
     assert "is not text" in refused(tmp_path / "in", tmp_path)
     put(tmp_path / "lines", {"a\nb.csv": b"hello\n"})
-    found = refused(tmp_path / "lines", tmp_path)
-    assert len(found.splitlines()) == 4 and "a\\nb.csv" in found
+    said = refused(tmp_path / "lines", tmp_path)
+    assert len(said.splitlines()) == 4 and "a\\nb.csv" in said
     name = os.fsdecode(b"\xff-gscam")
     put(tmp_path / name, files)
     done = import_published(tmp_path / name, tmp_path / "out-\n")
@@ -199,8 +179,8 @@ def test_files_are_checked_against_the_list_that_comes_with_them(tmp_path):
     assert Bundle(done.directory).campaign.imported["source"]["checked"] == len(files)
     victim = tmp_path / "in/run/summary.csv"
     victim.write_bytes(victim.read_bytes().replace(b"60", b"61"))
-    found = refused_beside(tmp_path / "in", tmp_path)
-    assert "not the one in" in found and "summary.csv" in found and "SHA-256" in found
+    said = refused_beside(tmp_path / "in", tmp_path)
+    assert "not the one in" in said and "summary.csv" in said and "SHA-256" in said
     victim.unlink()
     assert "no run/summary.csv" in refused_beside(tmp_path / "in", tmp_path)
 
@@ -214,7 +194,7 @@ def refused_beside(path, tmp_path) -> str:
 
 def test_a_list_above_holds_for_one_folder_file_or_archive_below(tmp_path):
     files = encoded("gscam")[1]
-    archive = gzip.compress(tar(files))
+    archive = gzip.compress(tar(*files.items()))
     put(
         tmp_path / "all",
         {f"a/in/{n}": d for n, d in files.items()} | {"b.tar.gz": archive, "c/not here": b""},
@@ -226,21 +206,21 @@ def test_a_list_above_holds_for_one_folder_file_or_archive_below(tmp_path):
         assert len(list(source)) == len(files)
         assert source.checked == (len(files) if n == 0 else 1)
     other = tmp_path / "all/b.tar.gz"
-    other.write_bytes(gzip.compress(tar(files), compresslevel=1))
+    other.write_bytes(gzip.compress(tar(*files.items()), compresslevel=1))
     with pytest.raises(UserError, match="not the one in"):
         list(Source(other))
 
 
 def test_a_list_within_an_archive_is_checked(tmp_path):
     files = encoded("gscam")[1]
-    (tmp_path / "x.tar").write_bytes(tar({**files, "SHA256SUMS": sums(files)}))
+    (tmp_path / "x.tar").write_bytes(tar(*files.items(), ("SHA256SUMS", sums(files))))
     source = Source(tmp_path / "x.tar")
     assert len(list(source)) == len(files) and source.checked == len(files)
     changed = {**files, "run/summary.csv": files["run/summary.csv"].replace(b"60", b"61")}
-    (tmp_path / "x.tar").write_bytes(tar({"SHA256SUMS": sums(files), **changed}))
+    (tmp_path / "x.tar").write_bytes(tar(("SHA256SUMS", sums(files)), *changed.items()))
     assert "not the one in" in refused(tmp_path / "x.tar", tmp_path)
     del changed["run/summary.csv"]
-    (tmp_path / "x.tar").write_bytes(tar({**changed, "SHA256SUMS": sums(files)}))
+    (tmp_path / "x.tar").write_bytes(tar(*changed.items(), ("SHA256SUMS", sums(files))))
     assert "no run/summary.csv" in refused(tmp_path / "x.tar", tmp_path, "gscam")
 
 
@@ -297,9 +277,9 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
         for k in range(3000)
         for n, d in run.items()
     }
-    (tmp_path / "x.tar").write_bytes(tar(many))
+    (tmp_path / "x.tar").write_bytes(tar(*many.items()))
     process = subprocess.Popen(
-        [*RMWBENCH, "published", "import", "x.tar", "--out", "out"],
+        [*COMMAND, "published", "import", "x.tar", "--out", "out"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -321,7 +301,7 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path):
     put(tmp_path / "in", encoded("gscam")[1])
     done = subprocess.run(
-        [*RMWBENCH, "published", "import", "in", "--out", "out"],
+        [*COMMAND, "published", "import", "in", "--out", "out"],
         cwd=tmp_path,
         # Python would leave the bytecode that it caches cut off at the limit as well.
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},

@@ -5,7 +5,6 @@ import functools
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -46,12 +45,10 @@ from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.file.tree import validated
-from tests.published.claims.headings import headings, named
+from tests.published.claims.headings import headings, named, source_text
 from tests.report.example_document import HOSTILE, example
-from tests.support.command import exit_code
+from tests.support.command import captured
 
-ROOT = Path(__file__).parents[3]
-SOURCES = ROOT.parent / "shared" / "sources"
 ASKED, EVIDENCE = load("fastdds-2021")
 COLUMNS = [middleware.name for middleware in ASKED.middlewares]
 suite_of = functools.cache(load_suite)
@@ -59,17 +56,14 @@ SECTIONS = ("Performance", "Services", "WiFi", "Features", "Quality")
 
 
 def asked_in_the_source() -> list[str]:
-    path = SOURCES / ASKED.text
-    if not path.exists():
-        pytest.skip(f"the source's text is not here ({path}): its questions cannot be compared")
-    text = path.read_text(encoding="utf-8")
-    found, section = [], None
+    text = source_text(ASKED.text)
+    asked, section = [], None
     for heading in headings(ASKED.text, text):
         if re.search(rf"^## {re.escape(heading)}\s*$", text, re.MULTILINE):
             section = heading
         elif section in SECTIONS:
-            found.append(heading)
-    return found
+            asked.append(heading)
+    return asked
 
 
 def test_every_question_of_the_source_is_asked_and_no_other():
@@ -248,37 +242,30 @@ def test_a_question_has_one_id():
         questions_file.load("galactic-2020")
 
 
-def run(capsys, *arguments):
-    code = exit_code("published", "questionnaire", *arguments)
-    out = capsys.readouterr()
-    return code, out.out, out.err
+def run(capsys, *words):
+    return captured(capsys, "published", "questionnaire", *words)
 
 
 def test_the_command_in_each_form(capsys, tmp_path):
     code, out, _ = run(capsys, "--json", "--question", "rtps")
     made = json.loads(out)
-    assert (code, made["schema"], [q["id"] for q in made["questions"]]) == (
-        0,
-        "rmwbench/questionnaire",
-        ["rtps"],
-    )
+    assert (code, made["schema"]) == (0, "rmwbench/questionnaire")
+    assert [q["id"] for q in made["questions"]] == ["rtps"]
     code, out, _ = run(capsys, "--question", "rtps")
     assert code == 0 and "DDSI-RTPS 2.5" in out
     target = tmp_path / "q.html"
     assert run(capsys, "--html", str(target))[0] == 0 and "<h2>Quality</h2>" in target.read_text()
 
 
-HAS_A_VALUE, HAS_NONE = {"unit": "ns", "value": 1.0}, {"unit": "ns", "no_data": "no trial"}
-
-
-def kept(suite, created, metric=HAS_A_VALUE, **workloads):
+def kept(suite, created, **workloads):
+    metrics = {"m": {"unit": "ns", "value": 1.0}}
     arms = {
-        name: [{"arm": arm, "of": created, "metrics": {"m": metric}} for arm in found]
-        for name, found in workloads.items()
+        name: [{"arm": arm, "of": created, "metrics": metrics} for arm in names]
+        for name, names in workloads.items()
     }
     return {
         "campaign": {"suite": suite, "created_utc": created},
-        "workloads": [{"workload": name, "arms": found} for name, found in arms.items()],
+        "workloads": [{"workload": name, "arms": names} for name, names in arms.items()],
     }
 
 
@@ -294,13 +281,13 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
 
 def of_cells(suite, *workloads):
     """A campaign of the suite in which Zenoh has one value in each of these workloads."""
-    (found,) = [one for one in taken().workloads if one.workload == "camera"]
-    (arm,) = [arm for arm in found.arms if arm.arm == "zenoh untouched"]
+    (camera,) = [one for one in taken().workloads if one.workload == "camera"]
+    (arm,) = [arm for arm in camera.arms if arm.arm == "zenoh untouched"]
     arm = replace(arm, metrics={"graph_time": Estimate(unit="ns", value=1e6)})
     return taken(
         suite=suite,
         workloads=tuple(
-            replace(found, workload=name, name=name, arms=(arm,)) for name in workloads
+            replace(camera, workload=name, name=name, arms=(arm,)) for name in workloads
         ),
     )
 
