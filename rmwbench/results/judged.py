@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
-from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, loads
+from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
@@ -127,7 +127,7 @@ def judged(
 def readers_apart(bundle: Bundle, small: SmallTables) -> list[Topic]:
     """The readers that some cell of the campaign judges by themselves: they are put beside
     themselves where they are alike, as without the thin link or the slow neighbour."""
-    definitions = {row["cell"]: loads(row["definition"]) for row in bundle.rows("cells")}
+    definitions = {row["cell"]: json_column(row["definition"]) for row in bundle.rows("cells")}
     first = {x.cell: x.trial for x in reversed(bundle.trials()) if x.status == "done"}
     topics = (
         topic
@@ -148,7 +148,7 @@ def _measured(
     """Cell -> its done trials, measured; `known` as in `judged`, without those that were measured
     before a cell had readers apart that are theirs, too."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
-    definitions = {c["cell"]: loads(c["definition"]) for c in cells} if apart else {}
+    definitions = {c["cell"]: json_column(c["definition"]) for c in cells} if apart else {}
 
     def is_known(line: TrialLine) -> bool:
         trial = known.get(line.trial)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, loads
+from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, json_column
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
@@ -178,9 +178,11 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
 
 
 def factor_names(cells: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(k for c in cells for k in loads(c["factors"]) if k not in COLUMNS))
+    return list(
+        dict.fromkeys(k for c in cells for k in json_column(c["factors"]) if k not in COLUMNS)
+    )
 
 
 def value_of(cell: Row, key: str) -> str | None:
-    value = cell[key] if key in COLUMNS else loads(cell["factors"]).get(key)
+    value = cell[key] if key in COLUMNS else json_column(cell["factors"]).get(key)
     return None if value is None else str(value)

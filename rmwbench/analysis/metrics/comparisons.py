@@ -53,8 +53,9 @@ class AnyComparison(Protocol):
 
 
 def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Comparison]:
-    """In the plan's order; cells that none of the plan's comparisons names follow. Cells with ROS
-    variables are in none: there silence may be right. Raises UserError for an unknown metric."""
+    """The plan's comparisons in its order; cells that the plan names in none of them follow. Cells
+    with ROS variables are left out: their silence may be right. Raises UserError for an unknown
+    metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
     groups: dict[str, tuple[AnyComparison | None, list[Row]]] = {}
     for planned in plan:
@@ -62,27 +63,27 @@ def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Com
         if own:
             groups[planned.comparison] = (planned, own)
     for cell in by_number.values():
-        factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
+        factors = ", ".join(f"{k}={v}" for k, v in json_column(cell["factors"]).items())
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
         groups.setdefault(name, (None, []))[1].append(cell)
     return [_comparison(name, planned, own) for name, (planned, own) in groups.items()]
 
 
 def is_compared(cell: Row) -> bool:
-    """Whether arms are compared in it."""
-    return has_verdicts(loads(cell["definition"]))
+    """Whether arms are compared in the cell."""
+    return has_verdicts(json_column(cell["definition"]))
 
 
 def has_verdicts(definition: Mapping[str, Any]) -> bool:
-    """Whether arms are compared in a cell of that definition. With ROS variables they are not: who
-    is heard is all that is asked."""
+    """Whether arms are compared in a cell of that definition. With ROS variables they are not: such
+    a cell asks only which nodes hear each other."""
     return not definition.get("ros_variables")
 
 
 def is_floor(cell: Row) -> bool:
-    """Whether the cell's arm is a raw primitive: what others are measured against, and not a
-    contender."""
-    arm = loads(cell["definition"]).get("arm") or {}
+    """Whether the cell's arm is the floor, to which contenders are compared, and no contender
+    itself."""
+    arm = json_column(cell["definition"]).get("arm") or {}
     return bool(arm.get("role", "floor" if cell["layer"] == "floor" else "contender") == "floor")
 
 
@@ -104,14 +105,17 @@ def history_depth(endpoint: Row) -> int | None:
 
 def _qos(endpoint: Row) -> Any:
     """An endpoint's QoS as granted, or as asked for."""
-    return loads(endpoint["granted"]).get("qos") or loads(endpoint["asked"]).get("qos") or {}
+    return (
+        json_column(endpoint["granted"]).get("qos")
+        or json_column(endpoint["asked"]).get("qos")
+        or {}
+    )
 
 
 @lru_cache(maxsize=4096)  # endpoints of 5 000 trials have a hundred texts between them
-def loads(text: str | None) -> Any:
-    """A JSON column's value, to read and not to change; absent and unreadable both give {} (there
-    is then nothing to say about it).
-    """
+def json_column(text: str | None) -> Any:
+    """The value of a JSON column, which callers share and must not change; {} where the text is
+    absent or is not JSON."""
     try:
         return json.loads(text) if text else {}
     except ValueError:
@@ -121,7 +125,7 @@ def loads(text: str | None) -> Any:
 def arrival_of(endpoint: Row) -> Any:
     """The arrival process that an endpoint (a row of `endpoints`) was asked for; empty where
     nothing says it."""
-    return loads(endpoint.get("asked")).get("arrival") or {}
+    return json_column(endpoint.get("asked")).get("arrival") or {}
 
 
 def relays(endpoint: Row) -> bool:
@@ -130,14 +134,15 @@ def relays(endpoint: Row) -> bool:
 
 
 def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The topics, services and readers that a cell's latencies and losses are of; empty for all."""
+    """The topics, services and readers whose messages a cell's latencies and losses are measured
+    on; empty for all."""
     workload = definition.get("workload")
     return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
 
 
 def in_focus(endpoints: Iterable[Row], definition: Mapping[str, Any]) -> list[Row]:
-    """The rows of `endpoints` that these are of: of a topic all its endpoints, of a reader (by its
-    node's name) its subscriptions and who writes to them."""
+    """The rows of `endpoints` that are in focus, all without a focus. A topic brings all its
+    endpoints into it; a reader, named by its node, its subscriptions and their writers."""
     focus, rows = focus_of(definition), list(endpoints)
     if not focus:
         return rows
@@ -170,7 +175,7 @@ def _comparison(name: str, planned: AnyComparison | None, cells: list[Row]) -> C
     return Comparison(
         name,
         cells[0]["workload"],
-        loads(cells[0]["factors"]),
+        json_column(cells[0]["factors"]),
         (planned and planned.title) or name,
         (planned and planned.description) or "",
         primary,

@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.comparisons import (
     history_depth,
     in_focus,
     is_reliable,
-    loads,
+    json_column,
     relays,
 )
 from rmwbench.analysis.records import one_clock
@@ -119,7 +119,7 @@ class Context:
     @cached_property
     def definition(self) -> Mapping[str, Any]:
         """Its cell's."""
-        definition: Mapping[str, Any] = loads(self.evidence.definition)
+        definition: Mapping[str, Any] = json_column(self.evidence.definition)
         return definition
 
     @cached_property
@@ -175,7 +175,7 @@ def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
 def _may_share_its_thread(endpoint: Row) -> bool:
     """Whether the thread that sends for it may send for others of its process: not of a relay,
     which sends what it gets, and not where each was granted a thread of its own."""
-    return not relays(endpoint) and loads(endpoint["granted"]).get("schedule") != "own"
+    return not relays(endpoint) and json_column(endpoint["granted"]).get("schedule") != "own"
 
 
 def _is_within(event: Row, row: Row) -> bool:

@@ -6,7 +6,7 @@ rate: the fastest arm would be the one that was divided by the most idle time.
 from collections.abc import Iterable
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.comparisons import arrival_of, loads
+from rmwbench.analysis.metrics.comparisons import arrival_of, json_column
 from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.records.columns import Row, SteadyWindow
 
@@ -28,7 +28,7 @@ def limit_reached(
         and event["endpoint"] in limits
         and event["time_ns"] is not None
         and event["time_ns"] < window.end_ns
-        and loads(event["text"]).get("scheduled") == limits[event["endpoint"]]
+        and json_column(event["text"]).get("scheduled") == limits[event["endpoint"]]
     ]
     if not before_ns:
         return None

@@ -18,7 +18,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rmwbench.analysis.metrics.comparisons import arrival_of, in_focus, is_reliable, loads, relays
+from rmwbench.analysis.metrics.comparisons import (
+    arrival_of,
+    in_focus,
+    is_reliable,
+    json_column,
+    relays,
+)
 from rmwbench.analysis.metrics.glossary import METRICS, TopicScope
 from rmwbench.analysis.records import readers
 from rmwbench.analysis.records.columns import Row
@@ -220,7 +226,7 @@ def _stem(topic: str) -> str:
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:
     """(reliability, history, depth) as asked for: what is granted may differ between arms."""
-    qos = loads(row.get("asked")).get("qos") or {}
+    qos = json_column(row.get("asked")).get("qos") or {}
     return qos.get("reliability"), qos.get("history"), qos.get("depth")
 
 

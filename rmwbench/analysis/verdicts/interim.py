@@ -28,7 +28,7 @@ from rmwbench.analysis.metrics.comparisons import (
     in_focus,
     is_floor,
     is_reliable,
-    loads,
+    json_column,
 )
 from rmwbench.analysis.metrics.context import Evidence
 from rmwbench.analysis.metrics.drift import Drift, of_arm
@@ -139,7 +139,7 @@ class Looks:
                 trial,
                 self._primary[evidence.cell],
                 evidence.endpoints,
-                loads(evidence.definition),
+                json_column(evidence.definition),
                 is_bound(evidence.events),
             )
         self.comparison_of, out = {}, {}
@@ -206,7 +206,7 @@ class InterimCell:
         nothing."""
         untimed = is_untimed(cell)
         blocks = [] if untimed else self.blocks.get(topic, [])
-        network = bool(loads(cell["definition"]).get("network"))
+        network = bool(json_column(cell["definition"]).get("network"))
         return JudgedArm(
             name,
             primary={x.block: x.cost for x in blocks if x.cost is not None and x.cost >= 0},
@@ -288,7 +288,7 @@ class BlockFacts:
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:
     """An arm that names another `against`, and that other."""
-    against = (loads(cell["definition"]).get("arm") or {}).get("against")
+    against = (json_column(cell["definition"]).get("arm") or {}).get("against")
     return (name, str(against)) if against else ()
 
 
@@ -306,18 +306,18 @@ def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
 def family_of(cell: Row) -> Family:
     """The family is by loan where its publishers were asked to write into memory that the
     middleware lends."""
-    arm = loads(cell["definition"]).get("arm") or {}
+    arm = json_column(cell["definition"]).get("arm") or {}
     return Family.LOAN if arm.get("loan") else Family.COPY
 
 
 def is_untimed(cell: Row) -> bool:
     """Whether its trials counted allocations, which costs time: none of their times is a result."""
-    return bool((loads(cell["definition"]).get("sampling") or {}).get("allocations"))
+    return bool((json_column(cell["definition"]).get("sampling") or {}).get("allocations"))
 
 
 def is_traced(cell: Row) -> bool:
     """Whether every thread's schedule was recorded, which costs time, too."""
-    return bool((loads(cell["definition"]).get("sampling") or {}).get("schedule"))
+    return bool((json_column(cell["definition"]).get("sampling") or {}).get("schedule"))
 
 
 def aa_noise(ratio: float | None) -> float | None:

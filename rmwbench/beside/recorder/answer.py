@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.recording import PLACES, Recorded, RecordingFates, recorded, total
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
@@ -118,7 +118,7 @@ def recordings(
     cases: dict[str, Mapping[str, Any]] = {}
     arms: dict[str, list[RecordingsArm]] = {}
     for cell in bundle.rows("cells"):
-        definition = loads(cell["definition"])
+        definition = json_column(cell["definition"])
         recorder = definition.get("recorder")
         if not recorder or cell["cell"] not in measured:
             continue

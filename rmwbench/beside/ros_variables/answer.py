@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -191,7 +191,8 @@ def variables_answer(
     cells = [
         (row, definition)
         for row in bundle.rows("cells")
-        if row["cell"] in measured and (definition := loads(row["definition"])).get("ros_variables")
+        if row["cell"] in measured
+        and (definition := json_column(row["definition"])).get("ros_variables")
     ]
     if not cells:
         return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from statistics import median
 from typing import Any
 
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.results.compare.compare_model import Difference, TopicLikeness, TopicName
@@ -75,14 +75,14 @@ def definition_differences(match: Match) -> list[Difference]:
 
 
 def timeline_differences(match: Match) -> list[Difference]:
-    a, b = (loads(c["definition"]).get("timeline") or {} for c in (match.a, match.b))
+    a, b = (json_column(c["definition"]).get("timeline") or {} for c in (match.a, match.b))
     return differences(a, b)
 
 
 def arm_differences(match: Match) -> list[Difference]:
     """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or
     profiles."""
-    definitions = [loads(c["definition"]) for c in (match.a, match.b)]
+    definitions = [json_column(c["definition"]) for c in (match.a, match.b)]
     a, b = (
         {k: v for k, v in (one.get("arm") or {}).items() if k not in ("name", "role", "profile")}
         | ({"conditions": one.get("conditions")} if _are_two_arms(match) else {})
@@ -97,7 +97,7 @@ def _are_two_arms(match: Match) -> bool:
 
 def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, Any]:
     """`around`: the keys of its definition that count beside workload, processes, endpoints."""
-    definition = loads(cell["definition"])
+    definition = json_column(cell["definition"])
     workload = definition.get("workload") or {}
     return {
         "workload": {k: v for k, v in workload.items() if k not in WORDS},

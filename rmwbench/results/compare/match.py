@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.results.selection import COLUMNS, Row, Selection, factor_names, value_of
 
 
@@ -64,7 +64,7 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
 
 def name(cell: Row) -> str:
     """`camera [size=1m], zenoh tuned`."""
-    factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
+    factors = ", ".join(f"{k}={v}" for k, v in json_column(cell["factors"]).items())
     return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
 
 

@@ -19,7 +19,7 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
     under_way_of,
 )
-from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
+from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic, judged_topics, limited_by
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
@@ -194,8 +194,8 @@ class _Gathering:
         for evidence in bundle.evidence((x for x in lines if x.status == "done"), small):
             case, seen = wanted[evidence.cell]
             trial = measure_trial(evidence)
-            topics = judged_topics(evidence.endpoints, loads(evidence.definition))
-            names = limited_by(evidence.endpoints, loads(evidence.definition))
+            topics = judged_topics(evidence.endpoints, json_column(evidence.definition))
+            names = limited_by(evidence.endpoints, json_column(evidence.definition))
             self._add(seen, trial, (number, trial.block), topics, names)
             flags = disturbed.disturbances([trial.trial], small.events)
             seen.bound_trials += any(one.code == Code.MACHINE_BOUND for one in flags)
@@ -242,7 +242,7 @@ class _Gathering:
         return self.cases[key]
 
     def _candidate(self, label: str, cell: Mapping[str, Any]) -> str:
-        arm = loads(cell["definition"]).get("arm") or {}
+        arm = json_column(cell["definition"]).get("arm") or {}
         about = {key: cell[key] for key in ("middleware", "layer", "version", "profile")}
         options = {k: v for k, v in arm.items() if k not in ("name", "role", "profile")}
         profile = (arm.get("profile") or {}).get("text")
@@ -288,7 +288,7 @@ class _Gathering:
 def definition_of(cell: Mapping[str, Any]) -> str:
     """What makes two cases the same besides their name: everything but the arm, the length of a
     trial, words, and seeds."""
-    definition = loads(cell["definition"])
+    definition = json_column(cell["definition"])
     workload, endpoints = definition.get("workload") or {}, definition.get("endpoints") or ()
     parts = {
         "workload": {k: v for k, v in workload.items() if k not in WORDS},

@@ -8,7 +8,7 @@ from typing import Any
 from rmwbench.analysis.causes.loss_places import drops
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom
 from rmwbench.analysis.metrics.aggregate import aggregate
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables
@@ -41,7 +41,7 @@ def conduct(
     topic = largest_topic(arm)
     trials = arm.trials_in(topic)
     writer = _writer(arm)
-    granted, asked = loads(writer.get("granted")), loads(writer.get("asked"))
+    granted, asked = json_column(writer.get("granted")), json_column(writer.get("asked"))
     qos, arrival = granted.get("qos") or {}, asked.get("arrival") or {}
     able = described.capabilities if (described := described_of(arm.cell, bundle)) else {}
 

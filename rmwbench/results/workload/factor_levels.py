@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import aggregate, judged_loss
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import statements
@@ -98,7 +98,7 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
     asked = ladders(
         Rung(
             *(number, arm.cell["workload"], arm.name),
-            loads(arm.cell["factors"]),
+            json_column(arm.cell["factors"]),
             arm.definition,
         )
         for number, arm in reports.items()

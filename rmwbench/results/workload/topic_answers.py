@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics import topic_metrics as measured
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
-from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
@@ -85,7 +85,7 @@ def _readers(topic: measured.Topic) -> Readers | None:
         nodes=topic.readers.nodes,
         hosts=topic.readers.hosts,
         differ=topic.readers.differ,
-        qos=qos_words(loads(topic.readers.asked.qos)),
+        qos=qos_words(json_column(topic.readers.asked.qos)),
         process=topic.readers.asked.process,
         hold_ns=topic.readers.asked.hold_ns,
         joins=topic.readers.asked.joins,

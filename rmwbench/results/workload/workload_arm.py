@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.aggregate import (
     fraction_of,
     trial_value,
 )
-from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, json_column
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import (
@@ -99,18 +99,22 @@ class ArmReport:
         self.tails, self.settling = evidence.tails, evidence.settling
         self.name, self.primary = name, primary
         self.not_supported = bundle.unsupported.get(self.cell["cell"])
-        self.definition = loads(self.cell["definition"])
+        self.definition = json_column(self.cell["definition"])
         self.arm: dict[str, Any] = self.definition.get("arm") or {}
         self.floor = is_floor(self.cell)
         self.family = interim.family_of(self.cell)
         self.schedule = schedule_of(self.definition)
         endpoints = [e for t in self.trials for e in small.endpoints[t.trial]]
-        granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
+        granted = [
+            (e["kind"], json_column(e["asked"]), json_column(e["granted"])) for e in endpoints
+        ]
         self.reliable = is_reliable(endpoints)
         self.payload_bytes = max(
             (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
         )
-        self._granted_qos = [(e["endpoint"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self._granted_qos = [
+            (e["endpoint"], json_column(e["granted"]).get("qos")) for e in endpoints
+        ]
         self._take_topics(small)
         self._take_granted(granted)
         self._take_disturbances(small)
@@ -386,7 +390,7 @@ class ArmReport:
         return WorkloadArm(
             **vars(self.common(None, floor)),
             outdated=outdated,
-            factors=loads(self.cell["factors"]),
+            factors=json_column(self.cell["factors"]),
             flags=self.flags(unlike),
             unlike=(*unlike, *([SHARED] if self.schedule == "shared" else [])),
             disturbed=tuple(self.disturbed),
@@ -460,7 +464,7 @@ def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware
 
 def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration | None:
     """The text of the cell's profile: the arm's own, else that of the middleware."""
-    own = (loads(cell["definition"]).get("arm") or {}).get("profile") or {}
+    own = (json_column(cell["definition"]).get("arm") or {}).get("profile") or {}
     if own.get("text") is not None:
         return Configuration(format=own.get("format"), text=own["text"])
     described = described_of(cell, bundle)
