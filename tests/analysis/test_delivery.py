@@ -16,10 +16,9 @@ from rmwbench.analysis.metrics.network.delivery import (
     DISCOVERY,
     TAIL,
     UNMATCHED,
-    edges_ns,
-    per_bin,
     split,
 )
+from rmwbench.analysis.metrics.network.network_metrics import bin_edges_ns, counts_per_bin
 from rmwbench.analysis.metrics.network.streams import pairs_of
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife, passes
@@ -93,7 +92,7 @@ def test_what_is_under_way_is_not_lost(reliable, lost, waiting):
 
 
 @pytest.mark.parametrize("reliable", [True, False])
-def test_what_comes_behind_the_drain_is_late_and_not_lost(reliable):
+def test_what_comes_after_the_drain_is_late_and_not_lost(reliable):
     """The same stream, whose last seven come while their reader is taken down."""
     columns, ends, window = recorded(400, 0.5, reliable=reliable)
     drained_ns = window.end_ns + 150_000_000
@@ -146,7 +145,7 @@ def test_the_parts_add_up_to_what_is_missing(streams):
 @PATIENT
 @given(st.lists(st.integers(-5, 130)), st.integers(1, 40))
 def test_every_time_within_the_window_is_in_one_bin(times, bin_ns):
-    edges = edges_ns(SteadyWindow(0, 100), bin_ns)
-    counts = per_bin([np.array(times, np.int64)], edges)
+    edges = bin_edges_ns(SteadyWindow(0, 100), bin_ns)
+    counts = counts_per_bin([np.array(times, np.int64)], edges)
     assert counts.sum() == sum(0 <= t < 100 for t in times)
     assert (np.diff(edges) > 0).all()

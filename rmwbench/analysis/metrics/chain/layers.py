@@ -1,16 +1,17 @@
-"""Which layer the time of a message went to, added up over all hops of its way, cut at the same
-places for every middleware.
+"""How much of a message's time each layer took, added up over all hops of its path and divided at
+the same moments for every middleware.
 
-Every worker stamps the publish call, the notification, the take and the callback; workers of ROS 2
-whose arm traces its layers note besides when public functions of rcl and rmw are passed
-(docs/formats/records.md), the same for every RMW. What lies between two of these moments belongs to
-one category. A moment that is absent, or out of order because a busy reader needed no wake-up of
-its own, leaves the time on both its sides to the remainder, which is stated: nothing is booked to a
-layer that was not seen.
+Every worker stamps the publish call, the notification, the take and the callback. Workers of ROS 2
+whose arm traces its layers also record when public functions of rcl and rmw are passed
+(docs/formats/records.md), the same for every RMW. The time between two of these moments belongs to
+one category. A moment may be absent, or out of order because a busy reader needed no wake-up of its
+own: the time on both its sides then belongs to the remainder, which is shown, so no time is given
+to a layer that was not seen.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import partial
 from itertools import pairwise
 
@@ -36,8 +37,9 @@ WORDS: Mapping[str, str] = {
     "publish to notify": "publish call, middleware, transport, wake-up of the reader",
     "publish: rclcpp and rcl": "from the publish call until rmw_publish begins",
     "publish: rmw": "from rmw_publish until the middleware's own write begins",
-    "middleware: write to "
-    "notify": "the middleware's write, transport, wake-up, until rmw_wait returns",
+    "middleware: write to notify": (
+        "the middleware's write, transport, wake-up, until rmw_wait returns"
+    ),
     "notification to take": "from rmw_wait's return until rcl_take begins: the executor",
     "take": "from the notification until the message is in the reader's hands",
     "take: rcl": "rcl_take around rmw_take",
@@ -60,28 +62,43 @@ SHARES: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "layer_share_relays": ((RELAY,),),
     "layer_share_remainder": ((REMAINDER,),),
 }
-"""Metric → parts, of which it is the largest, each the sum of its categories, of the time since the
+"""Metric → groups of categories. Its value is the largest group's share of the time since the
 source's publish call."""
 NOT_TRACED = "layers are traced by arms of rclcpp with the option `layers: true` alone"
 NOTHING_ARRIVED = "nothing arrived, so there is no time to divide among layers"
 
-RMW_PUBLISH, WRITE, RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK = (
-    2,
-    3,
-    7,
-    9,
-    10,
-    11,
-    12,
+
+class Moment(IntEnum):
+    """The moments of the table `spans` that end a category; `begins` and `returns` are of the
+    function or of the middleware's own write (docs/formats/records.md has all of them)."""
+
+    RMW_PUBLISH_BEGINS = 2
+    WRITE_BEGINS = 3
+    RMW_WAIT_RETURNS = 7
+    RCL_TAKE_BEGINS = 9
+    RMW_TAKE_BEGINS = 10
+    RMW_TAKE_RETURNS = 11
+    RCL_TAKE_RETURNS = 12
+
+
+ON_PUBLISHING = (Moment.RMW_PUBLISH_BEGINS, Moment.WRITE_BEGINS)
+ON_TAKING = (
+    Moment.RMW_WAIT_RETURNS,
+    Moment.RCL_TAKE_BEGINS,
+    Moment.RMW_TAKE_BEGINS,
+    Moment.RMW_TAKE_RETURNS,
+    Moment.RCL_TAKE_RETURNS,
 )
+
 Spans = Mapping[str, np.ndarray]
 """The columns of the table `spans`: endpoint, writer, seq, layer, time_ns."""
 
 
 @dataclass(frozen=True)
 class Layers:
-    """One trial's. `spent_ns`: category → mean over the typical messages, all hops together; adds
-    up to `end_to_end_ns`, theirs. `traced`: with the layers of ROS 2; `messages` are so many."""
+    """The layers of one trial. `spent_ns`: category → mean over the typical messages, summed over
+    all hops; its values add up to `end_to_end_ns`, the mean of the same messages. `traced`: whether
+    the layers of ROS 2 are among the categories; `messages`: the number of typical messages."""
 
     spent_ns: Mapping[str, float]
     end_to_end_ns: float
@@ -109,7 +126,7 @@ def layers(path_traces: Sequence[PathTrace], spans: Spans | None) -> Layers | No
     spent: dict[str, float] = {}
     whole = count = 0.0
     for trace, chosen in zip(path_traces, around_median, strict=True):
-        # The last callback ends the way here, which the harness stamps a little after the take.
+        # Here a path ends at the last callback, which the harness stamps a little after the take.
         end = np.where(
             trace.last.callback_ns == ABSENT, trace.last.taken_ns, trace.last.callback_ns
         )
@@ -128,8 +145,8 @@ def layers(path_traces: Sequence[PathTrace], spans: Spans | None) -> Layers | No
 
 
 def _categories(trace: PathTrace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
-    """(category, ns of each message of the source), several times the same; 0 where it cannot be
-    told."""
+    """(category, ns of each message of the source); a category comes once per hop or more often. 0
+    where a moment is not known."""
     before, label = trace.intended_ns, WAITING
     for hop in trace.hops:
         yield label, _between(before, hop.call_ns)
@@ -138,11 +155,8 @@ def _categories(trace: PathTrace, noted: "_Noted | None") -> Iterator[tuple[str,
             labels: Sequence[str] = STAMPED
         else:
             at = partial(noted.of, hop)
-            publish = [at(hop.writer.endpoint, layer) for layer in (RMW_PUBLISH, WRITE)]
-            take = [
-                at(hop.reader, x)
-                for x in (RMW_WAIT_RETURNS, RCL_TAKE, RMW_TAKE, RMW_TOOK, RCL_TOOK)
-            ]
+            publish = [at(hop.writer.endpoint, moment) for moment in ON_PUBLISHING]
+            take = [at(hop.reader, moment) for moment in ON_TAKING]
             moments = [hop.call_ns, *publish, *take, hop.callback_ns]
             labels = (*TRACED[:4], "take: rcl", "take: rmw", "take: rcl", "hand over")
         for name, (since, until) in zip(labels, pairwise(_in_order(moments)), strict=True):
@@ -158,7 +172,8 @@ def _between(since_ns: np.ndarray, until_ns: np.ndarray) -> np.ndarray:
 
 
 def _in_order(moments: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
-    """Each as it is, but ABSENT where it lies before an earlier one or behind the last."""
+    """The moments as they are, but ABSENT where one lies before an earlier moment or after the last
+    one."""
     latest, end = moments[0], moments[-1]
     for moment in moments:
         wrong = (moment < latest) | ((moment > end) & (end != ABSENT))
@@ -168,7 +183,7 @@ def _in_order(moments: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
 
 
 class _Noted:
-    """The first moment that each message passed each layer at each endpoint."""
+    """When each message first passed each moment at each endpoint."""
 
     def __init__(self, spans: Spans):
         self._seq, self._time = spans["seq"].astype(np.int64), spans["time_ns"]
@@ -177,17 +192,18 @@ class _Noted:
         self._rows = grouped(key.reshape(-1))
         self._index = {tuple(int(x) for x in row): number for number, row in enumerate(self._keys)}
 
-    def of(self, hop: Hop, endpoint: int, layer: int) -> np.ndarray:
-        """The moment by message of the source, ABSENT where it was not noted; int64."""
+    def of(self, hop: Hop, endpoint: int, moment: Moment) -> np.ndarray:
+        """The time of the moment for each message of the source, in ns; int64 of shape (messages,),
+        ABSENT where it was not recorded."""
         out = np.full(len(hop.place), ABSENT)
-        number = self._index.get((endpoint, hop.writer.endpoint, layer))
+        number = self._index.get((endpoint, hop.writer.endpoint, moment))
         if number is None:
             return out
         by_place = np.full(len(hop.writer), ABSENT)
         rows = self._rows[number]
         place = self._seq[rows] - hop.writer.first_seq
         inside = (place >= 0) & (place < len(by_place))
-        # Backwards, so that of a message that came twice the first moment stays.
+        # In reverse order of time, so that the first of two equal messages is written last.
         order = np.argsort(self._time[rows], kind="stable")[::-1]
         order = order[inside[order]]
         by_place[place[order]] = self._time[rows][order]

@@ -1,11 +1,11 @@
 """A source's messages followed along one path: which message of each relay each of them became, and
 when it passed.
 
-Every record of a relayed message names the message that caused it, so following is an index: from a
-relay's message to the place of its cause, and from there to the source's. Where a message became
-several (a relay that got a copy twice), the one that arrived first goes on. A link is a stream with
-a ledger of its own (`records/ledger.py`), so what it had not delivered yet when the trial stopped
-waiting is late here too.
+Every record of a relayed message names the message that caused it, so a path is followed by an
+index: from a relay's message to the place of its cause, and from there to the source's message.
+Where a message became several (a relay that got a copy twice), the copy that arrived first is
+followed. A link is a stream with a ledger of its own (`records/ledger.py`), so a message that the
+link had not delivered yet when the trial stopped waiting is late here too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,9 +55,9 @@ class PathWriter:
 
 @dataclass(frozen=True)
 class Hop:
-    """What became of the source's messages on one link: arrays of shape (n,), n messages of the
-    source. `place` is that of the message in its writer's order, −1 where the writer never came to
-    it; stamps are ABSENT where there is none.
+    """The source's messages on one link: arrays of shape (n,) for n messages of the source. `place`
+    is the message's place in the order of the link's writer, −1 where that writer never sent it;
+    a stamp that was not taken is ABSENT.
     """
 
     writer: PathWriter
@@ -71,9 +71,9 @@ class Hop:
     late: np.ndarray
     """Whether the link's ledger has the message as late."""
     stopped: np.ndarray
-    """Whether it came to the relay when that had stopped."""
+    """Whether the message reached the relay when the relay may have stopped already."""
     reliable: bool
-    """Whether the link is; what is late on one is under way."""
+    """Whether the link is reliable; a late message on a reliable link is under way."""
 
     @property
     def arrived(self) -> np.ndarray:
@@ -170,14 +170,15 @@ class Tracer:
                 _at(writer.call_ns, place, exists),
                 **{name: _at(arrivals[name], place, exists) for name in STAMPS},
                 late=_at(arrivals[LATE], place, exists, missing=False),
-                stopped=~exists & self._after_all(before, n),
+                stopped=~exists & self._after_window(before, n),
                 reliable=self._is_reliable(link),
             )
             yield before
 
-    def _after_all(self, before: Hop | None, n: int) -> np.ndarray:
-        """Whether each message came to a relay behind the window. Relays stop a grace after its
-        end, and record whatever they are given before."""
+    def _after_window(self, before: Hop | None, n: int) -> np.ndarray:
+        """Whether each message reached a relay after the window's end, when the relay may have
+        stopped relaying: relays stop a grace period after the window, and record all that they
+        receive until then."""
         if before is None or self._window is None:
             return np.zeros(n, bool)
         came_ns = np.maximum(before.taken_ns, before.callback_ns)

@@ -1,11 +1,11 @@
-"""What a trial says about links, outages and late nodes: for trials that have any of them, and
-reasons for the others.
+"""The metrics of a trial's links, outages and late nodes; where a trial has none of these, the
+reason why it has no such metric.
 
-Messages are read a second time for it, stream by stream, so a trial of one host without an
-interruption skips it.
+They need the messages a second time, stream by stream, so a trial of one host without an
+interruption skips that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,9 +26,10 @@ UNINTERRUPTED = "nothing was interrupted: it is the longest stall"
 
 @dataclass(frozen=True)
 class TrialNetwork:
-    """`wire` is None without a frame log. `bin_ns`, `wanted`, `sent` and `arrived`: messages due,
-    published and taken in each bin of the window, once per reader, shape (bins,), empty where it
-    was not asked for. Times of outages in the workers' clock."""
+    """The data of a trial's pictures over time. `wire` is None without a frame log. `wanted`, `sent`
+    and `arrived`: messages due, published and taken in each bin of `bin_ns` of the window, once per
+    reader, shape (bins,), empty where the streams were not read. Times of outages are in the
+    workers' clock."""
 
     wire: Wire | None = None
     outages: tuple[Outage, ...] = ()
@@ -43,7 +44,7 @@ class TrialNetwork:
 
 @dataclass
 class NetworkMetrics:
-    """A trial's metrics, and what pictures and tables have besides."""
+    """A trial's metrics of its network, and the data of its pictures and tables."""
 
     measures: Measures
     network: TrialNetwork
@@ -51,8 +52,7 @@ class NetworkMetrics:
 
 def network(context: Context) -> NetworkMetrics:
     """What links carried, and what interruptions and late nodes cost. Messages are those of the
-    topics in focus; frames are everybody's but those of cross traffic. Raises as
-    `latency.measure`."""
+    topics in focus; frames are all but those of cross traffic. Raises as `latency.measure`."""
     window = context.window
     if window is None or not window.length_ns:
         return NetworkMetrics(dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
@@ -89,7 +89,8 @@ def network(context: Context) -> NetworkMetrics:
 
 
 def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
-    """The log of frames, or the counts of a trial whose log lacks some, without cross traffic."""
+    """The log of frames, or, where the log lacks frames, their counts; both without cross
+    traffic."""
     others = cross_traffic_metrics.hosts_of(context.definition)
     frames, counts = context.frames, context.frame_counts
     if counts is not None:
@@ -105,7 +106,8 @@ def _links(
     frames: Frames | None,
     counts: FrameCounts | None,
 ) -> tuple[Wire, Measures]:
-    """What the links of a trial with a window carried, by one of `frames` and `counts`."""
+    """What the links of a trial with a window carried, computed from `counts` or else from
+    `frames`."""
     window, definition = context.window, context.definition
     assert window is not None
     payload_bytes = wire.crossing_bytes(
@@ -133,8 +135,8 @@ def _over_time(
     recovered: Sequence[StreamRecovery],
 ) -> TrialNetwork:
     due = [pair.due_ns for pair in pairs]
-    bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
-    edges = delivery.edges_ns(window, bin_ns)
+    bin_ns = bin_length_ns(window.length_ns, sum(map(len, due)))
+    edges_ns = bin_edges_ns(window, bin_ns)
     return TrialNetwork(
         wire=trial_wire,
         outages=tuple(interruptions),
@@ -142,10 +144,38 @@ def _over_time(
         begin_ns=window.begin_ns,
         length_ns=window.length_ns,
         bin_ns=bin_ns,
-        wanted=delivery.per_bin(due, edges),
-        sent=delivery.per_bin([pair.call_ns[pair.sent] for pair in pairs], edges),
-        arrived=delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
+        wanted=counts_per_bin(due, edges_ns),
+        sent=counts_per_bin([pair.call_ns[pair.sent] for pair in pairs], edges_ns),
+        arrived=counts_per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges_ns),
     )
+
+
+def bin_length_ns(length_ns: int, messages: int) -> int:
+    """The length of a bin for a window of `length_ns`: the shortest of a round series with at most
+    60 bins and on average at least four wanted messages in each, so that a missing message is not a
+    dip to zero."""
+    for exponent in range(6, 12):
+        for mantissa in (1, 2, 5):
+            bin_ns: int = mantissa * 10**exponent
+            bins = length_ns / bin_ns
+            if bins <= 60 and messages >= 4 * bins:
+                return bin_ns
+    return length_ns
+
+
+def bin_edges_ns(window: SteadyWindow, bin_ns: int) -> np.ndarray:
+    """The edges of a window's bins: int64 of shape (bins + 1,); the last bin may be shorter."""
+    return np.append(np.arange(window.begin_ns, window.end_ns, bin_ns), window.end_ns)
+
+
+def counts_per_bin(times_ns: Iterable[np.ndarray], edges_ns: np.ndarray) -> np.ndarray:
+    """How many of the times of all these arrays are in each bin: int64 of shape (bins,)."""
+    counts = np.zeros(len(edges_ns) - 1, np.int64)
+    for times in times_ns:
+        places = np.searchsorted(edges_ns, times, side="right") - 1
+        inside = (places >= 0) & (places < len(counts))
+        counts += np.bincount(places[inside], minlength=len(counts))
+    return counts
 
 
 OF_NETWORKS = (
