@@ -215,6 +215,25 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
     assert all(math.isclose(cell.value, 10) for cell in answer.cells)
 
 
+def test_scaling_compares_no_workload_with_another_that_the_test_does_not_name():
+    """The large one at 10 Hz is slower than the small one at 100 Hz, whatever the rate does."""
+    values = {("small", 10): FAST, ("small", 100): SLOW, ("large", 100): [v * 10 for v in SLOW]}
+    values["large", 10] = [v * 10 for v in FAST]
+    cells = [
+        (f"{name} [hz={hz}]", arm("rclcpp/a", of_cell, factors={"hz": hz}))
+        for (name, hz), of_cell in values.items()
+    ]
+    scaling = {"right": "a", "left_at": {"hz": 10}, "right_at": {"hz": 100}}
+    answer = one(asked(**scaling), campaign(*cells))
+    assert [cell.workload for cell in answer.cells] == [
+        "small [hz=10] against small [hz=100]",
+        "large [hz=10] against large [hz=100]",
+    ]
+    assert answer.answer == "holds"
+    crossed = one(asked(**scaling, workload="large", right_workload="small"), campaign(*cells))
+    assert crossed.answer == "does not hold"
+
+
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
     """`aggregate.widened` makes no data of it; a claim has no other source of values."""
     refused = document(widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0))

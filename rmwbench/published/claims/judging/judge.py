@@ -251,12 +251,12 @@ def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
     """What must be the same for two campaigns to have measured the same cell."""
     return tuple(
         (
-            workload,
-            arm.arm,
-            arm.version,
-            tuple(sorted((k, str(v)) for k, v in arm.factors.items())),
+            side.workload,
+            side.arm.arm,
+            side.arm.version,
+            tuple(sorted((k, str(v)) for k, v in side.arm.factors.items())),
         )
-        for workload, arm in filter(None, (left, right))
+        for side in filter(None, (left, right))
     )
 
 
@@ -328,7 +328,8 @@ def _cell(
     campaigns: Sequence[MeasuredCampaign],
     how: Judging,
 ) -> CellAnswer:
-    (left_in, left), (right_in, right) = pooled.left, pooled.right or (None, None)
+    left_in, _, left = pooled.left
+    right_in, _, right = pooled.right or (None, None, None)
     of_left, of_right = test.topics
     label, other = unit(left_in, of_left), unit(right_in or left_in, of_right)
     label = label if right_in is None or label == other else f"{label} against {other}"

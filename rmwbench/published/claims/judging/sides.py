@@ -10,9 +10,10 @@ from rmwbench.published.claims.claims_file import ClaimTest, levels_of
 
 
 class Side(NamedTuple):
-    """An arm in a workload."""
+    """An arm in a workload; `name` is the workload's without levels."""
 
     workload: str
+    name: str
     arm: CampaignArm
 
 
@@ -33,9 +34,10 @@ def sides_of(
     free = {*test.left_at, *test.right_at}
     for left in lefts:
         for right in rights:
-            same = _rest(left.arm, free) == _rest(right.arm, free)
-            # Without factors that differ, left and right stand in the same cell; otherwise in two.
-            if not (same and (free or test.right_workload or left.workload == right.workload)):
+            # What the test does not set apart is the same on both sides, the workload too.
+            if not (test.right_workload or left.name == right.name):
+                continue
+            if _rest(left.arm, free) != _rest(right.arm, free):
                 continue
             left_base = _base(test, campaign, left, of_left)
             right_base = _base(test, campaign, right, of_right)
@@ -62,10 +64,8 @@ def _base(
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
-    workload, arm = side
-    at = {**arm.factors, **test.base_at}
-    name = next(item.name for item in campaign.workloads if item.workload == workload)
-    return next(_sides(campaign, arm.layer, [arm.arm], name, at, topic), None)
+    at = {**side.arm.factors, **test.base_at}
+    return next(_sides(campaign, side.arm.layer, [side.arm.arm], side.name, at, topic), None)
 
 
 def _sides(
@@ -85,7 +85,8 @@ def _sides(
             if arm.arm in names and layer in (None, arm.layer) and _stands(arm.factors, at)
         ]
         if arms:
-            yield Side(item.workload, min(arms, key=lambda arm: list(names).index(arm.arm)))
+            best = min(arms, key=lambda arm: list(names).index(arm.arm))
+            yield Side(item.workload, item.name, best)
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
