@@ -11,6 +11,7 @@ import zstandard
 from mcap.writer import CompressionType
 
 from rmwbench.errors import UserError
+from rmwbench.robot.twin.bag_files import find_bag
 from rmwbench.robot.twin.topic_phase import distance_ns
 from rmwbench.robot.twin.traffic import BagTraffic, is_latched, read_traffic
 from tests.support import robot_bag
@@ -206,6 +207,14 @@ def test_every_format_is_the_same_traffic(tmp_path, name):
     assert [offer.durability for offer in map_.offers] == ["transient_local"]
     assert {offer.depth for offer in (*scan.offers, *map_.offers)} == {None}
     assert bag_traffic.duration_s == pytest.approx(29.9)
+
+
+@pytest.mark.parametrize("name", ["bag_{}.mcap", "drive_2024.06_{}.mcap", "v_1.db3_{}.db3.zstd"])
+def test_files_without_metadata_are_in_the_order_of_their_last_number(tmp_path, name):
+    for part in (10, 9, 0):
+        (tmp_path / name.format(part)).touch()
+    files = [file.name for file in find_bag(tmp_path).files]
+    assert files == [name.format(part) for part in (0, 9, 10)]
 
 
 @pytest.mark.parametrize("version", [4, 8, 9])

@@ -72,8 +72,11 @@ def find_bag(path: Path) -> Bag:
 
 def is_storage(path: Path) -> bool:
     """Whether a file is called as rosbag2 calls one of a bag, compressed or not."""
-    name = path.with_suffix("") if path.suffix in compression.OPENERS else path
-    return name.suffix in (MCAP, DB3)
+    return _uncompressed(path).suffix in (MCAP, DB3)
+
+
+def _uncompressed(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix in compression.OPENERS else path
 
 
 def _of_directory(path: Path) -> Bag:
@@ -98,7 +101,7 @@ def _of_directory(path: Path) -> Bag:
 
 def _number(path: Path) -> tuple[int, str]:
     """`bag_10.mcap` follows `bag_9.mcap`."""
-    match = re.search(r"_(\d+)\.", path.name)
+    match = re.search(r"_(\d+)$", _uncompressed(path).stem)
     return (int(match[1]) if match else 0), path.name
 
 
