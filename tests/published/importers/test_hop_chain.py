@@ -1,6 +1,8 @@
 """The six-hop comparison of 2026: its own formulas, and what they leave out. Its data is not kept
 here (it has no licence), so the formulas are held against invented runs of its format."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,36 @@ def test_a_run_is_a_trial_of_its_version(tmp_path):
         "select count(*) from windows where metric = 'end_to_end_latency_mean'",
     )
     assert rows == [(12,)]
+
+
+def test_sessions_of_two_versions_are_two_cells(tmp_path):
+    """Both stood under the version of the first session."""
+    newer = FILES["s2/metadata.yaml"].replace("0.10.6", "0.11.0")
+    done, _ = points(tmp_path, {**FILES, "s2/metadata.yaml": newer})
+    bundle = Bundle(done.directory)
+    zenoh = [row for row in bundle.rows("cells") if row["arm"] == "rmw_zenoh_cpp"]
+    assert sorted((row["workload"], row["version"]) for row in zenoh) == [
+        (f"{sensor}, 6 hops", version)
+        for sensor in ("camera", "imu")
+        for version in ("0.10.6", "0.11.0")
+    ]
+    trials = Counter(row["cell"] for row in bundle.rows("trials"))
+    assert {trials[row["cell"]] for row in zenoh} == {2}
+    assert "rmw_zenoh_cpp (0.10.6, 0.11.0)" in str(bundle.campaign)
+
+
+def test_a_run_whose_first_and_last_messages_are_the_same_says_nothing_of_settling(tmp_path):
+    """60 messages without the 50 of the warm-up are 10, and 10 ÷ the same 10 was 1."""
+    settling = points(tmp_path)[1]["hop_chain_settling", "imu", "rmw_zenoh_cpp"]
+    assert settling["as_corrected"] is None and settling["note"].startswith("no data")
+
+
+def test_settling_is_of_the_runs_that_are_long_enough(tmp_path):
+    plan = FILES["s1/metadata.yaml"].replace("measurement_count: 60", "measurement_count: 200")
+    long = "9\n" * WARM_UP + "400\n" * 50 + "300\n" * 10 + "200\n" * 50
+    files = {**FILES, "s1/metadata.yaml": plan, FIRST: long}
+    settling = points(tmp_path, files)[1]["hop_chain_settling", "imu", "rmw_zenoh_cpp"]
+    assert settling["as_corrected"] == 0.5 and settling["note"].startswith("of 1 runs")
 
 
 FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"

@@ -32,6 +32,8 @@ METADATA = "metadata.yaml"
 ROOT = "benchmark_metadata"
 WARM_UP = 50
 """Messages at the start of each run that the original leaves out."""
+EDGE = 50
+"""Messages at the begin and at the end of a run that tell whether it had settled."""
 HOPS = 6
 LATENCY_NS = Range(1, 600e9)
 
@@ -88,7 +90,7 @@ def recognises(item: SourceFile) -> bool:
 
 
 def read(source: Source, out: Published) -> None:
-    """A cell per sensor and RMW, a trial per run."""
+    """A cell per sensor, RMW and its version, a trial per run."""
     runs: list[HopChainRun] = []
     sessions: dict[str, HopChainSession] = {}
     once, described_once = Once("the same run"), Once("the metadata of a session")
@@ -119,6 +121,8 @@ def read(source: Source, out: Published) -> None:
     out.known("hop-chain-2026")
     if missing := _missing(runs, sessions):
         out.error("combinations without runs", f"planned and not in the data: {missing}")
+    if mixed := _mixed(runs, sessions):
+        out.error("sessions of several versions", f"taken together: {mixed}", "hop_chain")
 
 
 def _run(item: SourceFile, folder: str) -> HopChainRun:
@@ -200,12 +204,11 @@ def _trials(
 ) -> None:
     for run in runs:
         sensor = SENSORS[run.sensor]
-        session = sessions.get(run.session)
         cell = PublishedCell(
             workload=f"{run.sensor}, {HOPS} hops",
             arm=run.rmw,
             middleware=run.rmw,
-            version=None if session is None else session.software_versions.get(run.rmw),
+            version=_version(run, sessions),
             factors={
                 "payload_bytes": sensor.payload_bytes,
                 "rate_hz": sensor.rate_hz,
@@ -215,7 +218,7 @@ def _trials(
         )
         ends = both_ends(run.sensor, sensor.type, sensor.payload_bytes, run.rmw)
         # Messages that were lost are not in the file, so nobody knows how long a run was.
-        out.trial(out.cell(cell, key=(run.sensor, run.rmw)), ends)
+        out.trial(out.cell(cell), ends)
         latency_ns = run.latency_ns[WARM_UP:]
         for name, value in (
             ("mean", latency_ns.mean()),
@@ -223,6 +226,11 @@ def _trials(
             ("max", latency_ns.max()),
         ):
             out.window(1, None, None, f"end_to_end_latency_{name}", "ns", float(value))
+
+
+def _version(run: HopChainRun, sessions: dict[str, HopChainSession]) -> str | None:
+    session = sessions.get(run.session)
+    return None if session is None else session.software_versions.get(run.rmw)
 
 
 def _figures(runs: Sequence[HopChainRun], out: Published) -> None:
@@ -236,7 +244,8 @@ def _figures(runs: Sequence[HopChainRun], out: Published) -> None:
 def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Published) -> None:
     latency_ms = [run.latency_ns[WARM_UP:] / 1e6 for run in runs]
     every = np.concatenate(latency_ms)
-    chain = published_chain_ms(runs)
+    # The original's mean over sessions of all latencies summed ÷ the mean number of them.
+    chain = float(every.mean())
     count = len(every)
 
     point = SeriesPoints(out, "hop_chain", sensor, rmw, count)
@@ -276,24 +285,17 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
         "published: coefficient of variation over sessions; corrected: half of the 95 % interval "
         "of their mean",
     )
+    settled = [run[-EDGE:].mean() / run[:EDGE].mean() for run in latency_ms if len(run) >= 2 * EDGE]
     point(
         "settling",
         "ratio",
         None,
-        float(np.mean([run[-50:].mean() / run[:50].mean() for run in latency_ms])),
-        "the last 50 messages ÷ the first 50 after the warm-up: 1 where the runs had settled",
+        float(np.mean(settled)) if settled else None,
+        f"of {len(settled)} runs: the last {EDGE} messages ÷ the first {EDGE} after the warm-up, 1 "
+        "where they had settled"
+        if settled
+        else f"no data: no run has {2 * EDGE} messages after the warm-up",
     )
-
-
-def published_chain_ms(runs: Sequence[HopChainRun]) -> float:
-    """The original's mean over the chain: the mean over sessions of all latencies summed ÷ the mean
-    number of them."""
-    totals: dict[str, float] = defaultdict(float)
-    counts: dict[str, int] = defaultdict(int)
-    for run in runs:
-        totals[run.session] += float(run.latency_ns[WARM_UP:].sum()) / 1e6
-        counts[run.session] += len(run.latency_ns) - WARM_UP
-    return float(np.mean(list(totals.values())) / np.mean(list(counts.values())))
 
 
 def _spread(runs: Sequence[HopChainRun]) -> tuple[float | None, float | None]:
@@ -322,6 +324,18 @@ def _spread(runs: Sequence[HopChainRun]) -> tuple[float | None, float | None]:
 def _cutoff(values: np.ndarray) -> float:
     low, high = np.quantile(values, [0.25, 0.75])
     return float(high + 1.5 * (high - low))
+
+
+def _mixed(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
+    """`rmw_zenoh_cpp (0.10.6, unknown)`, …"""
+    by_rmw: dict[str, dict[str | None, None]] = defaultdict(dict)
+    for run in runs:
+        by_rmw[run.rmw][_version(run, sessions)] = None
+    return ", ".join(
+        f"{rmw} ({', '.join(version or 'unknown' for version in versions)})"
+        for rmw, versions in by_rmw.items()
+        if len(versions) > 1
+    )
 
 
 def _missing(runs: Sequence[HopChainRun], sessions: dict[str, HopChainSession]) -> str:
