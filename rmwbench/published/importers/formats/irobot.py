@@ -204,9 +204,11 @@ def _totals(
     for column, value in sums.items():
         name = column.removesuffix("[#]")
         point(name, "messages", column, value, "sum over subscriptions")
-        wanted = received.sum() + (sums["lost[#]"] if name == "lost" else 0)
+        of, wanted = "of those received", received.sum()
+        if name == "lost":
+            of, wanted = f"{of} or lost", wanted + value
         share = float(100 * value / wanted) if wanted else None
-        point(f"{name}_share", "%", f"{name}[%]", share, "of those received" if wanted else empty)
+        point(f"{name}_share", "%", f"{name}[%]", share, of if wanted else empty)
 
 
 def _resources(series: str, item: SourceFile, out: Published) -> None:
