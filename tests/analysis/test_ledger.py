@@ -136,7 +136,7 @@ def test_every_wanted_message_has_exactly_one_fate(case):
 
 @settings(max_examples=300, deadline=None)
 @given(cases(), st.sampled_from(Pace), st.none() | st.integers(1, 5))
-def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_came_late(
+def test_messages_under_way_are_those_that_came_late_and_some_of_those_behind_the_last_delivery(
     case, pace, kept
 ):
     writer, arrivals = case
@@ -144,7 +144,11 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
     known = arranged(writer, arrivals)
     waiting = int(np.count_nonzero(late(writer, known, pace)))
     ledger = reconcile(writer, known)
-    most = ledger.after_drain + (0 if pace is Pace.ENDED else ledger.vanished_end)
+    behind = replace(writer, steady=writer.steady & (np.arange(len(known.first)) > last(known)))
+    vanished = (
+        reconcile(behind, known).vanished if pace is not Pace.ENDED and last(known) >= 0 else 0
+    )
+    most = ledger.after_drain + vanished
     assert ledger.after_drain <= waiting <= most
     if pace is Pace.MOVING or kept is None:
         assert waiting == most
@@ -152,6 +156,15 @@ def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_cam
         assert waiting - ledger.after_drain <= kept
     after = ledger.still_under_way(waiting)
     assert (after.under_way, after.after_drain, after.wanted) == (waiting, 0, ledger.wanted)
+    assert after.vanished_middle == ledger.vanished_middle
+    assert min(after.vanished_start, after.vanished_end) >= 0
+    parts = after.delivered + after.under_way + after.lost + after.never_sent
+    assert after.wanted == parts
+
+
+def last(known) -> int:
+    """The last place of which anything arrived, steady or not; −1 where nothing did."""
+    return int(np.flatnonzero(known.first >= 0).max(initial=-1))
 
 
 @given(st.text("x.", max_size=20))

@@ -67,6 +67,34 @@ def test_a_reliable_stream_that_is_only_slow_loses_nothing():
     assert samples["response_latency"].count == 30
 
 
+@pytest.mark.parametrize(("latency_ms", "delivered"), [(1000, 2), (1100, 0), (1190, 0)])
+def test_a_stream_whose_latency_exceeds_the_window_is_slow_too(latency_ms, delivered):
+    """Messages of the warm-up arrive until the drain ends: the stream moves, though none of the
+    steady ones has come."""
+    ledger, _ = trial(latency_ms, 0.05)
+    assert (ledger.delivered, ledger.under_way) == (delivered, 30 - delivered)
+    assert (ledger.lost, ledger.undelivered) == (0, 0)
+    messages = measure(*recorded(latency_ms, 0.05))
+    assert messages.undelivered_in_a_row == 0
+
+
+def test_a_stream_that_stopped_in_warm_up_has_lost_all():
+    ledger, _ = trial(5, 0.05, lost=range(WARMUP, MESSAGES))
+    assert (ledger.under_way, ledger.vanished_start, ledger.undelivered) == (0, 30, 30)
+
+
+def test_a_best_effort_stream_as_slow_as_that_has_lost_all():
+    ledger, _ = trial(1100, 0.05, reliable=False)
+    assert (ledger.under_way, ledger.vanished_start) == (0, 30)
+
+
+def test_of_a_stream_silent_since_warm_up_no_more_is_under_way_than_its_writer_keeps():
+    """Its warm-up came 1 s late, and then nothing for 1.5 s: what ten messages of history hold may
+    be sent again, the twenty before are lost."""
+    ledger, _ = trial(1000, 1.5, lost=range(WARMUP, MESSAGES), depth=10)
+    assert (ledger.under_way, ledger.vanished_start, ledger.vanished_end) == (10, 20, 0)
+
+
 def test_a_best_effort_stream_loses_what_did_not_come():
     ledger, _ = trial(400, 0.15, reliable=False)
     assert (ledger.under_way, ledger.vanished_end, ledger.undelivered) == (0, 7, 7)

@@ -124,14 +124,17 @@ class Ledger:
         return {by: count for by, count in counts if count}
 
     def still_under_way(self, waiting: int) -> "Ledger":
-        """The same of a reliable stream: what came after the drain was under way when it ended, and
-        so were others at its end. `waiting`: all of them, as `late` finds them."""
+        """The same of one pair's reliable stream, of which `waiting` were under way, as `late`
+        finds them: all of `after_drain`, the others of `vanished_end`, or of `vanished_start` where
+        nothing was delivered."""
         behind = waiting - self.after_drain
+        at_end = min(behind, self.vanished_end)
         return replace(
             self,
             under_way=self.under_way + waiting,
             after_drain=0,
-            vanished_end=self.vanished_end - behind,
+            vanished_start=self.vanished_start - (behind - at_end),
+            vanished_end=self.vanished_end - at_end,
         )
 
 
@@ -332,11 +335,12 @@ def reconcile(writer: Writer, arrangement: Arranged) -> Ledger:
 
 def late(writer: Writer, arrangement: Arranged, pace: Pace) -> np.ndarray:
     """Which messages were late, shape (n,): what came after the drain, and what is behind the last
-    delivery of a reliable stream that had not come to its end. Of a silent one these are no more
-    than its writer's history holds: nothing else is sent again."""
+    delivery (of the warm-up where none was steady) of a reliable stream that had not come to its
+    end. Of a silent one these are no more than its writer's history holds: nothing else is sent
+    again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[arrangement.corrupt_places] = True
-    delivered = np.flatnonzero(writer.steady & (arrangement.first >= 0))
+    delivered = np.flatnonzero(arrangement.first >= 0)
     if pace is not Pace.ENDED and len(delivered):
         behind = int(delivered[-1]) + 1
         if pace is Pace.SILENT and writer.depth is not None:

@@ -212,7 +212,7 @@ def _quiet_s(outcome: TrialOutcome, files: Mapping[str, int]) -> float:
 def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
     """The longest latency in ns of what has arrived by now, as its readers recorded it; 0 where
     that cannot be told, as over several clocks. A message of another trial tells no intended time,
-    and the age of a late reader's history is no latency (`was_moving` of
+    and the age of a late reader's history is no latency (`pace_of` of
     rmwbench/analysis/metrics/latency.py)."""
     if not _has_one_clock(outcome):
         return 0
