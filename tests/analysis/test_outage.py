@@ -13,6 +13,7 @@ from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.outage import (
     NONE,
     NONE_DUE,
+    NONE_DUE_AFTER,
     NOT_BACK,
     Outage,
     around,
@@ -193,7 +194,33 @@ def test_streams_that_do_not_cross_the_link_are_not_touched():
     got = told([beside, within], [OUTAGE])
     assert recoveries([beside, within], [OUTAGE]) == []
     assert got["lost_in_outage"] == NONE_DUE
-    assert "nothing came back" in got["recovery_time"]
+    assert got["recovery_time"] == NONE_DUE_AFTER
+
+
+def test_nothing_came_back_is_said_of_outages_that_never_end_alone():
+    """The link came back 50 ns before the end, after the last message that was due."""
+    taken = [5, 105, 205, 305, 405, 505, 605, 705, 805, None]
+    ended = told([pair(taken)], [replace(OUTAGE, down_ns=850, up_ns=950)])
+    assert ended["recovery_time"] == NONE_DUE_AFTER
+    assert told([pair(taken)], [replace(OUTAGE, up_ns=np.inf)])["recovery_time"] == NOT_BACK
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [],
+        [Outage("restart", "another node", "restart", 700, 750)],
+        [Outage("network", "tablet", "blackhole", 700, 950)],
+        # Its own, after which nothing was due.
+        [Outage("network", "base", "blackhole", 920, 950)],
+    ],
+    ids=["alone", "a node of another stream", "a link of another stream", "its own"],
+)
+def test_a_recovery_lasts_whatever_else_is_interrupted(other):
+    taken = [5, 105, 205, None, None, None, 605, 705, 805, None]
+    got = told([pair(taken, again=[650, 960])], [OUTAGE, *other])
+    assert (got["lost_in_outage"], got["lost_before_recovery"]) == (3, 0)
+    assert (got["lost_after_recovery"], got["duplicates_after_outage"]) == (1, 2)
 
 
 def test_a_writer_that_came_back_silent_did_not_recover():

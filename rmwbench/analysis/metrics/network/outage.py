@@ -34,14 +34,15 @@ SUCCESSOR = " again"
 """Behind a daemon's name: the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
+NONE_DUE_AFTER = "no message was due after an outage that its stream crosses"
 NO_LOG = "the trial has no frame log: its hosts are not behind links"
 NONE_DUE = "no message was due while something was away: its own node was, or it was no time"
 
 
 @dataclass(frozen=True)
 class Outage:
-    """From `down_ns` until `up_ns` (inf: not within the trial), of a host's link, a node or a
-    daemon."""
+    """From `down_ns` until `up_ns` (inf: not within the trial); `who`: the host whose link, or the
+    node or daemon, was away."""
 
     kind: str
     who: str
@@ -157,9 +158,9 @@ def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -
 def recoveries(
     pairs: Sequence[StreamPair], interruptions: Sequence[Outage], created: Container[int] = ()
 ) -> list[StreamRecovery]:
-    """Per outage and stream that it touches; of streams on which a message was due after the
-    outage, whose daemon should have come back and never served, or whose writer should have come
-    back and was not created. `created`: the endpoints that were."""
+    """One entry per outage and stream that it touches, if a message of the stream was due after the
+    outage, the daemon should have come back and never served, or the stream's writer should have
+    come back and was not created. `created`: the endpoints that were."""
     out = []
     for outage in interruptions:
         never_served = outage.kind == "daemon" and math.isinf(outage.up_ns)
@@ -212,7 +213,9 @@ def around(
     )
     values |= {name: float(counted[name]) if counted[DUE] else NONE_DUE for name in IN_IT}
     if not recovered:
-        return dict.fromkeys(names_of(MetricScope.OUTAGES), NOT_BACK) | values
+        ended = any(math.isfinite(outage.up_ns) for outage in interruptions)
+        lack = NONE_DUE_AFTER if ended else NOT_BACK
+        return dict.fromkeys(names_of(MetricScope.OUTAGES), lack) | values
     longest_ns = max(recovery.time_ns for recovery in recovered)
     values |= {name: float(counted[name]) for name in AFTER_IT} | {"recovery_time": longest_ns}
     if frames is None:
@@ -237,11 +240,10 @@ def _counted(
         repaired |= away & pair.sent & pair.arrived & (pair.taken_ns >= outage.up_ns)
     again = np.zeros(len(pair.again_ns), bool)
     for recovery in (r for r in recovered if pair.name == (r.topic, r.writer, r.reader)):
-        up, end = recovery.outage.up_ns, _next(interruptions, recovery.outage)
-        back = (pair.due_ns >= up) & (pair.due_ns < end)
-        early |= back & (pair.due_ns < up + recovery.time_ns)
-        later |= back
-        again |= (pair.again_ns >= up) & (pair.again_ns < end)
+        up = recovery.outage.up_ns
+        later |= pair.due_ns >= up
+        early |= (pair.due_ns >= up) & (pair.due_ns < up + recovery.time_ns)
+        again |= pair.again_ns >= up
     masks = {
         DUE: during,
         "lost_in_outage": pair.lost & during,
@@ -251,11 +253,6 @@ def _counted(
         "duplicates_after_outage": again,
     }
     return Counter({name: int(np.count_nonzero(mask)) for name, mask in masks.items()})
-
-
-def _next(interruptions: Sequence[Outage], outage: Outage) -> float:
-    """When the next outage begins."""
-    return min((o.down_ns for o in interruptions if o.down_ns > outage.up_ns), default=math.inf)
 
 
 def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
