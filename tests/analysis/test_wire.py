@@ -475,7 +475,7 @@ def test_counts_say_what_the_whole_log_would():
     }
     sums = sums_of_counts(counts)
     assert sums == sums_of(frames, WINDOW)
-    assert (sums.lost, sums.met) == (4, 7), "one of them would have gone to two hosts"
+    assert (sums.lost, sums.sent_to_hosts) == (4, 7), "one of them would have gone to two hosts"
     assert values(told, sums) == values(whole, sums_of(frames, WINDOW))
     assert frame_log.counts_of([]) is None
     assert not counts.without(["robot"]).entered.get(("robot", "data"))

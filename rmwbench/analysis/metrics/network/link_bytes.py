@@ -1,13 +1,13 @@
 """What crossed the links between hosts: bytes per payload byte by class and sender, repeats, where
 frames were lost.
 
-Everything is of the steady window and of frames, which have their Ethernet header in them. What
-hosts sent is counted once per frame; losses are counted per destination, since a multicast frame
-can be lost on the way to one of two hosts.
+All counts are of frames, with their Ethernet header, in the steady window. A frame that a host sent
+counts once; a loss counts once per destination, since a multicast frame can be lost on the way to
+one of two hosts.
 
-The log says when a frame came to its sender's link and not when it left it. A link with a constant
-rate sends one frame after the other, so that follows from the rate; over every other link a frame
-counts for the moment at which it came.
+The log says when a frame came to its sender's link, and not when it left that link. A link with a
+constant rate sends one frame after the other, so the rate gives the time; on every other link a
+frame counts at the moment at which it came.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,9 +47,9 @@ NOT_SENT = (
     *("queue_full_up", "queue_full_down", "policed_up", "policed_down"),
     *("blackhole", "no_carrier", "too_large"),
 )
-"""Verdicts of frames that took no time of the link that they ended on (of those that waited when an
-outage began, that is a little less than true). Random loss lies behind the rate: such a frame has
-taken its time."""
+"""Verdicts of frames that took no time of the link that they ended on (nearly: a frame that waited
+when an outage began may have taken some). Random loss is applied after the rate, so a frame lost at
+random took its time."""
 
 Link = tuple[str, str]
 """Port, and up or down."""
@@ -57,32 +57,35 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True)
 class Wire:
-    """One trial's links. `sent`: (host, class) → (frames, bytes) that the host sent; `lost`: (port,
-    up or down, verdict) → frames lost there, `lost_data` those of them with data; `entered` and
-    `carried`: (port, up or down) → frames that met the link, and bytes that it let through;
-    `busy_ns`: of links with a constant rate, how long frames were on the wire; `payload_bytes`:
-    taken from another host; `window_ns`. A port is called as its host, in a network beside with the
-    interface behind it: `robot wlan0`."""
+    """The links of one trial. A port has the name of its host, and in a network beside that of its
+    interface too: `robot wlan0`."""
 
     sent: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """(host, class) → (frames, bytes) that the host sent."""
     lost: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """(port, up or down, verdict) → frames lost there."""
     lost_data: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    """As `lost`, frames with data alone."""
     entered: dict[Link, int] = field(default_factory=dict)
+    """Frames that came to the link."""
     carried: dict[Link, int] = field(default_factory=dict)
+    """Bytes that the link let through."""
     busy_ns: dict[Link, float] = field(default_factory=dict)
+    """How long frames were on the wire, for links with a constant rate."""
     payload_bytes: int = 0
+    """Payload that readers took from writers on another host."""
     window_ns: int = 0
 
     @property
     def bytes(self) -> int:
-        """All that hosts sent."""
-        return sum(of for _, of in self.sent.values())
+        """All bytes that hosts sent."""
+        return sum(size for _, size in self.sent.values())
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Met:
-    """The frames that met a link: their rows in the log, and of each whether it `ended` there, how
-    long it `takes` and when it had `left`, in ns from the window's begin; of shape (frames,)."""
+class _LinkFrames:
+    """The frames that came to a link: their rows in the log, whether each `ended` there, how long
+    it `takes`, and when it had `left`, in ns from the window's begin; arrays of shape (frames,)."""
 
     link: Link
     rows: np.ndarray
@@ -98,17 +101,17 @@ def wire_of(
     payload_bytes: int,
     rates_bps: Mapping[Link, float],
 ) -> Wire:
-    """The links of one trial with a window, over it. `frames` are those of the whole trial: some
-    that came before the window left within it. `payload_bytes` as of `crossing_bytes`; `rates_bps`:
-    bit/s of those links that have a rate of their own throughout."""
+    """The links of one trial in its window. `frames`: of the whole trial, since a frame that came
+    before the window may leave within it. `payload_bytes`: what `crossing_bytes` gives. `rates_bps`:
+    bit/s of the links that have a constant rate throughout."""
     wire = Wire(
         sent=_sent(frames.where(window.holds(frames.in_ns))),
         busy_ns=dict.fromkeys((link for link, rate in rates_bps.items() if rate), 0.0),
         payload_bytes=payload_bytes,
         window_ns=window.length_ns,
     )
-    for met in _met(frames, outages, window, rates_bps):
-        _count(frames.where(met.rows), met, window, wire)
+    for on_link in _frames_by_link(frames, outages, window, rates_bps):
+        _count(frames.where(on_link.rows), on_link, window, wire)
     return wire
 
 
@@ -134,15 +137,15 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: SteadyWindow) 
 def wire_of_counts(
     counts: FrameCounts, window: SteadyWindow, payload_bytes: int, rates_bps: Mapping[Link, float]
 ) -> Wire:
-    """The same from counts alone. How long a link with a rate was busy follows from the bytes that
-    took time of it: a frame at the window's edge belongs to where it ended."""
+    """As `wire_of`, from counts. How long a link with a rate was busy follows from the bytes that
+    took its time; a frame at the window's edge counts where it ended."""
     wire = Wire(payload_bytes=payload_bytes, window_ns=window.length_ns)
     for port in dict.fromkeys(link for link, _ in counts.entered):
         for kind in CLASSES:
-            of = counts.entered.get((port, kind), EnteredFrames())
+            entered = counts.entered.get((port, kind), EnteredFrames())
             frames, size = wire.sent.get((host_of(port), kind), (0, 0))
-            wire.sent[host_of(port), kind] = frames + of.frames, size + of.bytes
-            wire.entered[port, UP] = wire.entered.get((port, UP), 0) + of.frames
+            wire.sent[host_of(port), kind] = frames + entered.frames, size + entered.bytes
+            wire.entered[port, UP] = wire.entered.get((port, UP), 0) + entered.frames
     for (port, way, verdict, kind, _), count in counts.ended.items():
         if way == DOWN and verdict != UNWANTED:
             wire.entered[port, DOWN] = wire.entered.get((port, DOWN), 0) + count
@@ -158,76 +161,77 @@ def wire_of_counts(
 
 @dataclass(frozen=True, kw_only=True)
 class Sums:
-    """Counts over the window, once per frame that a host sent: those with data and those sent
-    again; and once per destination: those that were lost, of those that were sent there."""
+    """Counts over the window. Of frames with data, once each: all, and those that were sent again.
+    Once per destination: the frames `lost`, of those `sent_to_hosts`."""
 
     data_frames: int
     data_bytes: int
-    again_frames: int
-    again_bytes: int
+    repeated_frames: int
+    repeated_bytes: int
     lost: int
-    met: int
+    sent_to_hosts: int
 
 
 def sums_of(frames: Frames, window: SteadyWindow) -> Sums:
-    """`frames` as of `wire_of`."""
+    """The counts of a log of frames, which may be of the whole trial."""
     inside = window.holds(frames.in_ns)
     copies, frames = _copies(frames)[inside], frames.where(inside)
     data = frames.entered & frames.kind.among("data")
-    again = data & frames.retransmission
-    met = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
-    gone = met & ~frames.verdict.among(DELIVERED)
+    repeated = data & frames.retransmission
+    sent = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
+    lost = sent & ~frames.verdict.among(DELIVERED)
     return Sums(
         data_frames=int(np.count_nonzero(data)),
         data_bytes=int(frames.frame_bytes[data].sum()),
-        again_frames=int(np.count_nonzero(again)),
-        again_bytes=int(frames.frame_bytes[again].sum()),
-        lost=int(copies[gone].sum()),
-        met=int(copies[met].sum()),
+        repeated_frames=int(np.count_nonzero(repeated)),
+        repeated_bytes=int(frames.frame_bytes[repeated].sum()),
+        lost=int(copies[lost].sum()),
+        sent_to_hosts=int(copies[sent].sum()),
     )
 
 
 def sums_of_counts(counts: FrameCounts) -> Sums:
-    """The same from counts alone."""
-    data = [of for (_, kind), of in counts.entered.items() if kind == "data"]
+    """As `sums_of`, from counts."""
+    data = [entered for (_, kind), entered in counts.entered.items() if kind == "data"]
     links = {key[0] for key in counts.ended} | {key[0] for key in counts.entered}
-    met = lost = 0
+    sent = lost = 0
     for (link, _, verdict, _, to_all), count in counts.ended.items():
         if verdict in NOT_LOST and verdict != DELIVERED:
             continue
         others = sum(network_of(other) == network_of(link) for other in links) - 1
         copies = max(1, others) if to_all and verdict != NO_DESTINATION else 1
-        met += copies * count
+        sent += copies * count
         lost += copies * count if verdict != DELIVERED else 0
     return Sums(
-        data_frames=sum(of.frames for of in data),
-        data_bytes=sum(of.bytes for of in data),
-        again_frames=sum(of.repeated for of in data),
-        again_bytes=sum(of.repeated_bytes for of in data),
+        data_frames=sum(entered.frames for entered in data),
+        data_bytes=sum(entered.bytes for entered in data),
+        repeated_frames=sum(entered.repeated for entered in data),
+        repeated_bytes=sum(entered.repeated_bytes for entered in data),
         lost=lost,
-        met=met,
+        sent_to_hosts=sent,
     )
 
 
 def values(wire: Wire, sums: Sums) -> Measures:
     """The metrics of the links."""
-    payload, again, used = wire.payload_bytes, sums.data_bytes, wire.busy_ns and wire.window_ns
+    payload, data = wire.payload_bytes, sums.data_bytes
+    busiest_ns = max(wire.busy_ns.values(), default=None) if wire.window_ns else None
     measures: Measures = {
-        "retransmitted_frames": (sums.again_frames, sums.data_frames),
-        "frames_lost": (sums.lost, sums.met),
-        "retransmitted_bytes": sums.again_bytes / again if again else NO_DATA_SENT,
-        "link_utilisation": max(wire.busy_ns.values()) / wire.window_ns if used else NO_RATE,
+        "retransmitted_frames": (sums.repeated_frames, sums.data_frames),
+        "frames_lost": (sums.lost, sums.sent_to_hosts),
+        "retransmitted_bytes": sums.repeated_bytes / data if data else NO_DATA_SENT,
+        "link_utilisation": NO_RATE if busiest_ns is None else busiest_ns / wire.window_ns,
         BYTES: wire.bytes / payload if payload else NO_CROSSING,
     }
     for kind in CLASSES:
-        of = sum(count[1] for (_, name), count in wire.sent.items() if name == kind)
-        measures[f"{BYTES}_{kind}"] = of / payload if payload else NO_CROSSING
+        sent_bytes = sum(size for (_, name), (_, size) in wire.sent.items() if name == kind)
+        measures[f"{BYTES}_{kind}"] = sent_bytes / payload if payload else NO_CROSSING
     return measures
 
 
 def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
-    """Every class of every host that sent anything, so that a class without a frame is 0 there and
-    not absent."""
+    """`Wire.sent`: all classes of each host that sent a frame, so that a class without a frame is 0
+    there and not absent."""
     out = {}
     for code, host in enumerate(frames.sender.names):
         own = frames.entered & (frames.sender.codes == code)
@@ -241,8 +245,8 @@ def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
 
 def _copies(frames: Frames) -> np.ndarray:
     """How many destinations each row stands for: int64 of shape (rows,). A multicast frame that was
-    lost on its way up has one row and no destination, and would have gone to all other hosts of its
-    network that the log knows; one for nobody has none either."""
+    lost on its way up has one row without a destination; it would have gone to all other hosts of
+    its network that the log knows. A frame for which the network had no destination counts once."""
     copies = np.ones(len(frames), np.int64)
     nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
     for code in np.unique(frames.interface.codes):
@@ -256,11 +260,11 @@ def _names(texts: TextColumn, rows: np.ndarray) -> set[str]:
     return {texts.names[code] for code in np.unique(texts.codes[rows]) if code >= 0}
 
 
-def _met(
+def _frames_by_link(
     frames: Frames, outages: Sequence[Outage], window: SteadyWindow, rates_bps: Mapping[Link, float]
-) -> Iterator[_Met]:
-    """Every link with all the frames that met it. A frame that was lost on its sender's link never
-    met its receiver's, and neither did a multicast frame that nobody wanted there."""
+) -> Iterator[_LinkFrames]:
+    """Each link with the frames that came to it. A frame that was lost on its sender's link never
+    came to its receiver's, nor did a multicast frame that its receiver had not asked for."""
     at_up = ended_up(frames, outages)
     senders, receivers = (_ports(of, frames.interface) for of in (frames.sender, frames.receiver))
     _, first, frame = np.unique(frames.index, return_index=True, return_inverse=True)
@@ -268,26 +272,26 @@ def _met(
     for code, port in enumerate(senders.names):
         mine = np.flatnonzero(senders.codes[first] == code)
         rows = first[mine]
-        met = _crossed(frames, (port, UP), rows, at_up[rows], left_ns[mine], rates_bps)
-        left_ns[mine] = met.left_ns
-        yield met
-    came_ns, met_receiver = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
+        on_link = _link_frames(frames, (port, UP), rows, at_up[rows], left_ns[mine], rates_bps)
+        left_ns[mine] = on_link.left_ns
+        yield on_link
+    came_ns, came_down = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
     for code, port in enumerate(receivers.names):
-        rows = np.flatnonzero((receivers.codes == code) & met_receiver)
+        rows = np.flatnonzero((receivers.codes == code) & came_down)
         rows = rows[np.argsort(came_ns[rows], kind="stable")]
         ended = ~frames.verdict.where(rows).among(DELIVERED)
-        yield _crossed(frames, (port, DOWN), rows, ended, came_ns[rows], rates_bps)
+        yield _link_frames(frames, (port, DOWN), rows, ended, came_ns[rows], rates_bps)
 
 
-def _crossed(
+def _link_frames(
     frames: Frames,
     link: Link,
     rows: np.ndarray,
     ended: np.ndarray,
     came_ns: np.ndarray,
     rates_bps: Mapping[Link, float],
-) -> _Met:
-    """The frames of a link in the order in which they came: with a rate, one leaves after the
+) -> _LinkFrames:
+    """A link's frames, given in the order in which they came; with a rate, one leaves after the
     other."""
     takes_ns, left_ns = np.zeros(len(rows)), came_ns.copy()
     if rate_bps := rates_bps.get(link):
@@ -296,36 +300,37 @@ def _crossed(
         busy_ns = np.cumsum(takes_ns[sent])
         idle_ns = np.maximum.accumulate(came_ns[sent] - (busy_ns - takes_ns[sent]))
         left_ns[sent] = idle_ns + busy_ns
-    return _Met(link=link, rows=rows, ended=ended, takes_ns=takes_ns, left_ns=left_ns)
+    return _LinkFrames(link=link, rows=rows, ended=ended, takes_ns=takes_ns, left_ns=left_ns)
 
 
-def _count(own: Frames, met: _Met, window: SteadyWindow, wire: Wire) -> None:
-    """Adds a link to `wire`: what came in the window, and what left the link then. `own` are its
-    frames."""
-    left_ns = met.left_ns
-    if met.link in wire.busy_ns:
-        began_ns = left_ns - met.takes_ns
+def _count(own: Frames, on_link: _LinkFrames, window: SteadyWindow, wire: Wire) -> None:
+    """Adds a link to `wire`: the frames that came to it, and those that left it, within the window.
+    `own`: the link's rows of the log."""
+    left_ns = on_link.left_ns
+    if on_link.link in wire.busy_ns:
+        began_ns = left_ns - on_link.takes_ns
         begin, end = (np.clip(at, 0, window.length_ns) for at in (began_ns, left_ns))
-        # No two at once: more than the window would be rounding.
-        wire.busy_ns[met.link] = min(float((end - begin).sum()), window.length_ns)
+        # Frames follow one another, so a sum above the window is a rounding error.
+        wire.busy_ns[on_link.link] = min(float((end - begin).sum()), window.length_ns)
     came = window.holds(own.in_ns)
     left = (left_ns >= 0) & (left_ns < window.length_ns)
     if not (came | left).any():
         return
-    through = left & (~met.ended | own.verdict.among(UNWANTED))
-    wire.entered[met.link] = int(np.count_nonzero(came))
-    wire.carried[met.link] = int(own.frame_bytes[through].sum())
-    lost = came & met.ended & ~own.verdict.among(*NOT_LOST)
+    through = left & (~on_link.ended | own.verdict.among(UNWANTED))
+    wire.entered[on_link.link] = int(np.count_nonzero(came))
+    wire.carried[on_link.link] = int(own.frame_bytes[through].sum())
+    lost = came & on_link.ended & ~own.verdict.among(*NOT_LOST)
     data = own.kind.among("data")
     for code, verdict in enumerate(own.verdict.names):
         here = lost & (own.verdict.codes == code)
         for counts, rows in ((wire.lost, here), (wire.lost_data, here & data)):
             if count := int(np.count_nonzero(rows)):
-                counts[*met.link, verdict] = count
+                counts[*on_link.link, verdict] = count
 
 
 def _ports(hosts: TextColumn, interfaces: TextColumn) -> TextColumn:
-    """The port of each row's host: one with `eth0`, and one for each network beside."""
+    """The port of each row: its host on `eth0`, or its host and the interface of a network
+    beside."""
     names, codes = list(hosts.names), hosts.codes
     for code, interface in enumerate(interfaces.names):
         if interface != ETH0:
@@ -336,16 +341,17 @@ def _ports(hosts: TextColumn, interfaces: TextColumn) -> TextColumn:
 
 
 def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """Whether a frame ended on its sender's link and never met its receiver's: bool of shape
-    (rows,). The log says so; of a log that does not it is a guess."""
+    """Whether a frame ended on its sender's link and never came to its receiver's: bool of shape
+    (rows,). Where the log does not say so, it is guessed."""
     logged, unlogged = frames.ended.among(UP), frames.ended.codes < 0
     return np.where(unlogged, _guessed_up(frames, outages), logged) if unlogged.any() else logged
 
 
 def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """From the verdict; where that does not tell, it is the sender's link that was away then, or
-    there was no destination yet. What was given up, or waited when an outage began, is told of the
-    receiver's link, which may be wrong."""
+    """As `ended_up`, from the verdict. Where the verdict names no link, the frame ended on its
+    sender's link if that was down then, or if the frame has no destination yet. A frame that was
+    given up, or that waited when an outage began, is put on its receiver's link, which may be
+    wrong."""
     up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)
     for outage in (o for o in outages if o.kind == "network"):
@@ -372,8 +378,8 @@ def is_mixed(frames: Frames, definition: Mapping[str, Any]) -> bool:
 
 
 def rates_of(definition: Mapping[str, Any]) -> dict[Link, float]:
-    """(port, up or down) → bit/s, from a cell's definition: of links with a constant rate that no
-    change touches. Those of networks beside never change."""
+    """(port, up or down) → bit/s, from a cell's definition, for links with a constant rate that no
+    change touches. Links of networks beside never change."""
     network = definition.get("network") or {}
     changed = {row.get("host") for row in network.get("changes") or () if "change" not in row}
     links = {
