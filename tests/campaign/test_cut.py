@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.plan import cut
-from rmwbench.campaign.plan.machine_limits import Beyond, MachineLimits, handled_bytes_per_s
+from rmwbench.campaign.plan.machine_limits import Excess, MachineLimits, handled_bytes_per_s
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells, comparisons
@@ -183,15 +183,17 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     beyond = SMALL.beyond(large)
     assert (beyond.kind, beyond.carried) == ("copying", 9e9)
     assert beyond.asked == pytest.approx(2000 * payload)
-    assert "16.8 of 9 GB/s" in beyond.text
+    assert (
+        beyond.text == "needs to copy 16.8 GB/s in one endpoint's thread; a processor copies 9 GB/s"
+    )
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None
     assert replace(SMALL, copying=40e9).beyond(large) is None
 
 
 def test_two_rates_that_differ_never_read_the_same():
-    beyond = Beyond("copying", 9.004e9, 9.001e9, "bytes/s", "copied by 2 processors")
-    assert "9.004 of 9.001 GB/s" in beyond.text
+    excess = Excess("copying", 9.004e9, 9.001e9, "bytes/s", "needs {asked}, has {carried}")
+    assert excess.text == "needs 9.004 GB/s, has 9.001 GB/s"
 
 
 def test_copying_is_measured_where_it_matters_only():

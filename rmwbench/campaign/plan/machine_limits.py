@@ -1,8 +1,8 @@
 """The resources that a cell needs, by arithmetic alone, and whether the machine has that much.
 
-Nothing here is a verdict and nothing keeps a cell from running: how a middleware saturates is a
-finding. It marks the cells that no middleware can carry here, and what a budget leaves out first. A
-link that is slower than the load is not a reason: that is what such a suite measures.
+An excess is no verdict and keeps no cell from running: how a middleware saturates is a finding. It
+marks the cells that no middleware can carry on this machine, which a budget leaves out first. A
+link that is slower than the load is no excess: that is what such a suite measures.
 """
 
 from collections.abc import Iterable
@@ -21,15 +21,16 @@ measurement."""
 
 
 @dataclass(frozen=True)
-class Beyond:
-    """`asked` of `carried`, both in `unit` (`bytes` or `bytes/s`); `kind` is `memory` or
-    `copying`."""
+class Excess:
+    """A cell asks for `asked` where the machine carries `carried`, both in `unit` (`bytes` or
+    `bytes/s`). `kind`: `memory` or `copying`; `sentence` says it with `{asked}` and `{carried}` in
+    the places of the two amounts."""
 
     kind: str
     asked: float
     carried: float
     unit: str
-    by: str
+    sentence: str
 
     @property
     def times(self) -> float:
@@ -37,14 +38,14 @@ class Beyond:
 
     @property
     def text(self) -> str:
-        """`asks for more than this machine carries: 17 of 9 GB/s, copied by one endpoint's
-        thread`, in as many digits as tell both apart."""
+        """`needs 17 GB of memory; this machine has 9 GB`, in as many digits as tell the amounts
+        apart."""
         unit = self.unit.replace("bytes", "GB")
         for digits in range(3, 16):
-            asked, carried = (f"{x / 1e9:.{digits}g}" for x in (self.asked, self.carried))
+            asked, carried = (f"{x / 1e9:.{digits}g} {unit}" for x in (self.asked, self.carried))
             if asked != carried:
                 break
-        return f"asks for more than this machine carries: {asked} of {carried} {unit}, {self.by}"
+        return self.sentence.format(asked=asked, carried=carried)
 
     def document(self, cell: int) -> dict[str, Any]:
         return {
@@ -71,13 +72,13 @@ class MachineLimits:
         facts = hardware()
         return MachineLimits(int(facts["cores_usable"]), int(facts["memory_bytes"] or 0))
 
-    def beyond(self, cell: Cell) -> Beyond | None:
-        """The resource of which the cell asks too much, by the largest factor; None if it has
-        enough of all."""
+    def beyond(self, cell: Cell) -> Excess | None:
+        """The resource that the cell exceeds by the largest factor; None if the machine has enough
+        of all."""
         excesses = [*self._memory(cell), *self._copying(cell)]
         return max(excesses, key=lambda excess: excess.times, default=None)
 
-    def all_beyond(self, cells: Iterable[Cell]) -> dict[int, Beyond]:
+    def all_beyond(self, cells: Iterable[Cell]) -> dict[int, Excess]:
         return {cell.number: excess for cell in cells if (excess := self.beyond(cell))}
 
     def document(self) -> dict[str, Any]:
@@ -87,37 +88,40 @@ class MachineLimits:
             "copy_bytes_per_s": None if self.copying is None else round(self.copying),
         }
 
-    def _memory(self, cell: Cell) -> Iterable[Beyond]:
-        """Record files + rings of frames + Σ over endpoints of payload × (history depth + 2),
-        against MemTotal: what `rmwbench.campaign.plan.preflight` asks for."""
+    def _memory(self, cell: Cell) -> Iterable[Excess]:
+        """MemTotal against what `rmwbench.campaign.plan.preflight` asks for: record files + rings
+        of frames + Σ over endpoints of payload × (history depth + 2)."""
         needed_bytes = memory_bytes(cell)
         if self.memory_bytes and needed_bytes > self.memory_bytes:
-            yield Beyond("memory", needed_bytes, self.memory_bytes, "bytes", "of memory")
+            sentence = "needs {asked} of memory; this machine has {carried}"
+            yield Excess("memory", needed_bytes, self.memory_bytes, "bytes", sentence)
 
-    def _copying(self, cell: Cell) -> Iterable[Beyond]:
-        """Passes over a message's bytes, as `handled_bytes_per_s` counts them, against what a
-        processor copies: of one publisher, whose schedule is one thread, against one processor, and
-        of all endpoints against all."""
+    def _copying(self, cell: Cell) -> Iterable[Excess]:
+        """The bytes that endpoints handle (`handled_bytes_per_s`) against what processors copy: the
+        busiest endpoint, which is one thread, against one processor, and all endpoints together
+        against all processors."""
         bytes_per_s = handled_bytes_per_s(cell)
-        all_of_them, busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
-        if all_of_them <= ANY_MACHINE_BYTES_PER_S:
+        of_all, of_busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
+        if of_all <= ANY_MACHINE_BYTES_PER_S:
             return
         if self.copying is None:
             self.copying = copy_bytes_per_s()
-        if busiest > self.copying:
-            yield Beyond(
-                "copying", busiest, self.copying, "bytes/s", "copied by one endpoint's thread"
+        if of_busiest > self.copying:
+            sentence = (
+                "needs to copy {asked} in one endpoint's thread; a processor copies {carried}"
             )
-        if all_of_them > self.copying * self.processors:
-            words = f"copied by {counted(self.processors, 'processor')}"
-            yield Beyond("copying", all_of_them, self.copying * self.processors, "bytes/s", words)
+            yield Excess("copying", of_busiest, self.copying, "bytes/s", sentence)
+        if of_all > self.copying * self.processors:
+            here = counted(self.processors, "processor")
+            sentence = f"needs to copy {{asked}}; this machine's {here} can copy {{carried}}"
+            yield Excess("copying", of_all, self.copying * self.processors, "bytes/s", sentence)
 
 
 def handled_bytes_per_s(cell: Cell) -> dict[int, float]:
-    """Endpoint → bytes per second that it handles, a byte counted once per copy: payload × rate,
-    once for writing the message (`touch: all`) and once for handing it over where that is a copy
-    (no loan); a reader once, since taking by copy reads it too. The rate is the mean of what is due
-    from the warm-up on; where the middleware's own speed decides (saturation) nothing is asked for.
+    """Endpoint → bytes per second that it handles. A writer handles its payload × rate once for
+    writing the message (`touch: all`) and once for handing it over by copy (no loan); a reader
+    handles it once, since taking by copy reads it too. The rate is the mean of the messages due
+    from the warm-up on. An endpoint that saturates is left out: the middleware decides its rate.
     """
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
     copied, bytes_per_s = not cell.arm.loan, {}
@@ -139,7 +143,7 @@ def handled_bytes_per_s(cell: Cell) -> dict[int, float]:
 
 
 def most_processes(cells: Iterable[Cell]) -> tuple[int, str]:
-    """The most processes that a trial runs at once, and the comparison that does."""
+    """The most processes that a trial runs at once, and the comparison with that trial."""
     return max(
         ((len(cell.processes), cell.comparison) for cell in cells),
         key=lambda count_of: count_of[0],
