@@ -14,7 +14,7 @@ import numpy as np
 from rmwbench.analysis.metrics.drift import Drift, drift
 from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
-from rmwbench.analysis.records.calls import answered, heard_by, legs
+from rmwbench.analysis.records.calls import answered, legs, writers_with_readers
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
@@ -232,7 +232,7 @@ def _heard(
     rows = _selector(columns.sent("endpoint"))
     return [
         (_writer(columns, e, rows(e.endpoint), window), readers)
-        for e, readers in heard_by(endpoints)
+        for e, readers in writers_with_readers(endpoints)
     ]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.records.calls import answered, heard_by
+from rmwbench.analysis.records.calls import answered, writers_with_readers
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, is_sound
 
@@ -79,7 +79,7 @@ def stability(
         columns.received(c) for c in ("endpoint", "writer", "seq", "taken_ns", "flags")
     )
     sound = is_sound(flags) & (taken != ABSENT)
-    for publisher, readers in heard_by(endpoints):
+    for publisher, readers in writers_with_readers(endpoints):
         rows = np.flatnonzero(sent_by == publisher.endpoint)
         if not len(rows):
             continue

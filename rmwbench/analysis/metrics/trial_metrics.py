@@ -22,7 +22,7 @@ from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
 from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers
 from rmwbench.analysis.records import one_clock
-from rmwbench.analysis.records.calls import heard_by
+from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
 from rmwbench.analysis.records.joining import history
 from rmwbench.analysis.stats.missing import Measures
@@ -229,7 +229,9 @@ def clock_bounds(
     ends, as a client does, is exact; so is jitter, in which the offset cancels."""
     if known.is_single:
         return {}
-    pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
+    pairs = [
+        (w.endpoint, r.endpoint) for w, readers in writers_with_readers(endpoints) for r in readers
+    ]
     calls = [
         (client.endpoint, service.endpoint)
         for service in endpoints

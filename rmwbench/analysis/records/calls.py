@@ -1,10 +1,10 @@
 """Request and response as one: a reply counts as the arrival of the request that it answers.
 
 A client's replies are recorded under the service's sequence numbers, and the service's records name
-the request that caused each. Seen through here, a client hears its own requests: a lost message is
-a request that was never answered, a duplicate one that was answered twice, and the latency is from
-the time the schedule wanted the request sent until the reply is in the client's hands. So
-everything that holds for topics holds for services. The two legs are measured apart.
+the request that caused each reply. The records that `answered` gives let a client receive its own
+requests: a lost message is a request that was never answered, a duplicate a request that was
+answered twice, and the latency is from the intended time of the request until the client has taken
+the reply. So the analysis of topics serves services too. The two legs are measured apart.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,11 @@ from rmwbench.codes import FOREIGN
 LEGS = ("request_leg", "reply_leg")
 
 
-def heard_by(
+def writers_with_readers(
     endpoints: Sequence[EndpointRow],
 ) -> Iterator[tuple[EndpointRow, tuple[EndpointRow, ...]]]:
-    """Every writer whose messages somebody waits for, with its readers: a publisher with the
-    subscriptions of its topic, a client with itself. A service writes too, but its replies are the
-    clients' arrivals."""
+    """Each publisher with the subscriptions of its topic, and each client with itself as the
+    reader. Services are left out: their replies count as arrivals of the clients' requests."""
     for writer in endpoints:
         if writer.kind == "client":
             yield writer, (writer,)
@@ -35,16 +34,16 @@ def heard_by(
 
 
 def answered(columns: Columns, endpoints: Sequence[EndpointRow]) -> Columns:
-    """The records with each reply in the place of its request; as they are where there is no
-    client."""
+    """The records, in which each reply arrives as the request that it answers; unchanged without
+    clients."""
     clients = [e.endpoint for e in endpoints if e.kind == "client"]
     services = [e.endpoint for e in endpoints if e.kind == "service"]
     return _Answered(columns, clients, services) if clients else columns
 
 
 class _Answered:
-    """`writer`, `seq` and `flags` of replies are replaced; a reply whose cause is another client's,
-    or unknown, is foreign."""
+    """Replies have the `writer` and `seq` of their request; a reply to another client's request, or
+    to an unknown one, has the flag FOREIGN."""
 
     def __init__(self, columns: Columns, clients: Sequence[int], services: Sequence[int]):
         self._columns = columns
@@ -66,10 +65,8 @@ class _Answered:
         cause_endpoint = np.zeros(len(reader), np.int64)
         cause_seq = np.zeros(len(reader), seq.dtype)
         for service in services:
-            sent, mine = (
-                causes(self._columns, service),
-                np.flatnonzero(replies & (writer == service)),
-            )
+            sent = ServiceReplies(self._columns, service)
+            mine = np.flatnonzero(replies & (writer == service))
             place = np.searchsorted(sent.seq, seq[mine])
             known = place < len(sent.seq)
             known[known] = sent.seq[place[known]] == seq[mine][known]
@@ -83,9 +80,9 @@ class _Answered:
         return {"writer": writer, "seq": seq, "flags": flags}
 
 
-class causes:
+class ServiceReplies:
     """A service's replies in the order of their sequence numbers, each with the request that caused
-    it: arrays of shape (n,). `call_ns` is of the reply."""
+    it: arrays of shape (n,). `call_ns`: when the service called for the reply to be sent."""
 
     def __init__(self, columns: Columns, service: int):
         rows = np.flatnonzero(columns.sent("endpoint") == service)
@@ -99,10 +96,9 @@ class causes:
 def legs(
     columns: Columns, endpoints: Sequence[EndpointRow], steady: dict[int, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """The two legs and what lies between, of the requests that came through, in ns: `request_leg`
-    from the request's call until the service has it, `reply_leg` from the reply's call until the
-    client has it. float64 of shape (m,), and +inf where a message of that leg did not come sound
-    and in time.
+    """The latencies of the two legs in ns, float64 of shape (m,): `request_leg` from the request's
+    publish call until the service has taken it, `reply_leg` from the reply's publish call until the
+    client has taken it; +inf where that message did not arrive sound and in time.
 
     `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
     requests in the steady window whose call was made.
@@ -112,13 +108,13 @@ def legs(
         columns.sent(column) for column in ("endpoint", "seq", "call_ns", "flags")
     )
     call = since_call_ns(call, sent_flags, lambda: columns.sent("fill_ns"))
-    # Read once: a column comes from a file, and there may be many clients.
+    # Read once for all clients: a column comes from a file.
     sound = is_sound(columns.received("flags"))
     received = tuple(
         columns.received(column)[sound] for column in ("endpoint", "writer", "seq", "taken_ns")
     )
     for service in (e for e in endpoints if e.kind == "service"):
-        replies = causes(columns, service.endpoint)
+        replies = ServiceReplies(columns, service.endpoint)
         for client in (e for e in endpoints if e.kind == "client" and e.topic == service.topic):
             rows = np.flatnonzero(
                 (sent_by == client.endpoint) & np.isin(seq, steady[client.endpoint])
@@ -145,8 +141,8 @@ def legs(
 def _leg(
     received: tuple[np.ndarray, ...], reader: int, writer: int, seq: np.ndarray, call_ns: np.ndarray
 ) -> np.ndarray:
-    """From call to first arrival, per message. `received`: endpoint, writer, seq and taken_ns of
-    the sound arrivals."""
+    """The time from call to first arrival for each message of `seq`. `received`: endpoint, writer,
+    seq and taken_ns of the sound arrivals."""
     readers, writers, seqs, takens = received
     here = (readers == reader) & (writers == writer)
     arrived_seq, taken = seqs[here], takens[here]
