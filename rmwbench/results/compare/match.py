@@ -43,22 +43,21 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
         for key in apart
         if key not in COLUMNS or key == "workload"
     )
-    others: dict[tuple[str | None, ...], list[Row]] = {}
-    for cell in b.cells:
-        others.setdefault(_key(cell, keys), []).append(cell)
+    of_a, of_b = _grouped(a.cells, keys), _grouped(b.cells, keys)
     matches, alone = [], []
-    for cell in a.cells:
-        same = others.get(_key(cell, keys), [])
-        if len(same) == 1:
-            matches.append(Match(cell, same.pop(), chosen))
+    for key in of_a | of_b:
+        in_a, in_b = of_a.get(key, []), of_b.get(key, [])
+        if len(in_a) == len(in_b) == 1:
+            matches.append(Match(in_a[0], in_b[0], chosen))
             continue
-        reason = f"{len(same)} cells of B could be it: select one" if same else _why(cell, b, keys)
-        alone.append(Unmatched(f"{name(cell)} (A)", reason, True))
-    alone += [
-        Unmatched(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
-        for rest in others.values()
-        for cell in rest
-    ]
+        several = f"{len(in_a)} cells of A and {len(in_b)} of B are alike: select one of each"
+        both = bool(in_a and in_b)
+        for cell in in_a:
+            reason = several if both else _why(cell, b, keys)
+            alone.append(Unmatched(f"{name(cell)} (A)", reason, True))
+        for cell in in_b:
+            reason = several if both else _why(cell, a, keys, "A")
+            alone.append(Unmatched(f"{name(cell)} (B)", reason, False))
     return matches, alone
 
 
@@ -79,8 +78,11 @@ def _single(side: Selection, key: str) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-def _key(cell: Row, keys: Sequence[str]) -> tuple[str | None, ...]:
-    return tuple(value_of(cell, k) for k in keys)
+def _grouped(cells: Sequence[Row], keys: Sequence[str]) -> dict[tuple[str | None, ...], list[Row]]:
+    groups: dict[tuple[str | None, ...], list[Row]] = {}
+    for cell in cells:
+        groups.setdefault(tuple(value_of(cell, k) for k in keys), []).append(cell)
+    return groups
 
 
 def _why(cell: Row, other: Selection, keys: Sequence[str], side: str = "B") -> str:
