@@ -93,11 +93,18 @@ def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
 
 
 def counter(
-    name: str, begin: float | None, end: float, process="listener", role="subscription"
+    name: str, begin: float | None, end: float, process="listener", role="subscription", endpoint=2
 ) -> list[dict]:
     rows = [("steady_begin", begin), ("steady_end", end)] if begin is not None else [("end", end)]
     return [
-        {"process": process, "role": role, "counter": name, "at": at, "value": value}
+        {
+            "process": process,
+            "role": role,
+            "endpoint": endpoint,
+            "counter": name,
+            "at": at,
+            "value": value,
+        }
         for at, value in rows
     ]
 
@@ -123,6 +130,42 @@ def test_counters_of_a_trial_become_drops_of_its_window():
     of_desk = counter("ip.reasm_fails", 0, 40, process="desk", role="machine")
     assert drops([*rows, *of_desk]).reassembly == 45
     assert drops([]) == Drops()
+
+
+def test_what_the_kernel_counted_before_anybody_looked_says_nothing_of_the_window():
+    """Of a shared host it is what was dropped since it was switched on."""
+    ends = [
+        counter(name, 0, 99, process="local", role="machine")[1]
+        for name in ("udp.rcvbuf_errors", "ip.reasm_fails", "interface.eth0.rx_dropped")
+    ]
+    assert drops(ends) == Drops()
+    late = counter("socket_drops", 0, 4)[1]
+    assert drops([*ends, late]).sockets == {"listener": 4}, "of a process that began meanwhile"
+
+
+def test_an_interface_whose_name_has_a_dot_is_not_another():
+    assert drops(counter("interface.wlan0.10.rx_dropped", 0, 2)).interfaces == {"wlan0.10": 2}
+
+
+@pytest.mark.parametrize(
+    ("own", "of_queue"),
+    [
+        ({1: {"reader_drops": 0, "own.sample_lost": 0}, 2: {"own.sample_lost": 12}}, 0),
+        ({1: {"reader_drops": 3}, 2: {"reader_drops": 13, "own.sample_lost": 12}}, 4),
+        ({1: {"reader_drops": 3}, 2: {"reader_drops": 0, "own.sample_lost": 12}}, 3),
+    ],
+)
+def test_what_one_reader_never_got_is_not_taken_off_anothers_queue(own, of_queue):
+    rows = [
+        row
+        for endpoint, counts in own.items()
+        for name, count in counts.items()
+        for row in counter(name, None, count, endpoint=endpoint)
+    ]
+    dropped = drops(rows)
+    assert (dropped.reader_queue, dropped.noticed) == (of_queue, 12)
+    losses = located(ledger(vanished_middle=5), dropped)
+    assert losses.not_located == 5 - of_queue and all(p.messages > 0 for p in losses.places)
 
 
 def test_what_links_lost_is_a_place_and_no_history_is_blamed():

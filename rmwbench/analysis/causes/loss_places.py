@@ -8,7 +8,7 @@ datagrams and frames say where to look and how much they can explain, and what n
 stays `not located` instead of being given to the nearest suspect.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -88,20 +88,23 @@ REASSEMBLY_FIX = "raise net.ipv4.ipfrag_high_thresh, or send smaller datagrams"
 
 def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     """From one trial's rows of the bundle's `counters`: what grew over the steady window; a
-    reader's own counts are of the whole trial, because a middleware tells them at its end only."""
+    reader's own counts are of the whole trial, because a middleware tells them at its end only.
+    Sockets' drops begin with their process, and at 0 where it began within the window; the kernel
+    counts the rest since its start, which says nothing without a beginning."""
     edges: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    own: dict[str, float] = defaultdict(float)
+    readers: dict[int, Counter[str]] = defaultdict(Counter)
     for row in counters:
         if row["value"] is None:
             continue
         if row["at"] in ("steady_begin", "steady_end"):
             edges[row["process"], row["counter"]][row["at"]] = row["value"]
         elif row["counter"] in ("reader_drops", "own.sample_lost"):
-            own[row["counter"]] += row["value"]
+            readers[row["endpoint"]][row["counter"]] += int(row["value"])
+    for (_, name), at in edges.items():
+        if name == "socket_drops":
+            at.setdefault("steady_begin", 0)
     grown = {
-        key: int(at["steady_end"] - at.get("steady_begin", 0))
-        for key, at in edges.items()
-        if "steady_end" in at
+        key: int(at["steady_end"] - at["steady_begin"]) for key, at in edges.items() if len(at) == 2
     }
     sockets = {process: n for (process, name), n in grown.items() if name == "socket_drops"}
     if not sockets:  # without the sampler only the host's sum is known
@@ -111,13 +114,19 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     interfaces: dict[str, int] = defaultdict(int)
     for (_, name), n in grown.items():
         if name.startswith("interface.") and name.endswith(("_dropped", "_errors")):
-            interfaces[name.split(".")[1]] += n
+            interfaces[name.removeprefix("interface.").rpartition(".")[0]] += n
     failed = [n for (_, name), n in grown.items() if name == "ip.reasm_fails"]  # of every host
+    noticed = [own["own.sample_lost"] for own in readers.values() if "own.sample_lost" in own]
     # A DDS reader counts as its drops also what never came, which is not its queue's doing.
-    noticed = int(own["own.sample_lost"]) if "own.sample_lost" in own else None
-    queue = int(own["reader_drops"]) - (noticed or 0) if "reader_drops" in own else None
+    queues = [
+        max(own["reader_drops"] - own["own.sample_lost"], 0)
+        for own in readers.values()
+        if "reader_drops" in own
+    ]
     return Drops(
-        sockets or None, interfaces or None, sum(failed) if failed else None, queue, noticed
+        sockets or None,
+        interfaces or None,
+        *(sum(counts) if counts else None for counts in (failed, queues, noticed)),
     )
 
 
