@@ -128,7 +128,10 @@ def _take(
 
 
 def _commits(item: SourceFile, repository: GithubRepository) -> None:
-    repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
+    repository.commits = 0
+    for row in rows(item, COMMITS):
+        _time(row, "last_modified")
+        repository.commits += 1
 
 
 def _identify(row: SheetRow, repository: GithubRepository) -> int:
@@ -196,7 +199,7 @@ def _parsed(row: SheetRow, column: str) -> datetime:
         ) from None
 
 
-def _figures(stem: str, r: GithubRepository, newest: float, out: Published) -> None:
+def _figures(stem: str, r: GithubRepository, until: float, out: Published) -> None:
     series = r.name or stem
     point = SeriesPoints(out, "github", series)
     if r.has_pulls:
@@ -206,18 +209,19 @@ def _figures(stem: str, r: GithubRepository, newest: float, out: Published) -> N
         unmerged = float(closed - len(merged))
         replace(point, count=closed)("closed_unmerged", "pull requests", None, unmerged)
         curve = SeriesPoints(out, "github_pull_request", series)
-        _curve(curve, merged, len(r.pulls), r.closings(), newest)
+        _curve(curve, merged, len(r.pulls), r.closings(), until)
     if r.has_issues:
         true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
         _counts(out, "github_issues", series, r.issues, true)
         days = [s / DAY_S for _, s, _ in r.issues.values() if s is not None]
-        _curve(SeriesPoints(out, "github_issue", series), days, len(r.issues), true, newest)
+        _curve(SeriesPoints(out, "github_issue", series), days, len(r.issues), true, until)
     if r.commits is not None:
         note = "no data: the counts are whole pages (multiples of 60), so paging cut them"
         point("commits", "commits", float(r.commits), None, note)
 
 
 NO_PULLS = "no data: without the table of pull requests they cannot be told from issues"
+UNKNOWN_TIMES = "no data: when some of the closed were closed is in none of the tables"
 
 
 def _counts(
@@ -244,23 +248,32 @@ def _curve(
     published_days: list[float],
     published_items: int,
     items: Closings | None,
-    newest: float,
+    until: float,
 ) -> None:
     """Share closed within some days, and the median: published with 180 days for what has no time,
-    corrected with it censored.
+    corrected with what is open censored at `until`, s since 1970.
     """
     shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
     filled = float(np.median(shown)) if len(shown) else None
     median = float(np.median(published_days)) if published_days else None
+    if items is None or _some_times_unknown(items):
+        why = NO_PULLS if items is None else UNKNOWN_TIMES
+        point("median_of_closed", "days", median, None, why)
+        point("median", "days", filled, None, why)
+        return
     right = _median_of(items)
-    why = NO_PULLS if items is None else "no data: nothing was closed" if right is None else None
-    point("median_of_closed", "days", median, right, why)
-    if items is None:
-        point("median", "days", filled, None, NO_PULLS)
-    elif not items:
+    why_none = "no data: nothing was closed" if right is None else None
+    point("median_of_closed", "days", median, right, why_none)
+    if not items:
         replace(point, count=0)("median", "days", filled, None, "no data: no item")
     else:
-        _survival(replace(point, count=len(items)), shown, filled, items, newest)
+        _survival(replace(point, count=len(items)), shown, filled, items, until)
+
+
+def _some_times_unknown(items: Closings) -> bool:
+    """Whether some are closed and nothing says when: as open ones they would last too long, and
+    without them the others would be all."""
+    return any(seconds is None and state == "closed" for _, seconds, state in items.values())
 
 
 def _survival(
@@ -268,10 +281,10 @@ def _survival(
     shown: np.ndarray,
     filled: float | None,
     items: Closings,
-    newest: float,
+    until: float,
 ) -> None:
     days = np.array(
-        [(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()]
+        [(until - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()]
     )
     happened = np.array([s is not None for _, s, _ in items.values()])
     survival = kaplan_meier(days, happened)
@@ -299,8 +312,8 @@ def _steps(point: SeriesPoints, shown: np.ndarray, survival: list[tuple[float, f
         replace(point, x=f"{edge:.4g}")("curve", "fraction", share, float(closed))
 
 
-def _median_of(items: Closings | None) -> float | None:
-    known = [s / DAY_S for _, s, _ in (items or {}).values() if s is not None]
+def _median_of(items: Closings) -> float | None:
+    known = [s / DAY_S for _, s, _ in items.values() if s is not None]
     return float(np.median(known)) if known else None
 
 
