@@ -123,11 +123,10 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
         for own in readers.values()
         if "reader_drops" in own
     ]
-    return Drops(
-        sockets or None,
-        interfaces or None,
-        *(sum(counts) if counts else None for counts in (failed, queues, noticed)),
+    reassembly, queue, missed = (
+        sum(counts) if counts else None for counts in (failed, queues, noticed)
     )
+    return Drops(sockets or None, interfaces or None, reassembly, queue, missed)
 
 
 def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Losses:
