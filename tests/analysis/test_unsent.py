@@ -127,6 +127,11 @@ def test_what_came_too_late_to_a_best_effort_reader_is_undelivered():
     assert slow.undelivered == 0
 
 
+def test_what_is_undelivered_is_known_without_a_number_of_trials():
+    assert Fates(lost=0.1, never_sent=0.5).undelivered == pytest.approx(0.55)
+    assert FateCounts(wanted=10, lost=1).fates().undelivered == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize(
     ("fates", "verbs", "short"),
     [

@@ -2,8 +2,8 @@
 
 *Lost*: sent, and nothing sound ever came of it. *Late*: sent, and still under way when the trial
 stopped waiting. *Never sent*: due, and not sent, with what kept it. Three fates, three words, and
-never one for another. Whoever fails a trial has none of them there: what it had sent is not known,
-so failed trials stand beside the fractions and in none of them.
+never one for another. Messages of a failed trial have no fate, since nobody knows what was sent;
+failed trials are counted separately.
 """
 
 from collections import Counter
@@ -98,12 +98,11 @@ class Fates:
     def undelivered(self) -> float:
         """The share of what was due, with nothing delivered of a failed trial: what verdicts judge
         first. What was late of a reliable stream is not in it."""
-        done = self.never_sent + (1 - self.never_sent) * (self.lost + self.overdue)
-        return (done * (self.trials - self.failed) + self.failed) / (self.trials or 1)
+        return sum(self.shares.values())
 
     @property
     def shares(self) -> dict[Fate, float]:
-        """What is `undelivered` by its fate, those alone that there are."""
+        """`undelivered` split by fate; fates with a share of 0 are left out."""
         done = 1 - (self.failed / self.trials if self.trials else 0.0)
         shares = {
             Fate.LOST: self.lost * (1 - self.never_sent) * done,
@@ -129,9 +128,9 @@ class Fates:
     def verbs(self, of: str = "its messages") -> str:
         """`loses 10 % of what it sends, and never sends 28 % of its messages (its publish call was
         held)`; empty where all arrived. `of`: what the messages are called."""
-        sent = f"of what it sends of {of}" if of != "its messages" else "of what it sends"
-        parts = []
-        sent = sent if self.never_sent else f"of {of}"
+        parts, sent = [], f"of {of}"
+        if self.never_sent:
+            sent = "of what it sends" if of == "its messages" else f"of what it sends {sent}"
         if self.lost > 0:
             parts.append(f"loses {percent(self.lost)} {sent}")
         if self.never_sent > 0:

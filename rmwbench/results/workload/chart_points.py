@@ -90,12 +90,13 @@ def spectrum(arm: str, trials: list[MeasuredTrial], of: str) -> Spectrum | None:
 def series(
     arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], of: str
 ) -> Series | None:
-    """The trial whose primary metric is the middle one (the lower of two): representative, not
-    chosen by eye."""
+    """The trial whose primary metric is the middle one (the lower of two) of those that have it, or
+    the middle one in order where none has: representative, not chosen by eye."""
     known = {t.trial: points for t in trials if (points := _series(t, of)) is not None}
     if not known:
         return None
-    ordered = sorted(known, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
+    judged = known.keys() & metric_by_trial.keys() or known.keys()
+    ordered = sorted(judged, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
     chosen = ordered[(len(ordered) - 1) // 2]
     time_s, latency = known[chosen]
     return Series(arm=arm, trial=chosen, time_s=_numbers(time_s), latency_ns=_numbers(latency))
