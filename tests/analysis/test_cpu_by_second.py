@@ -26,10 +26,10 @@ from tests.support.shown import show_document
 METRICS = ("cpu_by_second_p50", "cpu_by_second_p95")
 WINDOW = SteadyWindow(1_000_000_000, 11_000_000_000)
 COUNTERS = [
-    {"process": "talker", "role": "publisher"},
-    {"process": "router", "role": "daemon"},
-    {"process": "sampler", "role": "harness"},
-    {"process": "machine", "role": "machine"},
+    {"process": "talker", "role": "publisher", "counter": "cpu"},
+    {"process": "router", "role": "daemon", "counter": "cpu"},
+    {"process": "sampler", "role": "harness", "counter": "cpu"},
+    {"process": "machine", "role": "machine", "counter": "cpu"},
 ]
 ALONE = COUNTERS[:1]
 BEFORE_NS = 7e9
@@ -105,6 +105,12 @@ def test_nothing_is_made_of_nothing(samples, reason):
     assert not len(cores) and told == reason
 
 
+def test_without_a_daemon_that_no_counter_is_of_there_is_none():
+    started = {"process": "orchestrator", "role": "machine", "counter": "step.daemon.roudi"}
+    cores, told = cpu_by_second(readings("talker", lambda s: 1.0), [*ALONE, started], WINDOW)
+    assert (len(cores), told) == (0, "CPU of roudi is in no sample")
+
+
 def test_a_window_below_a_second_has_none():
     samples = readings("talker", lambda s: 1.0, hz=10)
     assert cpu_by_second(samples, ALONE, SteadyWindow(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
@@ -171,20 +177,26 @@ def tables(trial: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("sampled", [True, False])
-def test_a_campaign_has_it_where_a_series_was_asked_for(tmp_path, monkeypatch, sampled):
+def only_arm(monkeypatch, directory, tables_of):
+    """Of a campaign whose trials have these tables besides their records."""
     made = topics_bundle._trial
     monkeypatch.delenv(kept.VARIABLE)  # what is written depends on more than what is asked for
-    parts = ("counters", "samples") if sampled else ("counters",)
     monkeypatch.setattr(
-        topics_bundle,
-        "_trial",
-        lambda trial, *rest: made(trial, *rest) | {k: tables(trial)[k] for k in parts},
+        topics_bundle, "_trial", lambda trial, *rest: made(trial, *rest) | tables_of(trial)
     )
     flows = {"imu": topics_bundle.FLOWS["imu"]}
     carriers = {"zenoh": topics_bundle.CARRIERS["zenoh"]}
-    bundle = Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers, blocks=10))
+    bundle = Bundle(topics_bundle.write(directory, flows=flows, carriers=carriers, blocks=10))
     (arm,) = show_document(bundle)["workloads"][0]["arms"]
+    return arm
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_a_campaign_has_it_where_a_series_was_asked_for(tmp_path, monkeypatch, sampled):
+    parts = ("counters", "samples") if sampled else ("counters",)
+    arm = only_arm(
+        monkeypatch, tmp_path / "c", lambda trial: {part: tables(trial)[part] for part in parts}
+    )
     median, high = (arm["metrics"][name] for name in METRICS)
     assert arm["metrics"]["cpu_cores"]["value"] == pytest.approx(0.3)
     if sampled:
@@ -192,3 +204,25 @@ def test_a_campaign_has_it_where_a_series_was_asked_for(tmp_path, monkeypatch, s
         assert high["at_least"] == pytest.approx(0.3) and "needs 200 seconds" in high["interval"]
     else:
         assert median["no_data"] == high["no_data"] == NOT_SAMPLED
+
+
+def test_a_process_that_ended_within_the_first_second_is_why_there_is_none(tmp_path, monkeypatch):
+    """No second was sampled at both ends then, and a faster series would not change that."""
+
+    def ended(trial):
+        made = tables(trial)
+        counters, samples = made["counters"].to_pylist(), made["samples"].to_pylist()
+        alive = [r for r in counters if (r["process"], r["at"]) != ("imu", "steady_end")]
+        early = [
+            row
+            for row in samples
+            if row["process"] != "imu" or row["time_ns"] == topics_bundle.BEGIN_NS
+        ]
+        return {
+            "counters": table_from_rows("counters", alive),
+            "samples": table_from_rows("samples", early),
+        }
+
+    metrics = only_arm(monkeypatch, tmp_path / "c", ended)["metrics"]
+    assert metrics["cpu_cores"]["no_data"].startswith("imu was not read")
+    assert metrics[METRICS[0]]["no_data"] == metrics["cpu_cores"]["no_data"]

@@ -7,10 +7,16 @@ from rmwbench.analysis.metrics import memory
 from rmwbench.analysis.records.columns import SteadyWindow
 
 WINDOW = SteadyWindow(1_000_000_000, 11_000_000_000)
+
+
+def counted(process: str, role: str, counter: str = "cpu") -> dict[str, str]:
+    return {"process": process, "role": role, "counter": counter}
+
+
 COUNTERS = [
-    {"process": "talker", "role": "publisher"},
-    {"process": "listener", "role": "subscription"},
-    {"process": "sampler", "role": "harness"},
+    counted("talker", "publisher"),
+    counted("listener", "subscription"),
+    counted("sampler", "harness"),
 ]
 
 
@@ -44,15 +50,47 @@ def test_a_leak_is_told_per_message_of_its_side():
 def test_what_is_no_part_of_a_middleware_is_not_in_its_memory():
     counters = [
         *COUNTERS,
-        {"process": "recorder", "role": "recorder"},
-        {"process": "background", "role": "background"},
+        counted("recorder", "recorder"),
+        counted("background", "background"),
     ]
     samples = [
         reading
-        for name in ("talker", "recorder", "background", "sampler")
+        for name in ("talker", "listener", "recorder", "background", "sampler")
         for reading in readings(name, lambda s: 1e6)
     ]
-    assert measured(samples, counters)["pss_at_begin"] == 1e6
+    assert measured(samples, counters)["pss_at_begin"] == 2e6
+
+
+def test_without_a_process_that_was_not_read_no_sum_stands():
+    """Of two publishers one was read; the messages are of both."""
+    counters = [*COUNTERS, counted("talker 2", "publisher")]
+    samples = readings("talker", lambda s: 1e6 + 6400 * s) + readings("listener", lambda s: 2e6)
+    got = measured(samples, counters)
+    assert "memory of talker 2 was read fewer than 5" in got["pss_growth_per_message_publisher"]
+    assert got["pss_at_begin"] == "memory of talker 2 was not read at the window's begin"
+    assert got["pss_growth_per_message_subscription"] == 0
+    got = measured(samples + readings("talker 2", lambda s: 0), counters)
+    assert got["pss_growth_per_message_publisher"] == pytest.approx(64)
+
+
+def test_of_a_daemon_that_was_not_read_it_is_not_said_that_none_ran():
+    counters = [*COUNTERS, counted("orchestrator", "machine", "step.daemon.roudi")]
+    samples = readings("talker", lambda s: 1e6) + readings("listener", lambda s: 2e6)
+    got = measured(samples, counters)
+    assert "memory of roudi was read fewer than 5" in got["pss_growth_per_message_daemon"]
+    assert got["pss_at_end"] == "memory of roudi was not read at the window's end"
+    got = measured(samples + readings("roudi", lambda s: 4e6), counters)
+    assert (got["pss_growth_per_message_daemon"], got["pss_at_end"]) == (0, 7e6)
+
+
+def test_beside_a_process_that_does_both_neither_side_has_a_growth():
+    """What it published is in the divisor, and what it took is in no side's memory."""
+    counters = [*COUNTERS, counted("relay", "both")]
+    names = ("talker", "listener", "relay")
+    got = measured([one for name in names for one in readings(name, lambda s: 1e6 + s)], counters)
+    for side in ("publisher", "subscription"):
+        assert got[f"pss_growth_per_message_{side}"] == "publisher and subscription share a process"
+    assert got["pss_at_begin"] == pytest.approx(3e6, rel=1e-3)
 
 
 def test_what_fills_in_the_first_half_is_not_a_leak():
@@ -66,8 +104,10 @@ def test_nothing_is_made_of_nothing():
     assert all(isinstance(one, str) for one in got.values())
     got = measured(readings("listener", lambda s: 1e6 + s, every_s=2.5))
     assert "fewer than 5" in got["pss_growth_per_message_subscription"]
-    assert got["pss_growth_per_message_publisher"] == "no publisher process was read"
+    assert "memory of talker was read fewer than 5" in got["pss_growth_per_message_publisher"]
+    got = measured(readings("listener", lambda s: 1e6), COUNTERS[1:])
+    assert got["pss_growth_per_message_publisher"] == "no publisher process ran"
     got = measured(readings("listener", lambda s: 1e6), heard=0)
     assert got["pss_growth_per_message_subscription"] == "no message to divide by"
-    got = measured(readings("all", lambda s: 1e6), [{"process": "all", "role": "both"}])
+    got = measured(readings("all", lambda s: 1e6), [counted("all", "both")])
     assert got["pss_growth_per_message_publisher"] == "publisher and subscription share a process"

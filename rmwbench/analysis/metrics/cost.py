@@ -8,14 +8,14 @@ processes (`harness`) stand apart and are in no other figure.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from rmwbench.analysis.metrics.discovery import DAEMON_STEP, NO_DAEMON, never_matched, times
 from rmwbench.analysis.metrics.glossary import METRICS
-from rmwbench.analysis.records.columns import NO_WINDOW
+from rmwbench.analysis.records.columns import NO_WINDOW, Row
 from rmwbench.analysis.stats.missing import Measures, complete, total
 from rmwbench.codes import FLAG, Code
 
@@ -86,9 +86,8 @@ class _Readings:
     ) -> "_Readings":
         table: Table = {}
         recorded: set[tuple[str, str]] = set()
-        for row in counters:
-            if row["value"] is None:
-                continue
+        rows = [row for row in counters if row["value"] is not None]
+        for row in rows:
             process = row["role"], row["process"]
             if row.get("endpoint") is None:
                 table.setdefault(process, {})[row["counter"], row["at"]] = row["value"]
@@ -97,9 +96,13 @@ class _Readings:
         for counted in table.values():
             if window_ns and (SNAPSHOT, "steady_end") in counted:
                 counted[WINDOW, "window"] = window_ns
-        unseen = _unseen_daemons(table)
+        unseen = sorted(
+            name
+            for role, name in middleware_processes(rows)
+            if role == "daemon" and (role, name) not in table
+        )
         table |= {("daemon", name): {} for name in unseen}
-        # Of workers that were killed older bundles have their records alone.
+        # Older bundles have no counters of a killed worker, only its records.
         killed = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
         table |= {key: {} for key in killed}
         ended = killed | {key for key, counted in table.items() if _ended(counted)}
@@ -143,7 +146,7 @@ class _Spent:
     def __init__(self, readings: _Readings, messages: Divisors, window_ns: int | None):
         self.readings, self.table, self.why = readings, readings.table, readings.why
         self.messages, self.window_ns = messages, window_ns
-        self.apart = not _share_a_process(readings.table)
+        self.sides_are_separate = all(role != "both" for role, _ in readings.table)
         self.sampled = readings.sampler is not None
         self.unsampled, self.missing = readings.unsampled, readings.missing
         self.measures: Measures = {}
@@ -161,7 +164,7 @@ class _Spent:
 
     def of_side(self, side: str, counter: str) -> float | None:
         """None where one process is both sides."""
-        return self.steady((side,), counter) if self.apart else None
+        return self.steady((side,), counter) if self.sides_are_separate else None
 
     def processor(self) -> None:
         cpu, of = self.steady(MIDDLEWARE, "cpu"), self.messages
@@ -170,7 +173,7 @@ class _Spent:
         seconds = None if cpu is None or gigabytes is None else cpu / 1e9
         self.put("cpu_per_gigabyte", seconds, gigabytes, self.missing)
         for side, messages in (("publisher", of.published), ("subscription", of.heard)):
-            why = _why_none(self.table, side, self.missing)
+            why = reason_without_side(self.table, side) or self.missing
             self.put(f"cpu_per_message_{side}", self.of_side(side, "cpu"), messages, why)
         self.put("cpu_cores", cpu, self.window_ns, self.missing)
         daemon = self.steady(("daemon",), "cpu")
@@ -212,7 +215,7 @@ class _Spent:
         """Allocations by side; only workers count them, and only in trials that ask for it."""
         of = self.messages
         for side, messages in (("publisher", of.published), ("subscription", of.heard)):
-            why = _why_none(self.table, side, NOT_COUNTED)
+            why = reason_without_side(self.table, side) or NOT_COUNTED
             for metric, counter in (
                 ("allocations", "allocations"),
                 ("allocated_bytes", "allocated"),
@@ -230,8 +233,8 @@ class _Spent:
             processes = self.table if metric.counter == "peak_rss" else alive
             self.put(metric.name, _at_end(processes, MIDDLEWARE, metric.counter), 1, why)
         for side in ("publisher", "subscription"):
-            amount = _at_end(alive, (side,), "pss") if self.apart else None
-            why = _why_none(self.table, side, "the counter pss was not read")
+            amount = _at_end(alive, (side,), "pss") if self.sides_are_separate else None
+            why = reason_without_side(self.table, side) or "the counter pss was not read"
             self.put(f"pss_{side}", amount, 1, why)
         self.put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, self.readings.no_daemon)
 
@@ -285,31 +288,34 @@ def _ended(counted: Mapping[tuple[str, str], float]) -> bool:
     return ("cpu", "steady_begin") in counted and ("cpu", "steady_end") not in counted
 
 
-def _why_none(table: Table, side: str, unread: str) -> str:
-    """Why the publishing or the receiving processes have no figure: there are none by themselves,
-    as where a service is called, or it was `unread`."""
-    if _share_a_process(table):
+def reason_without_side(processes: Collection[tuple[str, str]], side: str) -> str | None:
+    """Why the processes of one side can have no figure: there are none by themselves, as where a
+    service is called. `processes`: (role, process) of all; `side`: publisher, subscription,
+    daemon."""
+    roles = {role for role, _ in processes}
+    if side == "daemon":
+        return None if side in roles else NO_DAEMON
+    if "both" in roles:
         return SHARED
-    roles = {role for role, _ in table} & set(WORKERS)
-    return unread if side in roles or not roles else f"no {side} process ran"
+    return None if side in roles or roles.isdisjoint(WORKERS) else f"no {side} process ran"
 
 
-def _share_a_process(table: Table) -> bool:
-    """Whether what publisher and subscription cost cannot be told apart."""
-    return any(role == "both" for role, _ in table)
-
-
-def _unseen_daemons(table: Table) -> list[str]:
-    """Daemons that the trial started (it timed their start) and that no counter is of."""
-    started = {
-        name for row in table.values() for c, _ in row if (name := c.removeprefix(DAEMON_STEP)) != c
-    }
-    return sorted(started - {process for role, process in table if role == "daemon"})
+def middleware_processes(counters: Iterable[Row]) -> list[tuple[str, str]]:
+    """(role, process) of each process of the middleware, also of daemons that the trial started (it
+    timed their start) and that no counter is of."""
+    rows = list(counters)
+    counted = [(row["role"], row["process"]) for row in rows if row["role"] in MIDDLEWARE]
+    started = [
+        ("daemon", row["counter"].removeprefix(DAEMON_STEP))
+        for row in rows
+        if row["counter"].startswith(DAEMON_STEP)
+    ]
+    return list(dict.fromkeys([*counted, *started]))
 
 
 def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
-    """What the sampler could not read and why, from the rows of the bundle's `events`; "" for
-    everything."""
+    """What the sampler could not read and why, from the rows of the bundle's `events`; under the
+    key "" why nothing at all could be read."""
     reasons: Reasons = {}
     for row in events:
         if row["event"] == "no_data":

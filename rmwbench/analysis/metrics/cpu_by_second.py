@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.metrics.cost import MIDDLEWARE
+from rmwbench.analysis.metrics.cost import middleware_processes
 from rmwbench.analysis.records.columns import Row, SteadyWindow
 
 Reading = tuple[int, str, float]
@@ -32,12 +32,12 @@ def cpu_by_second(
     """Cores that all processes of the middleware used together in each second of one trial's
     window, shape (seconds,), and why there are none. `counters` tell the processes' roles."""
     none = np.empty(0)
-    names = dict.fromkeys(row["process"] for row in counters if row["role"] in MIDDLEWARE)
-    if not readings or not names or window is None:
+    processes = middleware_processes(counters)
+    if not readings or not processes or window is None:
         return none, NOT_SAMPLED
     edges_ns = np.arange(window.begin_ns, window.end_ns + 1, SECOND_NS, dtype=np.int64)
     cores, whole = np.zeros(len(edges_ns) - 1), np.ones(len(edges_ns) - 1, bool)
-    for name in names:
+    for _, name in processes:
         own = sorted((time_ns, value) for time_ns, process, value in readings if process == name)
         if not own:
             return none, f"CPU of {name} is in no sample"

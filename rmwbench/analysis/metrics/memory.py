@@ -2,23 +2,24 @@
 of the window.
 
 The first half is left out because pools, histories and the pages of a fresh process fill then,
-which ends; a leak does not. What is files in it is left out too: of a library each process counts
-the less the more processes map it, and those are not the trial's alone. The slope is the median of
-those between all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an
-allocator or one odd reading does not make it.
+which ends; a leak does not. File-backed pages are left out: a library's share of PSS shrinks when
+other processes map it, also such as are not of the trial. The slope is the median of those between
+all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that one step of an allocator or one odd
+reading does not make it. Where one process was not read there is no sum.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.metrics.cost import MIDDLEWARE, NO_MESSAGE, SHARED
-from rmwbench.analysis.metrics.discovery import NO_DAEMON
+from rmwbench.analysis.metrics.cost import NO_MESSAGE, middleware_processes, reason_without_side
 from rmwbench.analysis.records.columns import Row, SteadyWindow
-from rmwbench.analysis.stats.missing import Measures, total
+from rmwbench.analysis.stats.missing import Measures
 
 Reading = tuple[int, str, str, float]
 """(time_ns, process, `pss` or `file_pss`, bytes)"""
+Points = tuple[np.ndarray, np.ndarray]
+"""(time as a fraction of the window, PSS in bytes without files), each of shape (readings,)"""
 FEWEST = 5
 """Readings of a process in the second half; with fewer a slope is an accident."""
 NOT_READ = "memory was not read within the window (sampling: {series_hz: 5, memory: true})"
@@ -42,49 +43,43 @@ def growth(
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
-    if not readings or window is None or not window.length_ns:
+    processes = middleware_processes(counters)
+    if not readings or not processes or window is None or not window.length_ns:
         return dict.fromkeys(names, NOT_READ)
     measures: Measures = {}
-    role_of = {row["process"]: row["role"] for row in counters if row["role"] in MIDDLEWARE}
-    series = {
-        name: _series(readings, name, window)
-        for name in {p for _, p, _, _ in readings} & role_of.keys()
-    }
+    series = {process: _series(readings, process[1], window) for process in processes}
     for side, messages in zip(SIDES, (published, heard, delivered), strict=True):
-        metric = f"pss_growth_per_message_{side}"
-        own = [series[name] for name in series if role_of[name] == side]
-        growth = total(_slope(*points) for points in own)
-        if not own:
-            measures[metric] = _why_none(side, role_of.values())
-        elif growth is None:
-            measures[metric] = (
-                f"fewer than {FEWEST} readings of memory in the second half of the window"
-            )
-        else:
-            measures[metric] = growth / messages if messages else NO_MESSAGE
+        own = {name: points for (role, name), points in series.items() if role == side}
+        lack = reason_without_side(processes, side)
+        measures[f"pss_growth_per_message_{side}"] = lack or _growth_per_message(own, messages)
     for place, begin, end in PLACES:
-        parts = [pss[(at >= begin) & (at <= end)] for at, pss in series.values()]
-        if parts and all(map(len, parts)):
-            measures[f"pss_at_{place}"] = float(sum(np.median(part) for part in parts))
-        else:
-            measures[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
+        parts = {name: pss[(at >= begin) & (at <= end)] for (_, name), (at, pss) in series.items()}
+        unread = [name for name, part in parts.items() if not len(part)]
+        measures[f"pss_at_{place}"] = (
+            f"memory of {unread[0]} was not read at the window's {place}"
+            if unread
+            else float(sum(np.median(part) for part in parts.values()))
+        )
     return measures
 
 
-def _why_none(side: str, roles: Collection[str]) -> str:
-    """Why a side has no readings; `roles` are those of all processes."""
-    if side == "daemon" and side not in roles:
-        return NO_DAEMON
-    if side != "daemon" and "both" in roles:
-        return SHARED
-    return f"no {side} process was read"
+def _growth_per_message(own: Mapping[str, Points], messages: int) -> float | str:
+    """Bytes per message, of all these processes together; or why nobody knows."""
+    slopes = []
+    for name, points in own.items():
+        slope = _slope(*points)
+        if slope is None:
+            return (
+                f"memory of {name} was read fewer than {FEWEST} times in the window's second half"
+            )
+        slopes.append(slope)
+    if not slopes:
+        return NOT_READ
+    return sum(slopes) / messages if messages else NO_MESSAGE
 
 
-def _series(
-    readings: Sequence[Reading], process: str, window: SteadyWindow
-) -> tuple[np.ndarray, np.ndarray]:
-    """The readings of one process: (time as a fraction of the window, PSS in bytes without files),
-    each of shape (n,)."""
+def _series(readings: Sequence[Reading], process: str, window: SteadyWindow) -> Points:
+    """The readings of one process."""
     sizes: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
     for time_ns, name, counter, value in readings:
         if name == process:

@@ -204,15 +204,15 @@ def _bring_up(trial: MeasuredTrial, context: Context) -> None:
 
 
 def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
-    """Adds the CPU of all processes, second by second; no data, with the same reason, where a
-    process has no CPU over the window."""
+    """Adds the CPU of all processes, second by second; no data, with the same reason, where it was
+    asked for and a process has no CPU over the window."""
     cpu = [
         (time_ns, process, value)
         for time_ns, process, counter, value in context.evidence.samples()
         if counter == "cpu"
     ]
     seconds, reason = cpu_by_second.cpu_by_second(cpu, context.evidence.counters, context.window)
-    if reason is None and "cpu_cores" in trial.reasons:
+    if cpu and "cpu_cores" in trial.reasons:
         seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
     trial.messages.samples[cpu_by_second.NAME] = make_sample([seconds])
     if reason is not None:
