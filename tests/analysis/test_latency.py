@@ -248,14 +248,9 @@ def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses, ahead):
     for q, value in sample.exact.items():
         assert value == ordered[rank(n, q)]
     for place in (0, n // 10, n // 3, n - 200, n - losses - 1, n - 1):
-        assert at(sample, place) == pytest.approx(ordered[place], rel=0.004)
+        assert sample.at(place) == pytest.approx(ordered[place], rel=0.004)
     for place in range(n - losses - KEEP // 10, n, 1_000):
-        assert at(sample, place) == ordered[place]
-
-
-def at(sample, place):
-    """The value at a 0-based place of the sorted messages."""
-    return sample.values[np.searchsorted(np.cumsum(sample.weight), place, side="right")]
+        assert sample.at(place) == ordered[place]
 
 
 def test_thinning_a_series_keeps_spikes_and_the_shares_of_what_is_slow_or_lost():

@@ -45,6 +45,12 @@ class Sample:
         weight = None if self.weight is None else self.weight[:arrived]
         return float(np.average(self.values[:arrived], weights=weight)) if arrived else None
 
+    def at(self, place: int) -> float:
+        """The value at a 0-based place of the sorted messages, within 0.4 % for large samples."""
+        if self.weight is None:
+            return float(self.values[place])
+        return float(self.values[np.searchsorted(np.cumsum(self.weight), place, side="right")])
+
 
 def make_sample(parts: Iterable[np.ndarray]) -> Sample:
     """A sample from the latencies of all pairs, each float64 of shape (n,)."""
