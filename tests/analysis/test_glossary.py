@@ -100,3 +100,14 @@ def test_a_limit_has_a_unit_that_a_limits_file_can_write():
 
 def test_a_metric_of_topics_is_of_messages():
     assert {m.of for m in METRICS if m.topics is not TopicScope.WHOLE} == {MetricScope.MESSAGES}
+
+
+def test_a_count_is_not_called_like_a_share_that_counts_more():
+    """A count with the name of a fate would be all of its messages: *lost* has the corrupt too, *late*
+    what was under way, *never sent* what was refused."""
+    fates = {metric.column for metric in METRICS if metric.fate and metric.column}
+    assert fates == {"lost", "late", "never sent"}
+    counts = [metric for metric in METRICS if metric.unit == "messages" and metric.kind == "amount"]
+    of_messages = [metric.title for metric in counts if metric.of is MetricScope.MESSAGES]
+    assert "not attempted" in of_messages
+    assert not [title for title in of_messages if any(fate in title for fate in fates)]

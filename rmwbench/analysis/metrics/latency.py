@@ -86,7 +86,7 @@ class Messages:
     """Messages the schedule wanted in the steady window, before fan-out."""
     failed_calls: int = 0
     """Publish calls for these that returned an error, whatever arrived of them."""
-    never_sent: int = 0
+    not_attempted: int = 0
     """Those of them without a publish call."""
     never_returned: bool = False
     """Whether the last publish call of one of the writers never did."""
@@ -185,7 +185,7 @@ def _count(
     places = [w.places for w in writers]
     out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
     out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
-    out.never_sent = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
+    out.not_attempted = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
     out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes = columns.sent("bytes")
     out.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)

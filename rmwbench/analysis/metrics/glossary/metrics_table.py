@@ -52,7 +52,7 @@ ON_LINKS = Group(
     "reached another host.",
 )
 OTHERS = Group(
-    "Traffic of others",
+    "Cross traffic",
     "TCP between hosts that are not the robot's, over the same network: what its receivers read "
     "in the steady window, all of it together. The CPU is that of its own processes, on this "
     "machine as everything else.",
@@ -467,7 +467,8 @@ METRICS: tuple[Metric, ...] = (
         "loss",
         "loss",
         "Of the messages that publish calls accepted, once per reader: the fraction of which "
-        "nothing sound ever arrived. What was late is not lost. Of a service's clients: requests "
+        "nothing sound ever arrived: no copy at all (vanished at the start, in the middle or at the "
+        "end), or only corrupt ones. What was late is not lost. Of a service's clients: requests "
         "that got no reply.",
         topics=TopicScope.ALSO,
         fate=Fate.LOST,
@@ -482,8 +483,9 @@ METRICS: tuple[Metric, ...] = (
     _fate_share(
         "late_share",
         "late",
-        "Of the messages that publish calls accepted, once per reader: the fraction that was still "
-        "under way when the trial stopped waiting. Infinitely late in every latency, and not lost.",
+        "Of the messages that publish calls accepted, once per reader: the fraction that was on its "
+        "way when the trial stopped waiting (under way, or arrived after the drain). Infinitely "
+        "late in every latency, and not lost.",
         topics=TopicScope.ALSO,
         fate=Fate.LATE,
         use=LIMIT,
@@ -509,9 +511,9 @@ METRICS: tuple[Metric, ...] = (
     _fate_share(
         "undelivered",
         "undelivered",
-        "Of the messages that the schedule wanted, once per reader: the fraction that did not "
-        "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
-        "Verdicts judge this first.",
+        "Of the messages that the schedule wanted, once per reader: the fraction that was lost, "
+        "never sent, or, on a best-effort stream, arrived after the drain. Messages under way do "
+        "not count. Verdicts judge this first.",
         topics=TopicScope.ALSO,
         judged_first=True,
         without_under_way=True,
@@ -565,32 +567,32 @@ METRICS: tuple[Metric, ...] = (
             ),
             (
                 "lost_start",
-                "lost at the start",
-                "Lost before the first delivery of the steady window; all of them where nothing "
-                "was delivered.",
+                "vanished at the start",
+                "No copy came, not even a corrupt one, of messages before the first delivery of "
+                "the steady window; all of them where nothing was delivered.",
                 lambda m, _: float(m.ledger.vanished_start),
             ),
             (
                 "lost_middle",
-                "lost in the middle",
-                "Lost between the first and the last delivery.",
+                "vanished in the middle",
+                "The same, between the first and the last delivery.",
                 lambda m, _: float(m.ledger.vanished_middle),
             ),
             (
                 "lost_end",
-                "lost at the end",
-                "Lost after the last delivery.",
+                "vanished at the end",
+                "The same, after the last delivery.",
                 lambda m, _: float(m.ledger.vanished_end),
             ),
             (
                 "late",
-                "arrived late",
-                "Of best-effort streams: arrived only after the drain had ended.",
+                "arrived after the drain",
+                "Of best-effort streams: a sound copy arrived, but only after the drain had ended.",
                 lambda m, _: float(m.ledger.after_drain),
             ),
             (
                 "corrupt",
-                "corrupt",
+                "corrupt copies",
                 "Arrived with a wrong checksum or size, every copy counted.",
                 lambda m, _: float(m.ledger.corrupt_copies),
             ),
@@ -615,15 +617,15 @@ METRICS: tuple[Metric, ...] = (
             ),
             (
                 "never_sent",
-                "messages never sent",
-                "Wanted by the schedule, but the publisher had not come to them when the "
-                "schedule's grace ended.",
-                lambda m, _: float(m.never_sent),
+                "not attempted",
+                "Wanted by the schedule, and the publisher had not come to their publish calls "
+                "when the schedule's grace ended; counted once, however many readers.",
+                lambda m, _: float(m.not_attempted),
             ),
             (
                 "publish_failures",
                 "failed publishes",
-                "Publish calls that returned an error.",
+                "Publish calls that returned an error; counted once, however many readers.",
                 lambda m, _: float(m.failed_calls),
             ),
         )
@@ -895,7 +897,7 @@ METRICS: tuple[Metric, ...] = (
             source="cpu_by_second",
             q=q,
             counted="seconds",
-            absent="no message to measure",
+            absent="no time series was recorded (`sampling: {series_hz: 1}`)",
         )
         for q, name, share in ((0.5, "median", "Half"), (0.95, "p95", "5 %"))
     ),
@@ -1189,7 +1191,7 @@ METRICS: tuple[Metric, ...] = (
         counter="shared_pss",
         whatever_load=True,
     ),
-    # What hosts send to each other and into interfaces, and what the traffic of others gets.
+    # What hosts send to each other and into interfaces, and what cross traffic gets.
     _link(
         "link_bytes_per_payload_byte",
         "bytes on the links per payload byte",
@@ -1261,7 +1263,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _cross_traffic(
         "cross_goodput",
-        "goodput of the traffic of others",
+        "cross-traffic goodput",
         "bytes/s",
         "amount",
         "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
@@ -1271,7 +1273,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _cross_traffic(
         "cross_goodput_least",
-        "goodput of the traffic of others, worst second",
+        "cross-traffic goodput, worst second",
         "bytes/s",
         "amount",
         "The same in that whole second of the window in which they read least.",
@@ -1280,7 +1282,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _cross_traffic(
         "cross_cpu_cores",
-        "CPU of the traffic of others",
+        "cross-traffic CPU",
         "cores",
         "amount",
         "Processor time of its senders and receivers, which are on this machine too, per second of "
@@ -1292,7 +1294,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     _stray(
         "stray_bytes",
-        "bytes into interfaces that lead nowhere",
+        "bytes sent to unconnected interfaces",
         "bytes",
         "amount",
         "What all hosts sent into the further interfaces that their network gives them, from "

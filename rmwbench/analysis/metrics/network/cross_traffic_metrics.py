@@ -1,4 +1,4 @@
-"""What the traffic of others got through beside the middleware, and what it cost the machine, by
+"""What cross traffic got through beside the middleware, and what it cost the machine, by
 its own counters.
 
 Its receivers count what they read, so this is goodput: without headers, and each byte once however
