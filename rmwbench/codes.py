@@ -14,6 +14,9 @@ FAILED, LOANED, WARMUP = 1, 2, 4
 CORRUPT, LATE, FOREIGN = 1, 8, 16
 """Bits of the flags of a RECEIVED slot, which has LOANED and WARMUP, too."""
 
+SENDERS = ("publisher", "client")
+"""Kinds of endpoints that send by a schedule; a service sends a reply when a request has come."""
+
 FLAG, UNFINISHED = "flag", "unfinished"
 """Events that several read: a flag of a trial with its code, and an endpoint whose schedule did not
 end because a publish call did not return; the latter's `value` is for how long the call was held,

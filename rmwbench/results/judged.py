@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
 from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons, json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers, unit
+from rmwbench.analysis.metrics.judged_topics import Topic, judged_name, judged_topics, same_readers
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -53,9 +53,9 @@ class JudgedCampaign:
 
     @cached_property
     def compared(self) -> dict[str, list[JudgedArm]]:
-        """Workload and topic (`unit`) -> what comparisons take of each arm."""
+        """Workload and topic (`judged_name`) -> what comparisons take of each arm."""
         return {
-            unit(w, t): [arm.judged[t] for arm in self.arms[w]]
+            judged_name(w, t): [arm.judged[t] for arm in self.arms[w]]
             for w, topics in self.topics.items()
             for t in topics
         }
@@ -100,12 +100,16 @@ def judged(
     topics = {
         w.name: topics_of((a.interim for a in arms[w.name]), w.primary_metric) for w in workloads
     }
-    ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, names in topics.items() for t in names}
+    ran = {
+        judged_name(w, t): [a.ran_in(t) for a in arms[w]]
+        for w, names in topics.items()
+        for t in names
+    }
     verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
     campaign = _with_decided(
         campaign,
         plan,
-        {unit(w.name, topic): w.workload for w in workloads for topic in topics[w.name]},
+        {judged_name(w.name, topic): w.workload for w in workloads for topic in topics[w.name]},
         verdicts,
     )
     for reports in arms.values():
@@ -118,7 +122,9 @@ def judged(
         workloads=workloads,
         arms=arms,
         topics=topics,
-        verdicts={w: {t: verdicts[unit(w, t)] for t in names} for w, names in topics.items()},
+        verdicts={
+            w: {t: verdicts[judged_name(w, t)] for t in names} for w, names in topics.items()
+        },
         rules=rules,
         at=at,
     )

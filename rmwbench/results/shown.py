@@ -10,7 +10,7 @@ from pydantic import Field
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates
-from rmwbench.analysis.metrics.topic_metrics import unit
+from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.records.readers import DiffersIn, Joins, Shared
 from rmwbench.analysis.verdicts.gains import Gain
@@ -542,7 +542,7 @@ class Effect:
     @property
     def name(self) -> str:
         """What a table calls it."""
-        return unit(f"{self.arm} ÷ {self.against}", self.topic)
+        return judged_name(f"{self.arm} ÷ {self.against}", self.topic)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, is_of_chain
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import noun, unit
+from rmwbench.analysis.metrics.judged_topics import judged_name, noun
 from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.verdicts import best, gains, sequential
@@ -170,7 +170,7 @@ def _limit_names(arms: Sequence[ArmReport]) -> outcomes.Names:
     names: dict[str | None, tuple[str, ...]] = {}
     for arm in arms:
         if arm.trials:
-            names = {**arm.limited_by, **names}
+            names = {**arm.limit_names, **names}
     return names
 
 
@@ -307,7 +307,7 @@ def _resolutions(
     """(topic or None for the whole, family or None where there is one) -> what was resolved."""
     out = {}
     for topic in judged_topics:
-        groups = best.groups({unit(workload, topic): [a.judged[topic] for a in arms]})
+        groups = best.groups({judged_name(workload, topic): [a.judged[topic] for a in arms]})
         contend = {g: of for g, of in groups.items() if not all(a.floor for a in of)}
         for group, members in contend.items():
             out[topic, group[1] if len(contend) > 1 else None] = _resolution(

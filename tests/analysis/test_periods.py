@@ -5,9 +5,9 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.periods import STEMS
-from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT

@@ -1,7 +1,7 @@
 """Which readers of a topic are judged apart, and what they are called."""
 
 from rmwbench.analysis.metrics.comparisons import in_focus
-from rmwbench.analysis.metrics.topic_metrics import judged_topics, limited_by
+from rmwbench.analysis.metrics.judged_topics import judged_topics, workload_limit_names
 from tests.analysis.test_topics import endpoint
 
 FAST, THIN = {"down": {"rate_bps": 300_000_000}}, {"down": {"rate_bps": 5_000_000}}
@@ -107,7 +107,7 @@ def test_a_focus_may_be_a_reader():
 def test_what_may_be_limited():
     held = [{"endpoint": 3, "hold_ns": 7}]
     _, logger = parts(CAMERA, reader(2, "control"), reader(3, "logger"), endpoints=held)
-    assert logger.limited_by == ("image", "logger", "logger", "image → logger")
+    assert logger.limit_names == ("image", "logger", "logger", "image → logger")
     several = [reader(n, f"viewer_{n}") for n in (2, 3)]
     named = ("image", "viewer_*", "viewer_2", "viewer_3", "image → viewer_*")
-    assert limited_by([CAMERA, *several], {})[:5] == named
+    assert workload_limit_names([CAMERA, *several], {})[:5] == named

@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle

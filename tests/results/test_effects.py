@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
 from rmwbench.results import suite_document

@@ -35,12 +35,10 @@ from rmwbench.analysis.records.ledger import (
 )
 from rmwbench.analysis.records.unsent import Calls, held_by
 from rmwbench.analysis.stats.quantile import allowed, rank
-from rmwbench.codes import FAILED, FOREIGN, LOANED
+from rmwbench.codes import FAILED, FOREIGN, LOANED, SENDERS
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Points of a longer series, of which so many of the points are its slowest messages."""
-SENDERS = ("publisher", "client")
-"""Who sends by a schedule."""
 ALL_THE_TIME: Mapping[int, ReaderLife] = {}
 """Every endpoint is there from before the window to after it."""
 

@@ -14,13 +14,13 @@ from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.context import Context, Evidence
 from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
+from rmwbench.analysis.metrics.judged_topics import Topic, judged_topics, same_readers
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffic
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
 from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
-from rmwbench.analysis.metrics.topic_metrics import Topic, judged_topics, same_readers
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow

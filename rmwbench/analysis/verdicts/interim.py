@@ -34,7 +34,7 @@ from rmwbench.analysis.metrics.context import Evidence
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
-from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
+from rmwbench.analysis.metrics.judged_topics import POOLED, judged_name, judged_topics
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
@@ -148,7 +148,7 @@ class Looks:
                 (x.labels[c["cell"]], c, self._state.get(c["cell"], InterimCell())) for c in x.cells
             ]
             for topic in topics_of((state for *_, state in cells), x.primary_metric):
-                self.comparison_of[name := unit(x.name, topic)] = x.name
+                self.comparison_of[name := judged_name(x.name, topic)] = x.name
                 out[name] = [
                     state.arm(label, c, topic, lines.get(c["cell"], ()))
                     for label, c, state in cells

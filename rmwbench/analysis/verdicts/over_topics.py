@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, RATES
-from rmwbench.analysis.metrics.topic_metrics import WHERE, Noun
+from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ranking_words import TIME, RankingWords
 from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict
@@ -109,21 +109,23 @@ def _overall(
         return Overall(next(iter(per.values())), None)
     for kind, pick in (("worse", _worst), ("undecided", _furthest)):
         if kind in kinds:
-            of = f"{WHERE[noun]} {{}} of {len(per)} {noun}s"
+            of = f"{PREPOSITION[noun]} {{}} of {len(per)} {noun}s"
             return pick({t: v for t, v in per.items() if v.verdict == kind}, of, lost)
     if "no data" in kinds:
         topic = next(t for t, v in per.items() if v.verdict == "no data")
-        return Overall(Verdict("undecided", None, None, f"no data {WHERE[noun]} {topic}"), topic)
+        return Overall(
+            Verdict("undecided", None, None, f"no data {PREPOSITION[noun]} {topic}"), topic
+        )
     topic = max(per, key=lambda t: _size(per[t]))
     known = per[topic]
     if others_are_worse:
         reason = (
-            f"worse {WHERE[noun]} no {noun}, and every other contender is decided to be worse "
-            f"{WHERE[noun]} one"
+            f"worse {PREPOSITION[noun]} no {noun}, and every other contender is decided to be worse "
+            f"{PREPOSITION[noun]} one"
         )
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
     reason = (
-        f"{WHERE[noun]} none of {len(per)} {noun}s "
+        f"{PREPOSITION[noun]} none of {len(per)} {noun}s "
         f"{order.behind_of('any other arm that delivers as much')} by more than the margin"
     )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)

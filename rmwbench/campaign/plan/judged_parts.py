@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import has_verdicts
-from rmwbench.analysis.metrics.topic_metrics import (
+from rmwbench.analysis.metrics.judged_topics import (
     POOLED,
     judged_topics,
     planned_endpoints,

@@ -14,6 +14,7 @@ from rmwbench.campaign.plan import shared_host
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.codes import SENDERS
 from rmwbench.errors import UserError
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.host import HostKind
@@ -270,7 +271,7 @@ def _needed_capabilities(cell: Cell, process: str) -> Iterator[tuple[str, str]]:
         yield cell.arm.wait, f"the arm's wait is {cell.arm.wait}"
     if cell.arm.take == "raw" and any(endpoint.kind == "subscription" for endpoint in endpoints):
         yield "take_raw", "the arm's take is raw"
-    if not any(endpoint.kind in ("publisher", "client") for endpoint in endpoints):
+    if not any(endpoint.kind in SENDERS for endpoint in endpoints):
         return
     if cell.arm.loan:
         yield "loan", "the arm publishes by loan"

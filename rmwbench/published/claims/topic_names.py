@@ -1,5 +1,5 @@
 """What a test's `topic` may name: a topic that its workload is judged by besides others
-(`analysis.metrics.topic_metrics`).
+(`analysis.metrics.judged_topics`).
 
 The names follow from the suite, so a wrong one is told when the claims file is read. A suite that
 cannot be read here is not a mistake of the claims file: then `topic` is taken as it stands.
@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic, judged_topics
+from rmwbench.analysis.metrics.judged_topics import OF_TOPICS, Topic, judged_topics
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
-from rmwbench.analysis.metrics.topic_metrics import noun
+from rmwbench.analysis.metrics.judged_topics import noun
 from rmwbench.report.explain import median_view
 from rmwbench.report.explain.shares import KINDS, PHASES, percent
 from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import WHERE, noun
+from rmwbench.analysis.metrics.judged_topics import PREPOSITION, noun
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
 from rmwbench.report.show import evidence_view, level_view, notes
@@ -124,7 +124,7 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
     ]
     looks = style.looks(workload.arms)
     letters = list(notes.by_text(workload))
-    before = WHERE[noun(workload.topics)]
+    before = PREPOSITION[noun(workload.topics)]
     rows = []
     for place, arm in enumerate(workload.arms):
         key = _key(number, place)

@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
-from rmwbench.analysis.metrics.topic_metrics import WHERE, Noun, noun
+from rmwbench.analysis.metrics.judged_topics import PREPOSITION, Noun, noun
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
@@ -511,7 +511,7 @@ class OverTopics(OfArm):
         return f"take {self.arm}: it {self._only()}"
 
     def _only(self) -> str:
-        where = WHERE[self.what]
+        where = PREPOSITION[self.what]
         still = f", and is open {where} {names(self.open_in)}" if self.open_in else ""
         although = (
             f", although {where} {self.fates[0]} it {self.fates[1].verbs()}" if self.fates else ""
@@ -528,7 +528,7 @@ class NoneInAll(WorkloadFact):
     what: Noun = "topic"
 
     def clause(self, order: RankingWords) -> str:
-        where = WHERE[self.what]
+        where = PREPOSITION[self.what]
         verbs = [order.best, *[""] * len(self.best_in)]
         best = ", ".join(
             " ".join(filter(None, (arm, verb, where, names(topics))))
@@ -549,7 +549,7 @@ class AtWorst(WorkloadFact):
     what: Noun = "topic"
 
     def clause(self, order: RankingWords) -> str:
-        where = f"{WHERE[self.what]} {self.topic}"
+        where = f"{PREPOSITION[self.what]} {self.topic}"
         if self.fates is not None and self.what == "topic":
             return f"{self.arm} {self.fates.verbs(self.topic)}"
         if self.fates is not None:
@@ -607,7 +607,7 @@ class LimitsFact(WorkloadFact):
         else:
             parts.append("no arm is shown to meet your limits")
         if self.misses:
-            where = WHERE[self.what]
+            where = PREPOSITION[self.what]
             arms = [arm + (f" ({where} {topic})" if topic else "") for arm, topic in self.misses]
             parts.append(f"{names(arms)} {verb_of(arms, 'misses', 'miss')} them")
         if self.open:
@@ -953,7 +953,7 @@ def _at_worst_reader(part: Part, name: str) -> tuple[str, Fates] | None:
     if not isinstance(part, WorkloadAnswer) or (least := _least_delivered(part, name)) is None:
         return None
     topic, fates = least
-    return f"{WHERE[noun(part.topics)]} {topic}", fates
+    return f"{PREPOSITION[noun(part.topics)]} {topic}", fates
 
 
 def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
@@ -966,7 +966,7 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
 
 def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
     """Behind the topics that nobody carries, which decide nothing between the arms."""
-    where = WHERE[noun(workload.topics)]
+    where = PREPOSITION[noun(workload.topics)]
     judged = {t.topic: none_carries(t, f"{where} {t.topic}") for t in workload.topics if t.judged}
     nobody = [none for none in judged.values() if none is not None]
     if len(nobody) == len(judged):

@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.glossary import (
     Use,
     names_for,
 )
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic
+from rmwbench.analysis.metrics.judged_topics import OF_TOPICS, Topic
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm

@@ -21,7 +21,12 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic, judged_topics, limited_by
+from rmwbench.analysis.metrics.judged_topics import (
+    OF_TOPICS,
+    Topic,
+    judged_topics,
+    workload_limit_names,
+)
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.stats.quantile import needed
 from rmwbench.analysis.verdicts import disturbed, interim
@@ -195,7 +200,7 @@ class _Gathering:
             case, seen = wanted[evidence.cell]
             trial = measure_trial(evidence)
             topics = judged_topics(evidence.endpoints, json_column(evidence.definition))
-            names = limited_by(evidence.endpoints, json_column(evidence.definition))
+            names = workload_limit_names(evidence.endpoints, json_column(evidence.definition))
             self._add(seen, trial, (number, trial.block), topics, names)
             flags = disturbed.disturbances([trial.trial], small.events)
             seen.bound_trials += any(one.code == Code.MACHINE_BOUND for one in flags)
@@ -267,7 +272,7 @@ class _Gathering:
         names: Sequence[str],
     ) -> None:
         seen.ran.add(place)
-        self.topics.update(names, *(topic.limited_by for topic in topics))
+        self.topics.update(names, *(topic.limit_names for topic in topics))
         seen.limits |= limits_of(self.document, topics, names)
         for topic, metric in seen.limits:
             part = trial if topic is None else trial.topics.get(topic)
@@ -325,7 +330,7 @@ def limits_of(
         return {(None, metric): most for metric, most in {**general, **mine}.items()}
     out: dict[Asked, float] = {}
     for topic in topics:
-        mine = {k: v for name in topic.limited_by for k, v in own.get(name, {}).items()}
+        mine = {k: v for name in topic.limit_names for k, v in own.get(name, {}).items()}
         of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | mine
         out |= {(topic.name, metric): most for metric, most in of_topic.items()}
     return out | {

@@ -11,7 +11,7 @@ from pathlib import PurePath
 
 from rmwbench.analysis.causes.symptoms import SeenSymptom, Symptom, symptoms
 from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules

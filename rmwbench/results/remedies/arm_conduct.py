@@ -12,6 +12,7 @@ from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import SmallTables
+from rmwbench.codes import SENDERS
 from rmwbench.results.remedies.remedies_file import known_remedies
 from rmwbench.results.workload.workload_arm import ArmReport, described_of
 
@@ -93,7 +94,7 @@ def metric_of(symptom: Symptom, arm: ArmReport) -> str | None:
 
 def _writer(arm: ArmReport) -> dict[str, Any]:
     """The publisher or client of its largest message."""
-    writers = [e for e in arm.endpoints if e["kind"] in ("publisher", "client")]
+    writers = [e for e in arm.endpoints if e["kind"] in SENDERS]
     return max(writers, key=lambda e: e["payload_bytes"] or 0, default={})
 
 

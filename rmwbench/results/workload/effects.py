@@ -14,7 +14,7 @@ from functools import partial
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
-from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules

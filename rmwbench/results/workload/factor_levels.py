@@ -14,7 +14,7 @@ import numpy as np
 from rmwbench.analysis.metrics.aggregate import aggregate, judged_loss
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
-from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.metrics.judged_topics import POOLED
 from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.gains import has_ratio
 from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps

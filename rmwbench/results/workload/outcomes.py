@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
+from rmwbench.analysis.metrics.judged_topics import OF_TOPICS
 from rmwbench.analysis.verdicts import limit_outcomes as judge
 from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,

@@ -5,7 +5,7 @@ topic too.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rmwbench.analysis.metrics import topic_metrics as measured
+from rmwbench.analysis.metrics import judged_topics as measured
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.analysis.verdicts.interim import failed_blocks

@@ -19,14 +19,14 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, json_column
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topic_metrics import (
+from rmwbench.analysis.metrics.judged_topics import (
     OF_TOPICS,
     POOLED,
     Topic,
-    apart,
     judged_topics,
-    limited_by,
+    not_pooled,
     why_not_pooled,
+    workload_limit_names,
 )
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
@@ -129,9 +129,9 @@ class ArmReport:
         self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
         self.endpoints = first
-        self.limited_by: dict[str | None, tuple[str, ...]] = {
-            None: limited_by(first, self.definition),
-            **{one.name: one.limited_by for one in self.topics},
+        self.limit_names: dict[str | None, tuple[str, ...]] = {
+            None: workload_limit_names(first, self.definition),
+            **{one.name: one.limit_names for one in self.topics},
         }
         """Topic, or None for the whole workload -> the names under which it may have limits."""
         self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
@@ -144,7 +144,7 @@ class ArmReport:
             self.interim.add(
                 trial, self.primary, small.endpoints[trial.trial], self.definition, bound
             )
-        alone = apart(self.topics)
+        alone = not_pooled(self.topics)
         self.values = {
             name: [] if name in alone else _in_trials(entry, self.trials)
             for name, entry in GLOSSARY.items()
@@ -277,7 +277,7 @@ class ArmReport:
         if self.topics:
             return any(one.name == topic.name for one in self.topics)
         return topic.readers is not None and {*topic.members, *topic.nodes} <= {
-            *self.limited_by[None]
+            *self.limit_names[None]
         }
 
     def shared(self, other: "ArmReport") -> list[str]:
@@ -437,7 +437,7 @@ class ArmReport:
         if self.topics:
             metrics |= {
                 name: Estimate(unit=GLOSSARY[name].unit, no_data=why_not_pooled(self.topics))
-                for name in sorted(apart(self.topics))
+                for name in sorted(not_pooled(self.topics))
             }
         return metrics
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rmwbench.codes import SENDERS
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, inside
 from rmwbench.suite.seed import derive_seed
@@ -36,8 +37,6 @@ SENT, RECEIVED = 1, 2
 READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
 """Kind that writes → kind that reads what it writes; both are on one topic, or of one service."""
 READERS = tuple(dict.fromkeys(READ_BY.values()))
-SCHEDULED = ("publisher", "client")
-"""Kinds with an arrival of their own."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ class Endpoint:
     @property
     def sender(self) -> Sender | None:
         """The endpoint as a schedule sees it; None where it has no arrival."""
-        if self.kind not in SCHEDULED:
+        if self.kind not in SENDERS:
             return None
         arrival = "relay" if self.relay_from is not None else self.arrival.kind
         joins = None if self.life.begin_s is None else (self.node, self.life.begin_s)
@@ -130,7 +129,7 @@ class Endpoint:
             settings["take"] = arm.take
         if self.hold_ns:
             settings["hold_ns"] = self.hold_ns
-        if self.kind not in SCHEDULED:
+        if self.kind not in SENDERS:
             return settings
         if self.relay_from is not None:
             arrival = {"kind": "relay", "from": self.relay_from}
@@ -186,7 +185,7 @@ class _Counts:
         are drawn."""
         begin_ns, end_ns = self._span(e.life)
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
-        writers = [e] if e.kind in SCHEDULED else [self._by_number[n] for n in e.peers]
+        writers = [e] if e.kind in SENDERS else [self._by_number[n] for n in e.peers]
         return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
 
     def _span(self, life: NodeLife) -> tuple[int, int]:

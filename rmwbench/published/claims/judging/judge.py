@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.metrics.topic_metrics import unit
+from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import (
     POINTS,
@@ -331,7 +331,7 @@ def _cell(
     left_in, _, left = pooled.left
     right_in, _, right = pooled.right or (None, None, None)
     of_left, of_right = test.topics
-    label, other = unit(left_in, of_left), unit(right_in or left_in, of_right)
+    label, other = judged_name(left_in, of_left), judged_name(right_in or left_in, of_right)
     label = label if right_in is None or label == other else f"{label} against {other}"
     cell = CellAnswer(
         label,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rmwbench.analysis.metrics.topic_metrics import unit
+from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.claims.amounts import RATIO
 from rmwbench.published.claims.judging.decision_rules import Answer, Code, Takes
 from rmwbench.words import numbers as fmt
@@ -77,7 +77,7 @@ class CellSide:
 
     @property
     def place(self) -> str:
-        return unit(self.workload, self.topic)
+        return judged_name(self.workload, self.topic)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
-"""Which topics of a workload, and which readers of a topic, are judged one by one; over_topics.py
-has what becomes of an arm over all of them.
+"""Which topics of a workload, and which readers of a topic, are judged one by one. What becomes of
+an arm over all of them is in over_topics.py.
 
-A robot's topics are not one number: the median over an IMU at 1 kHz and a camera at 30 Hz is that
-of the IMU. So unlike topics are measured and judged apart. Topics that are alike (`scan_1` …
-`scan_8`: one name with a number behind it, the same type, QoS and rate, as a graph of many nodes
-has them) stay one sample: a verdict for each of a hundred would cost all of them their power.
+The topics of a robot have no common latency: the median over an IMU at 1 kHz and a camera at 30 Hz
+is that of the IMU. So topics that differ are measured and judged one by one. Topics that are alike
+(`scan_1` … `scan_8`: the same name but for a number at its end, the same type, QoS and rate, as a
+graph of many nodes has them) stay one sample: separate verdicts for a hundred of them would leave
+none of them enough power.
 
-So it is with the readers of one topic: where they differ (`readers.alike`), each group of them is
-what a topic is otherwise, with its writers, and called as its node (`control`).
+The same holds for the readers of one topic: where they differ (`readers.alike`), each group of
+alike readers is judged with its writers as a topic is, under the name of its node (`control`).
 """
 
 import json
@@ -30,51 +31,58 @@ from rmwbench.analysis.records import readers
 from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.records.readers import AlikeReaders
 from rmwbench.analysis.stats.missing import total
+from rmwbench.codes import SENDERS
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 POOLED = frozenset(m.name for m in METRICS if m.topics is TopicScope.APART)
-"""Metrics whose value over unlike topics or readers together is the value of none of them."""
+"""Metrics that a workload of unlike topics or readers does not have: over all messages together the
+value would be that of no topic and of no reader."""
 _OF_SENDERS = frozenset(
     m.name for m in METRICS if m.source in ("publish_call", "writing", "publisher_period")
 )
-"""What a writer does is the same for all its readers."""
+"""Metrics of writers alone: the readers of one topic have the same value."""
 OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not TopicScope.WHOLE)
-"""What is measured of each topic."""
+"""Metrics that each topic has."""
 
 _NUMBERED = re.compile(r"(.+?)_?\d+")
-_SENDS = ("publisher", "client")
-TO = " → "
-"""Between a topic and a reader of it."""
+READER_ARROW = " → "
+"""Between the name of a topic and that of its reader."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic that is judged by itself, several alike under one name (`scan_*`), or the `readers`
-    of one that differ from its others (None: all its readers). `rate_hz`: messages due per second
-    of each member over all its publishers; None where no rate is asked for. `endpoints`: the
-    numbers of those that it is measured by; `nodes`: of all its readers."""
+    """What is judged by itself: a topic, several alike topics under one name (`scan_*`), or some of
+    a topic's readers, which differ from its others."""
 
     name: str
     members: tuple[str, ...]
+    """The names of its topics."""
     message: str
     payload_bytes: int
     rate_hz: float | None
+    """Messages due per second of each member over all its publishers; None where no rate is asked
+    for."""
     reliable: bool
     readers: AlikeReaders | None = None
+    """None where all readers of the topic are judged together."""
     endpoints: frozenset[int]
+    """Numbers of the endpoints by which it is measured."""
     nodes: tuple[str, ...]
+    """Nodes of its readers."""
 
     @property
-    def limited_by(self) -> tuple[str, ...]:
-        """The names under which it may have limits of its own; what a later one says counts."""
+    def limit_names(self) -> tuple[str, ...]:
+        """The names under which a suite may limit it; the limit under a later name counts."""
         called = (self.name, *self.members) if self.readers is None else (*self.members, self.name)
         return (*_together(self.members), *called, *_of_readers(self.members, self.nodes))
 
 
-def limited_by(endpoints: Sequence[Row], definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names under which a workload with one number may have limits of its own: those of its
-    topics, and of their readers."""
+def workload_limit_names(
+    endpoints: Sequence[Row], definition: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """The names under which a suite may limit a workload whose topics are judged together: those of
+    its topics and of their readers."""
     judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
     return (*_together(topics), *topics, *_of_readers(topics, _nodes(judged)))
@@ -82,11 +90,12 @@ def limited_by(endpoints: Sequence[Row], definition: Mapping[str, Any]) -> tuple
 
 def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
     called = (*_together(nodes), *nodes)
-    return (*called, *(f"{topic}{TO}{node}" for topic in topics for node in called))
+    return (*called, *(f"{topic}{READER_ARROW}{node}" for topic in topics for node in called))
 
 
 def _together(names: Sequence[str]) -> tuple[str, ...]:
-    """`scan_*` for each stem that several of them have; a bare bundle names none."""
+    """`scan_*` for each stem that several of the names have. A bundle may lack names: those are
+    skipped."""
     stems = Counter(_stem(name) for name in names if name)
     return tuple(f"{stem}_*" for stem, several in stems.items() if several > 1)
 
@@ -96,9 +105,10 @@ def _nodes(rows: Iterable[Row]) -> tuple[str, ...]:
 
 
 def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING) -> list[Topic]:
-    """The topics of a trial's `endpoints` rows in their order, and the readers of one that differ;
-    empty where all are alike, because then the workload has one number. `definition`: of the cell,
-    with what latencies and losses are of (`focus`)."""
+    """The topics of a trial's `endpoints` rows that are judged one by one, in their order, with
+    groups of readers in the place of a topic whose readers differ. Empty where all are alike,
+    because the workload is then judged as a whole. `definition`: the cell's, which has the
+    `focus`."""
     rows: dict[str, list[Row]] = {}
     for row in in_focus(endpoints, definition):
         rows.setdefault(row["topic"], []).append(row)
@@ -138,8 +148,8 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
 
 
 def planned_endpoints(definition: Mapping[str, Any]) -> list[Row]:
-    """The `endpoints` rows that trials of such a cell will have, without what is granted: all by
-    which topics and readers are told apart."""
+    """The `endpoints` rows that trials of a cell with this definition will have, without what is
+    granted: enough for `judged_topics`."""
     return [
         {
             **endpoint,
@@ -156,8 +166,8 @@ def planned_endpoints(definition: Mapping[str, Any]) -> list[Row]:
 def _parts(
     topic: Topic, rows: Sequence[Row], definition: Mapping[str, Any], *, alone: bool
 ) -> Iterator[Topic]:
-    """The topic, or the groups of its readers that differ, with who writes to them. `alone`: the
-    workload has no other topic, so that the reader's name says which is meant."""
+    """The topic, or, where its readers differ, each group of alike readers with its writers.
+    `alone`: the workload has no other topic, so the name of a reader is enough."""
     groups = readers.alike(rows, definition)
     if len(groups) < 2 or any(relays(r) for r in rows):  # the hops of a chain stay together
         yield topic
@@ -166,11 +176,11 @@ def _parts(
     short = alone and not {*names} & {*topic.members, topic.name}
     for name, group in zip(names, groups, strict=True):
         heard = {r["topic"] for r in group.rows}
-        writing = [r for r in rows if r["kind"] in _SENDS and r["topic"] in heard]
+        writing = [r for r in rows if r["kind"] in SENDERS and r["topic"] in heard]
         own = [*writing, *group.rows]
         yield replace(
             topic,
-            name=name if short else f"{topic.name}{TO}{name}",
+            name=name if short else f"{topic.name}{READER_ARROW}{name}",
             members=tuple(member for member in topic.members if member in heard),
             reliable=is_reliable(own),
             readers=group,
@@ -182,9 +192,9 @@ def _parts(
 def same_readers(
     topic: Topic, endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING
 ) -> frozenset[int]:
-    """In a trial whose readers of that topic are alike: the endpoints of those that `topic`, of
-    another cell, has apart, and of who writes to them. Empty where they are not here, or are all
-    that are here."""
+    """For a trial in which all readers of a topic are alike: the endpoints that match
+    `topic.readers` of another cell, with their writers. Empty where this trial does not have those
+    readers, or has no others."""
     rows = in_focus(endpoints, definition)
     here = {r["topic"] for r in rows}
     # A workload's one topic is called after it, and so has another name in another workload.
@@ -195,13 +205,13 @@ def same_readers(
     if {r["node"] for r in own} != {*topic.nodes} or len(own) == len(every):
         return frozenset()
     heard = {r["topic"] for r in own}
-    writing = [r for r in of_topic if r["kind"] in _SENDS and r["topic"] in heard]
+    writing = [r for r in of_topic if r["kind"] in SENDERS and r["topic"] in heard]
     return frozenset(r["endpoint"] for r in (*writing, *own))
 
 
 def _names(groups: Iterable[Sequence[str]]) -> list[str]:
-    """What each of these is called: its one name, `scan_*`, or all where two would be called the
-    same."""
+    """A name for each group: its one name, or `scan_*`; all its names where two groups would
+    otherwise be called the same."""
     listed = list(groups)
     short = [_called(group) for group in listed]
     again = Counter(short)
@@ -225,16 +235,16 @@ def _stem(topic: str) -> str:
 
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:
-    """(reliability, history, depth) as asked for: what is granted may differ between arms."""
+    """(reliability, history, depth) as asked for, since what is granted may differ between arms."""
     qos = json_column(row.get("asked")).get("qos") or {}
     return qos.get("reliability"), qos.get("history"), qos.get("depth")
 
 
 def _rates(endpoints: Sequence[Row]) -> dict[str, float | None]:
-    """Topic -> messages due per second; of a relayed topic that of the one it is relayed from."""
+    """Topic -> messages due per second; a relayed topic has the rate of its source."""
     arrivals: dict[str, list[Mapping[str, Any]]] = {}
     for row in endpoints:
-        if row["kind"] in _SENDS:
+        if row["kind"] in SENDERS:
             arrivals.setdefault(row["topic"], []).append(arrival_of(row))
     reads = {row["endpoint"]: row["topic"] for row in endpoints}
 
@@ -264,13 +274,13 @@ Noun = Literal["topic", "reader"]
 
 
 def noun(parts: Sequence[Any]) -> Noun:
-    """What sentences call these parts of a workload, each of which says its `readers`: topics, also
-    where some of them are readers of one."""
+    """What sentences call these parts of a workload: readers where each part is a group of
+    `readers`, else topics."""
     return "reader" if parts and all(part.readers for part in parts) else "topic"
 
 
-def apart(parts: Sequence[Topic]) -> frozenset[str]:
-    """Metrics that the whole workload has no value of, beside these parts."""
+def not_pooled(parts: Sequence[Topic]) -> frozenset[str]:
+    """Metrics that these parts have and the workload as a whole does not."""
     if not parts:
         return frozenset()
     one_topic = noun(parts) == "reader" and len({part.members for part in parts}) == 1
@@ -278,16 +288,16 @@ def apart(parts: Sequence[Topic]) -> frozenset[str]:
 
 
 def why_not_pooled(parts: Sequence[Any]) -> str:
-    """Why the whole workload has no value of the metrics that are `apart`."""
+    """Why the workload as a whole has no value of the metrics that `not_pooled` gives."""
     return f"the workload has unlike {noun(parts)}s: each has a value of its own"
 
 
-WHERE: Mapping[Noun, str] = {"topic": "in", "reader": "for"}
-"""The word before such a part."""
-UNIT = " · "
+PREPOSITION: Mapping[Noun, str] = {"topic": "in", "reader": "for"}
+"""The word before such a part: *in* a topic, *for* a reader."""
+SEPARATOR = " · "
 
 
-def unit(comparison: str, topic: str | None) -> str:
-    """The name under which a topic of a comparison is judged: one error budget is for all of
-    them."""
-    return comparison if topic is None else f"{comparison}{UNIT}{topic}"
+def judged_name(comparison: str, topic: str | None) -> str:
+    """The name under which a topic of a comparison is judged; all topics of a comparison share one
+    error budget."""
+    return comparison if topic is None else f"{comparison}{SEPARATOR}{topic}"
