@@ -1,6 +1,6 @@
-"""How a field of an answer is written in its document (`document` of rmwbench/results/model.py): a
-module of its own, because a verb that prints no document need not wait for what one is made
-with."""
+"""Dataclass fields with rules for writing them to a document (`document` of
+rmwbench/results/model.py). They stand in a module of their own, so that verbs without a document
+load fast."""
 
 from dataclasses import field
 from typing import Any
@@ -9,10 +9,10 @@ ABSENT, EXACT = "absent", "exact"
 
 
 def absent(*, exact: bool = False) -> Any:
-    """None by default, and then left out of the document."""
+    """A field that is None by default, and then left out of the document."""
     return field(default=None, metadata={ABSENT: True, **({EXACT: True} if exact else {})})
 
 
 def exact() -> Any:
-    """Written as it is, with all its digits."""
+    """A field whose number is written with all its digits."""
     return field(metadata={EXACT: True})

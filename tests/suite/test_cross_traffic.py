@@ -54,8 +54,8 @@ def test_a_network_without_it_says_nothing_of_it():
 @pytest.mark.parametrize(
     ("traffic", "what"),
     [
-        ("[{from: robot, to: laptop}]", "host `robot` is the workload's"),
-        ("[{from: server, to: base}]", "host `base` is the workload's"),
+        ("[{from: robot, to: laptop}]", "cannot use host `robot`: the workload has nodes there"),
+        ("[{from: server, to: base}]", "cannot use host `base`: the workload has nodes there"),
         ("[{from: server, to: server}]", "from one host to another"),
         (
             "[{from: server, to: tv}, {from: server, to: tv}]",

@@ -1,10 +1,9 @@
-"""Two pictures of a capacity search: the capacities with their intervals, and latency against load
-for all arms.
+"""Three pictures of a capacity search: the capacities with their intervals, latency against load for
+all arms, and loss against load.
 
-In the second, an arm's median is its line and the limit's percentile the points above it; the limit
-is a line across, and where a line across and the points meet stands the arm's capacity as an
-upright with its interval as a band. A level whose queue grows has no latency, so it is a mark at
-the top edge.
+In the second one, a line shows an arm's median and points above it the limit's percentile. A
+horizontal line is the limit. A vertical line marks each arm's capacity, a band its interval. A
+level whose queue grows has no latency: it is a mark at the top edge.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,8 +32,8 @@ _HEIGHT = 360
 
 
 def figures(answer: Searched) -> list[Picture]:
-    """The figures in reading order; one without data has no specification, as has the loss where
-    nothing was lost, which says so."""
+    """The figures in reading order. A figure without data has no specification. Nor has the loss if
+    nothing was lost, and its caption says so."""
     search = answer.search
     tail = _percentile(search.curve[1])
     lost = frame.drawn(loss, answer)
@@ -53,8 +52,8 @@ def figures(answer: Searched) -> list[Picture]:
         Picture(
             "curve",
             f"Latency against {search.title}",
-            f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
-            "capacities, shaded over their intervals. At the top edge a triangle where the queue "
+            f"Line: median. Dots: {tail}, with its interval from three trials on. Vertical "
+            "lines: capacities, shaded over their intervals. At the top edge a triangle where the queue "
             "grew, so that there is no steady latency, and a cross where messages that did not "
             f"arrive reach the {tail}. Diamonds: the knee.",
             wide=True,
@@ -77,7 +76,6 @@ def capacities(answer: Searched, *, narrow: bool = False) -> Spec | None:
     for arm in answer.arms:
         held, style = arm.capacity, arms[arm.arm]
         value = fmt.finite(held.value) or fmt.finite(held.low) or fmt.finite(held.high)
-        shown = capacity_words.capacity(held, search.title)
         rows.append(
             {
                 "arm": arm.arm,
@@ -85,8 +83,8 @@ def capacities(answer: Searched, *, narrow: bool = False) -> Spec | None:
                 "low": fmt.finite(held.low),
                 "high": fmt.finite(held.high),
                 "bracketed": held.state == "bracketed",
-                "label": shown.split(" [")[0],
-                "shown": shown,
+                "label": capacity_words.without_interval(held, search.title),
+                "shown": capacity_words.capacity(held, search.title),
                 "basis": f"{fmt.counted(held.trials, 'trial')}; {arm.answer}",
                 "colour": style.colour,
                 "fill": SURFACE if style.hollow else style.colour,
@@ -117,7 +115,9 @@ def curve(answer: Searched, *, narrow: bool = False) -> Spec | None:
     limits = [c.below for c in search.limit.conditions if GLOSSARY[c.metric].source == source]
     points = [row for arm in answer.arms for row in _latencies(arm, search)]
     above = [row for arm in answer.arms for row in _without_latency(arm, search)]
-    marks = [_upright(arm, search) for arm in answer.arms if arm.capacity.state == "bracketed"]
+    marks = [
+        _capacity_mark(arm, search) for arm in answer.arms if arm.capacity.state == "bracketed"
+    ]
     knees = [row for arm in answer.arms if (row := _knee(arm, search)) is not None]
     extent = frame.log_range([p["value"] for p in points], limits)
     across = frame.log_range(
@@ -138,15 +138,15 @@ def curve(answer: Searched, *, narrow: bool = False) -> Spec | None:
     medians, tails = (
         base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
     )
-    upright = alt.Chart(alt.NamedData(name="parts"))
+    marked = alt.Chart(alt.NamedData(name="parts"))
     layers = [  # the legend looks like the first layer that has the colour
         medians.mark_line(strokeWidth=1.8).encode(
             x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
-        upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
+        marked.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
         .transform_filter(frame.HAS_INTERVAL)
         .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
-        upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
+        marked.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=frame.TOOLTIP
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
@@ -162,7 +162,7 @@ def curve(answer: Searched, *, narrow: bool = False) -> Spec | None:
 
 
 def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
-    """The median and the percentile at each level that has them."""
+    """The points of an arm's curve: its median and its percentile at each level that has them."""
     for level in arm.levels:
         for kind, name in zip(("median", "tail"), search.curve, strict=True):
             entry = level.metrics[name]
@@ -184,7 +184,8 @@ def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any
 
 
 def _without_latency(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
-    """The levels at which the queue grew, or which messages that did not arrive made infinite."""
+    """The points at the top edge: levels at which the queue grew, or at which messages that did not
+    arrive make the percentile infinite."""
     tail = search.curve[1]
     for level in arm.levels:
         place = {"arm": arm.arm, "level": level.level}
@@ -199,7 +200,7 @@ def _without_latency(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[st
             yield place | {"shape": "cross", "shown": shown, "basis": basis}
 
 
-def _upright(arm: CapacityArm, search: RaisedFactor) -> dict[str, Any]:
+def _capacity_mark(arm: CapacityArm, search: RaisedFactor) -> dict[str, Any]:
     return {
         "arm": arm.arm,
         "value": arm.capacity.value,
@@ -263,7 +264,7 @@ def _marks(
 
 
 def _none_lost(answer: Searched) -> str:
-    """Beside no picture of what was lost."""
+    """The caption in the place of a picture of losses."""
     known = [level.metrics["loss"] for arm in answer.arms for level in arm.levels]
     if all(fmt.finite(one.value) is None for one in known):
         return "No data."
@@ -308,13 +309,13 @@ def loss(answer: Searched, *, narrow: bool = False) -> Spec | None:
 
 
 def _close(interval: dict[str, Any], extent: frame.LogRange) -> None:
-    """An end that is open (0, or none) runs off the picture, it does not vanish."""
+    """Draws an open end of an interval (0, or none) to the edge of the picture."""
     interval["low"] = interval["low"] or extent.low
     interval["high"] = interval["high"] or extent.high
 
 
 def _level_axis(extent: frame.LogRange, search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
-    """field -> the x of a level, on one log axis with the axis's unit."""
+    """A function that gives a field its place on the log axis of levels, which has one unit."""
     axis = extent.axis(title, label=frame.unit_label(_SCALES[search.unit]))
     scale = extent.scale()
     return lambda field: alt.X(field, scale=scale, axis=axis)
@@ -322,7 +323,5 @@ def _level_axis(extent: frame.LogRange, search: RaisedFactor, title: str) -> Cal
 
 def _percentile(metric: str) -> str:
     """`p99`, `p99.9`, or `median`."""
-    digits = metric.rsplit("_p", 1)[-1]
-    return (
-        "median" if digits == "50" else f"p{digits[:2]}" + (f".{digits[2:]}" if digits[2:] else "")
-    )
+    q = GLOSSARY[metric].q
+    return "median" if q == 0.5 else f"p{q * 100:g}"

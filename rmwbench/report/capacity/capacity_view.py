@@ -177,7 +177,7 @@ def _answers(searched: Searched) -> Table:
         held = arm.capacity
         certain = held.state in ("bracketed", "at least")
         bound = " (machine-bound)" if arm.machine_bound else ""
-        value = capacity_words.capacity(held, search.title).split(" [")[0]
+        value = capacity_words.without_interval(held, search.title)
         rows.append(
             TableRow(
                 [

@@ -18,7 +18,7 @@ def question(search: RaisedFactor) -> str:
 
 
 def beyond(arm: CapacityArm) -> str:
-    """How the limit breaks above the capacity, or why nothing is known of that."""
+    """How the limit breaks above the capacity, or why that is not known."""
     if arm.breaks is not None and arm.capacity.state != "at least":
         return arm.breaks.cause
     if arm.bound:
@@ -57,9 +57,14 @@ def interval(capacity: Capacity) -> str:
 
 def capacity(held: Capacity, title: str) -> str:
     """`412 Hz [401–420]`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
+    return f"{without_interval(held, title)} {interval(held)}".rstrip()
+
+
+def without_interval(held: Capacity, title: str) -> str:
+    """`412 Hz`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
     unit = held.unit
     if held.state == "bracketed":
-        return f"{level(held.value, unit, title)} {interval(held)}"
+        return level(held.value, unit, title)
     if held.state == "at least":
         return f"≥ {level(held.low, unit, title)}"
     return f"< {level(held.high, unit, title)}" if held.state == "below" else "no data"
@@ -145,7 +150,7 @@ def _wide(arm: CapacityArm) -> str:
 
 
 def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, CapacityArm]]:
-    """Contenders with a capacity, each with the next lower one."""
+    """The contenders with a capacity from the highest on, each with the next lower one."""
     known = [
         arm
         for arm in arms
@@ -156,8 +161,8 @@ def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, Capacity
 
 
 def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> bool:
-    """Their intervals do not overlap. One of whole numbers has both its ends; another boundary lies
-    above its lower end, so that it may be another's upper end."""
+    """Whether the intervals of two arms do not overlap. An interval of whole numbers includes both
+    its ends; of other levels it excludes its lower end, which may be the upper end of the other."""
     low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)
     if low is None or high is None:
         return False
@@ -165,7 +170,7 @@ def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> boo
 
 
 def _in_unit_of(value: float, number: float | None, unit: Unit) -> str:
-    """An end of the interval in the unit that the value is printed in, without it."""
+    """An end of the interval as a number, in the unit in which the value is printed."""
     if unit == "":
         return fmt.significant_count(round(value))
     symbol = fmt.quantity(number, unit).rsplit(" ", 1)[-1]

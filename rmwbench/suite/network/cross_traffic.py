@@ -1,10 +1,10 @@
-"""TCP of others over the network of a workload: downloads and videos on the robot's air, between
-hosts of their own.
+"""Cross traffic: TCP of others over the network of a workload, such as downloads and videos on the
+robot's radio link, between hosts of their own.
 
-"Cross traffic" is the field's word for what crosses the same links and is not measured itself. It
-is made by sockets of the kernel with its congestion control (docs/formats/load.md), because what
-TCP does about a loss or a full queue is the half of it: a stream of datagrams at a fixed rate would
-never give way. UDP is therefore not offered here.
+Cross traffic shares the links and is not measured itself. Sockets of the kernel make it, with the
+kernel's congestion control (docs/formats/load.md), because its answer to a loss or a full queue
+matters as much as its volume: a stream of datagrams at a fixed rate would never give way. So there
+is no cross traffic over UDP.
 """
 
 from typing import Annotated, Any, Literal
@@ -18,9 +18,9 @@ MEGABYTE = 1_000_000
 
 
 class CrossTraffic(Strict):
-    """`flows` connections `from` one host `to` another, all the time, or, as a video's player does,
-    a piece of `piece_mb` every `every_s` over each. Without `congestion_control` it is the
-    network's."""
+    """`flows` connections `from` one host `to` another, which send all the time, or, as a video
+    player loads, a piece of `piece_mb` every `every_s` each. The network's congestion control
+    applies where `congestion_control` is not given."""
 
     from_: Annotated[NodeName, Field(alias="from")]
     to: NodeName
@@ -55,7 +55,7 @@ class CrossTraffic(Strict):
 
     @property
     def piece(self) -> dict[str, int] | None:
-        """The piece as the load protocol takes it; None for what never ends."""
+        """The piece as the load protocol takes it; None for flows that send all the time."""
         if self.piece_mb is None or self.every_s is None:
             return None
         return {
@@ -75,14 +75,14 @@ class CrossTraffic(Strict):
         return f"{flows} of TCP from {self.name}{shape}{control}"
 
     def definition(self) -> dict[str, Any]:
-        """What a cell stores of it."""
+        """The cross traffic as a cell's definition stores it."""
         always_stored = {"from": self.from_, "to": self.to, "kind": self.kind, "flows": self.flows}
         more = {"piece": self.piece, "congestion_control": self.congestion_control}
         return always_stored | {key: value for key, value in more.items() if value is not None}
 
 
 def hosts_of(traffic: tuple[CrossTraffic, ...]) -> tuple[str, ...]:
-    """Each once, in the order in which they are named."""
+    """The hosts of cross traffic, each once, in the order in which the suite names them."""
     return tuple(dict.fromkeys(host for flows in traffic for host in (flows.from_, flows.to)))
 
 
@@ -93,9 +93,8 @@ def called_all(at: tuple[str | int, ...]) -> Fault:
 
 
 def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> None:
-    """Raises Fault, counted from the list, for traffic of the workload's own `hosts`: what its
-    interfaces counted would be the middleware's and the others' together; and for two of one
-    name."""
+    """Raises Fault, with its place in the list, where cross traffic uses one of the workload's
+    `hosts`, whose interface counters would mix both, or where two entries have the same ends."""
     names: set[str] = set()
     for index, flows in enumerate(traffic):
         for key, host in (("from", flows.from_), ("to", flows.to)):
@@ -103,8 +102,7 @@ def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> No
                 raise called_all((index, key))
             if host in hosts:
                 raise Fault(
-                    f"host `{host}` is the workload's, and cross traffic is between hosts of its "
-                    "own",
+                    f"cross traffic cannot use host `{host}`: the workload has nodes there",
                     expected="a host without nodes, such as `laptop`",
                     actual=host,
                     at=(index, key),

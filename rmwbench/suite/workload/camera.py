@@ -25,7 +25,7 @@ PIXEL_BYTES = 3
 ROW_MULTIPLE_BYTES = 4
 """GStreamer pads each row of an RGB picture to this; a padded row is not what `Image` says."""
 LARGEST_DENOMINATOR = 1001
-"""A rate is a fraction with at most this below: 30000/1001 is television's."""
+"""Largest denominator of a rate (television: 30000/1001)."""
 
 
 def _checked(text: str) -> str:
