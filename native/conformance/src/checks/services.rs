@@ -226,7 +226,7 @@ fn next_service_answers(rig: &mut Rig<'_>, second: Vec<NodeSpec>) -> Result<(), 
     let finished = |rig: &Rig<'_>| {
         rig.workers[1].events.iter().any(|e| Finished::of(e).is_some_and(|f| f.endpoint == 1))
     };
-    while !finished(&rig) && Instant::now() < deadline {
+    while !finished(rig) && Instant::now() < deadline {
         rig.workers[1].pump(Instant::now() + Duration::from_millis(100))?;
     }
     sleep(Duration::from_millis(300));
