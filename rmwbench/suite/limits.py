@@ -20,6 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, TopicScope, Use, names_for
 from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
+from rmwbench.words.numbers import scaled
 
 METRICS = names_for(Use.LIMIT)
 OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)
@@ -127,7 +128,7 @@ class LimitsFile(Limits):
 
 def _document(limits: dict[str, float]) -> list[dict[str, Any]]:
     return [
-        {"metric": metric, "at_most": limit * _FACTOR[GLOSSARY[metric].unit]}
+        {"metric": metric, "at_most": scaled(limit, _FACTOR[GLOSSARY[metric].unit])}
         for metric, limit in ((metric_of(key), limit) for key, limit in limits.items())
     ]
 

@@ -14,15 +14,17 @@ from rmwbench.errors import UserError
 STEADY = Stability(0.0, 0.0, 0, 1000, 1.0)
 
 
-def trial(latencies_ns, *, never_sent=0, under_way=0):
+def trial(latencies_ns, *, never_sent=0, under_way=0, after_drain=0, failed=0):
     latencies = np.asarray(latencies_ns, float)
-    lost = int(np.isinf(latencies).sum()) - never_sent - under_way
+    lost = int(np.isinf(latencies).sum()) - never_sent - under_way - after_drain - failed
     ledger = Ledger(
         wanted=len(latencies),
         delivered=int(np.isfinite(latencies).sum()),
         vanished_middle=lost,
         not_attempted=never_sent,
         under_way=under_way,
+        after_drain=after_drain,
+        failed=failed,
     )
     messages = Messages(ledger=ledger, samples={"response_latency": make_sample([latencies])})
     messages.longest_stall_ns = 5e6
@@ -46,11 +48,14 @@ def arriving(count):
         ("undelivered < 0.02", "undelivered < 2 %", 150),
         ("loss < 0.00005 %", "loss < 0.00005 %", 6_000_000),
         ("loss < 99.99999 %", "loss < 99.99999 %", 3),
+        ("p99 < 1.2345678 ms", "p99 response < 1.2345678 ms", 1000),
+        ("p99 < 123456789 ns, loss < 12.345678912345 %", None, 1000),
+        ("p99 < 5 \u03bcs", "p99 response < 5 µs", 1000),
     ],
 )
 def test_words_are_read_and_said_back(text, shown, messages):
     limit = parse_limit(text)
-    assert limit.text == shown
+    assert shown in (None, limit.text)
     assert limit.messages == messages
     assert parse_limit(limit.text) == limit
 
@@ -73,6 +78,7 @@ def test_words_are_read_and_said_back(text, shown, messages):
         ("p99 < 5 ms, response p99 < 6 ms", "limited twice"),
         ("p99 < 1e400 ms", "nothing is below"),
         ("p99 < 1.2.3 ms", "not a number"),
+        ("p99 response < 1,5 ms", "write 1.5, or 15"),
     ],
 )
 def test_what_is_not_understood_says_what_to_write(text, part):
@@ -100,6 +106,28 @@ def test_a_trial_that_is_exactly_at_its_limit_holds_it_where_the_limit_is_at_mos
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
     judged = judge(parse_limit("p99 < 5 ms"), trial(arriving(970)), STEADY)
     assert judged.kind == "lossy" and "3 % of the messages did not arrive" in judged.causes
+
+
+@pytest.mark.parametrize(
+    ("limits", "fates", "kind"),
+    [
+        ("late < 1 %", {"under_way": 50}, "slow"),
+        ("late < 1 %", {"after_drain": 50}, "slow"),
+        ("late < 1 %, loss < 1 %", {"under_way": 50}, "slow"),
+        ("late < 1 %, loss < 1 %", {"under_way": 20}, "lossy"),
+        ("never sent < 1 %", {"failed": 50}, "never_sent"),
+        ("undelivered < 1 %", {"failed": 50}, "never_sent"),
+        ("undelivered < 1 %", {"after_drain": 50}, "slow"),
+        ("undelivered < 1 %", {"after_drain": 20}, "lossy"),
+        ("undelivered < 1 %", {}, "lossy"),
+        ("p99 < 5 ms", {"after_drain": 50}, "slow"),
+        ("p99 < 5 ms", {"failed": 50}, "never_sent"),
+        ("p99 < 5 ms", {"under_way": 49}, "slow"),
+    ],
+)
+def test_what_became_of_fifty_messages_in_a_thousand_says_how_the_limit_broke(limits, fates, kind):
+    missing = trial(arriving(950), **fates)
+    assert judge(parse_limit(limits), missing, STEADY).kind == kind
 
 
 UNDER_WAY = "40 % of the messages were still under way at the end"

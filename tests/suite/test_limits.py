@@ -114,6 +114,14 @@ def test_a_search_takes_the_same_file_where_it_can_judge_it(tmp_path):
         )
 
 
+@pytest.mark.parametrize("number", ["0.07", "1.2345678", "4.35", "0.123456789012345", "1e-7"])
+def test_a_search_is_told_the_number_of_the_file_in_all_its_digits(tmp_path, number):
+    text = f"limits: a\nacceptable: {{response_latency_p99_ms: {number}}}\n"
+    limit = of_limits(read_limits(written(tmp_path, text)).document(), "f")
+    assert parse_limit(limit.text) == limit
+    assert parse_limit(f"p99 response <= {number} ms") == limit
+
+
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_the_shipped_limits_are_read(path):
     assert read_limits(path).limits == path.stem

@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import (
@@ -20,7 +21,7 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
     under_way_of,
 )
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Fate
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
 from rmwbench.analysis.verdicts import limit_outcomes
@@ -58,7 +59,7 @@ class Condition:
     @property
     def text(self) -> str:
         sign = "≤" if self.inclusive else "<"
-        return f"{self.name} {sign} {self.shown(self.below, digits=6)}"
+        return f"{self.name} {sign} {self._written(self.below)}"
 
     @property
     def messages(self) -> int:
@@ -91,16 +92,27 @@ class Condition:
         condition = {"metric": self.metric, "name": self.name, "below": self.below}
         return condition | ({"inclusive": True} if self.inclusive else {})
 
-    def shown(self, value: float, digits: int = 3) -> str:
-        """The value with its unit; with more digits it can be read back without changing it."""
+    def shown(self, value: float) -> str:
+        """The value in three digits, with its unit."""
         if GLOSSARY[self.metric].unit == "fraction":
-            return fmt.percent(value, digits)
+            return fmt.percent(value, 3)
         if math.isinf(value):
             return "never arrived"
-        unit = next(
-            (unit for unit in ("s", "ms", "µs") if float(f"{value:.3g}") >= UNIT_NS[unit]), "ns"
-        )
-        return f"{value / UNIT_NS[unit]:.{digits}g} {unit}"
+        unit = _unit(value)
+        return f"{value / UNIT_NS[unit]:.3g} {unit}"
+
+    def _written(self, value: float) -> str:
+        """The value with all its digits: `parse_limit` reads the same number."""
+        of_fraction = GLOSSARY[self.metric].unit == "fraction"
+        unit = "%" if of_fraction else _unit(value)
+        divisor = 0.01 if of_fraction else UNIT_NS[unit]
+        return f"{(Decimal(repr(value)) / Decimal(repr(divisor))).normalize():f} {unit}"
+
+
+def _unit(value_ns: float) -> str:
+    return next(
+        (unit for unit in ("s", "ms", "µs") if float(f"{value_ns:.3g}") >= UNIT_NS[unit]), "ns"
+    )
 
 
 @dataclass(frozen=True)
@@ -128,7 +140,13 @@ class Limit:
         }
 
 
-Kind = Literal["holds", "slow", "lossy", "unstable", "failed"]
+Kind = Literal["holds", "slow", "lossy", "never_sent", "unstable", "failed"]
+KIND_OF_FATE: Mapping[Fate, Kind] = {
+    Fate.LOST: "lossy",
+    Fate.NEVER_SENT: "never_sent",
+    Fate.LATE: "slow",
+}
+"""How a trial fails by what became of most messages that break a limit, the most fundamental first."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +195,6 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
             fraction_of("undelivered", trial),
             under_way_of("undelivered", trial),
         )
-        infinite = count > 0
         if count or not waiting:
             texts.append(f"{fmt.percent(count / total)} of the messages did not arrive")
         if waiting:
@@ -185,9 +202,25 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
                 f"{fmt.percent(waiting / total)} of the messages were still under way at the end"
             )
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
-    return LimitFinding(
-        "lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order)
-    )
+    kinds = {_kind_of(condition, trial) for condition in broken}
+    kind = next(kind for kind in KIND_OF_FATE.values() if kind in kinds)
+    return LimitFinding(kind, tuple(texts[i] for i in order))
+
+
+def _kind_of(broken: Condition, trial: MeasuredTrial) -> Kind:
+    """By the fate that the condition limits; where it limits several, or a message that did not
+    arrive broke it, by the fate of most of those."""
+    entry, ledger = GLOSSARY[broken.metric], trial.messages.ledger
+    if entry.fate is not None:
+        return KIND_OF_FATE[entry.fate]
+    if not (entry.judged_first or math.isinf(broken.value(trial) or 0.0)):
+        return "slow"
+    counts = {
+        Fate.LOST: ledger.lost,
+        Fate.NEVER_SENT: ledger.never_sent,
+        Fate.LATE: ledger.after_drain if entry.judged_first else ledger.late,
+    }
+    return KIND_OF_FATE[max(counts, key=lambda fate: counts[fate])]
 
 
 def of_limits(document: Mapping[str, Any], where: str) -> Limit:
@@ -208,8 +241,8 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
         raise UserError(
             f"a search does not judge `{unknown[0]}`",
             where=where,
-            expected="percentiles of response, service, consumed and publish; loss, late_share, "
-            "never_sent_share, undelivered, longest_stall",
+            expected=f"percentiles of {', '.join(LATENCIES)}; "
+            + ", ".join(dict.fromkeys(metric.name for metric in NAMED.values())),
             actual=", ".join(unknown),
         )
     return Limit(
@@ -219,6 +252,14 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
 
 def parse_limit(text: str) -> Limit:
     """The conditions of a limit in words. Raises UserError where a part is not understood."""
+    if comma := re.search(r"\d+,\d+", text):
+        raise UserError(
+            f"`{comma[0]}`: a comma ends a condition",
+            where=WHERE,
+            expected="a decimal point, and nothing between thousands",
+            actual=text,
+            fix=f"write {comma[0].replace(',', '.')}, or {comma[0].replace(',', '')}",
+        )
     parts = [part.strip() for part in re.split(r",|;|\band\b", text) if part.strip()]
     if not parts:
         raise UserError(
@@ -248,6 +289,7 @@ def _condition(part: str) -> Condition:
             expected=f"METRIC < VALUE UNIT, as in `{EXAMPLE}`",
         )
     phrase, sign, number, unit = match.groups()
+    unit = unit.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}")  # they look the same
     if not sign.startswith(("<", "≤")):
         raise UserError(
             f"`{part}`: a limit is an upper one",
@@ -261,8 +303,7 @@ def _condition(part: str) -> Condition:
         value = float(number)
     except ValueError:
         raise UserError(f"`{number}` is not a number", where=WHERE, actual=part) from None
-    # 0.7 % is 0.007, and not the float below it that the product is
-    below = float(f"{value * _factor(metric, unit, part):.12g}")
+    below = fmt.scaled(value, _factor(metric, unit, part))
     if not (below > 0 and math.isfinite(below)):
         raise UserError(
             f"`{part}`: nothing is below this",

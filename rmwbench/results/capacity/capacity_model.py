@@ -10,7 +10,7 @@ from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, TrialCounts
 from rmwbench.words.fields import absent
 
-ProbeKind = Literal["holds", "slow", "lossy", "unstable", "failed", "void"]
+ProbeKind = Literal["holds", "slow", "lossy", "never_sent", "unstable", "failed", "void"]
 
 
 @dataclass(frozen=True, kw_only=True)
