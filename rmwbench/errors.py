@@ -7,7 +7,7 @@ The command line prints it and exits 2.
 import difflib
 from collections.abc import Collection, Iterable
 
-from rmwbench.typed import as_typed
+from rmwbench.command_name import as_typed
 
 
 class UserError(Exception):

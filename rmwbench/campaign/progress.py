@@ -18,8 +18,8 @@ from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, few, unsupported_lines
 from rmwbench.campaign.trial.outcome import TOLD, keeps_spoilt
+from rmwbench.command_name import as_typed
 from rmwbench.suite.arm import left_out_lines
-from rmwbench.typed import as_typed
 
 LONGEST_MINUTES = 24 * 60
 """A longer campaign is not advised."""

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 
-from rmwbench.typed import NAME, as_typed, calls, command
+from rmwbench.command_name import NAME, as_typed, calls, command
 from rmwbench.whole_file import check_page, is_written_through
 from rmwbench.words.printable import printable
 

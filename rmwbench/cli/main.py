@@ -18,8 +18,8 @@ from typing import Annotated, ClassVar, NoReturn
 import typer
 
 from rmwbench.cli.help import HELP_OPTIONS, PlainGroup
+from rmwbench.command_name import MORE, NEEDED, VERBS, as_typed
 from rmwbench.errors import UserError
-from rmwbench.typed import MORE, NEEDED, VERBS, as_typed
 
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from rmwbench.command_name import as_typed
 from rmwbench.suite.fault import Fault, places
 from rmwbench.suite.name_rules import ArmName
 from rmwbench.suite.process_conditions import Background, HostIdle
 from rmwbench.suite.side import MODES, Override, Side
-from rmwbench.typed import as_typed
 
 Wait = Literal["block", "poll", "callback"]
 PublishMode = Literal["default", "sync", "async"]

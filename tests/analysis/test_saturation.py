@@ -6,7 +6,11 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.metrics.saturation import OF_THE_WINDOW, limit_reached, without_rates
+from rmwbench.analysis.metrics.saturation import (
+    OF_THE_WINDOW,
+    drop_whole_window_metrics,
+    limit_reached,
+)
 from rmwbench.analysis.records.columns import SteadyWindow
 from tests.analysis.test_latency import Records, message
 from tests.support.columns import PAIR
@@ -62,7 +66,7 @@ def test_a_trial_without_a_rate_says_why():
     trial = MeasuredTrial(0, 0, messages, 5_000_000_000, **parts)
     assert trial.values["offered_rate"] == 0.2
     trial.values |= {"sent_rate_variation": 1.05, "sent_rate_early": 2.0}
-    without_rates(trial, "why")
+    drop_whole_window_metrics(trial, "why")
     for one in (trial, topic, reader):
         assert not one.values.keys() & set(OF_THE_WINDOW)
         assert {one.reasons[name] for name in OF_THE_WINDOW} == {"why"}

@@ -5,11 +5,11 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.cli.console import say, stdout_console
+from rmwbench.command_name import COMMAND, as_typed
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, tool
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.suite.file.load import load
-from rmwbench.typed import COMMAND, as_typed
 from tests.support.command import exit_code
 
 

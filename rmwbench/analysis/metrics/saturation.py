@@ -1,6 +1,6 @@
 """Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit
-before the window ends, what it would have sent in the rest is not known, and the window tells no
-rate: the fastest arm would be the one that was divided by the most idle time.
+before the window ends, nobody knows what it would have sent in the rest, so the window gives no
+rate: the faster an arm is, the more idle time its messages would be divided by.
 """
 
 from collections.abc import Iterable
@@ -16,8 +16,8 @@ OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
 def limit_reached(
     endpoints: Iterable[Row], events: Iterable[Row], window: SteadyWindow | None
 ) -> str | None:
-    """The reason for which a trial (its rows of `endpoints` and `events`) has no rate; None where
-    every publisher could send until the window ended."""
+    """Why a trial, given by its rows of `endpoints` and `events`, has no rate; None where every
+    publisher could send until the window ended."""
     limits = {row["endpoint"]: limit for row in endpoints if (limit := _limit(row)) is not None}
     if window is None or not limits:
         return None
@@ -39,8 +39,9 @@ def limit_reached(
     )
 
 
-def without_rates(trial: MeasuredTrial, reason: str) -> None:
-    """The trial, its topics and its readers lose these rates."""
+def drop_whole_window_metrics(trial: MeasuredTrial, reason: str) -> None:
+    """Takes the metrics that need the whole window from the trial, its topics and its readers, and
+    gives them the reason instead."""
     for part in (trial, *trial.topics.values(), *trial.readers.values()):
         for name in OF_THE_WINDOW:
             part.values.pop(name, None)

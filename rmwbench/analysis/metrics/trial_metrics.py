@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffi
 from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
 from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
-from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
+from rmwbench.analysis.metrics.saturation import drop_whole_window_metrics, limit_reached
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import writers_with_readers
 from rmwbench.analysis.records.columns import EndpointRow, Row, SteadyWindow
@@ -53,7 +53,7 @@ def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTr
     _second_by_second(trial, context)
     _bring_up(trial, context)
     if reason := limit_reached(context.evidence.endpoints, context.evidence.events, context.window):
-        without_rates(trial, reason)
+        drop_whole_window_metrics(trial, reason)
     return trial
 
 

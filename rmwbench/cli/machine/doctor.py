@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.command_name import as_typed
 from rmwbench.errors import UserError
-from rmwbench.typed import as_typed
 
 if TYPE_CHECKING:
     from rich.console import Console

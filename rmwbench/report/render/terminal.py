@@ -16,6 +16,7 @@ from rich.segment import Segment, Segments
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
+from rmwbench.command_name import as_typed
 from rmwbench.report import view as shown
 from rmwbench.report.view import (
     Block,
@@ -32,7 +33,6 @@ from rmwbench.report.view import (
     Verbatim,
     View,
 )
-from rmwbench.typed import as_typed
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 

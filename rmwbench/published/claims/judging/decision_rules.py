@@ -1,19 +1,20 @@
-"""By which rules a claim is decided: those of a verdict (`verdict.Rules`), for one statement at a
-time. Pure.
+"""The rules that decide a claim: those of a verdict (`verdict.Rules`), for one statement at a time.
+Pure.
 
-At least five blocks that both sides have; no difference of two sides is claimed below the margin;
-intervals stand at the level of the look at which they are taken. A campaign of `claims run` looks
-at LOOKS, with the shares of alpha that `sequential.alpha_at` gives. Whoever measures again what is
-still undecided looks once more, so the n-th campaign of a machine that an answer rests on has the
-share 2⁻ⁿ of alpha: the shares of all campaigns together are alpha. Where k of n cells decide a
-statement, each of them has an (n − k + 1)-th of that, so that all together err no more often than
-one would (partial conjunction: Benjamini and Heller, Biometrics 64, 2008): one of n an n-th, all of
-them the whole.
+A statement needs at least five blocks that both sides have. No difference of two sides is claimed
+below the margin. Intervals have the level of the look at which they are taken: a campaign of
+`claims run` looks at LOOKS, with the shares of alpha that `sequential.alpha_at` gives. Measuring an
+undecided statement again is another look, so the n-th campaign of a machine on which an answer
+rests has the share 2⁻ⁿ of alpha, and the shares of all campaigns add up to alpha. Where k of n
+cells decide a statement, each cell has an (n − k + 1)-th of that share, so that all of them
+together err no more often than one cell would (partial conjunction: Benjamini and Heller,
+Biometrics 64, 2008): where one cell of n decides, each has an n-th; where all must hold, each has
+the whole share.
 
-What it would take to decide a statement if nothing at all were lost is known besides: a bar on a
-loss, or on how much larger one is than another, is met by bounds on what was never seen, which
-shrink with messages and with blocks alone. So the bar and the design of a suite say by themselves
-whether a run can decide: `claims run` has MOST_BLOCKS blocks, none of them longer than LONGEST_S.
+How many blocks or messages would decide a statement if nothing is lost? The answer is known before
+a run: a bar on a loss, or on the difference of two losses, is met by an upper bound on losses that
+were never seen, which shrinks with messages and with blocks alone. So the bar and the design of a
+suite say whether a run can decide: `claims run` has MOST_BLOCKS blocks, none longer than LONGEST_S.
 """
 
 import math
@@ -65,9 +66,9 @@ class ErrorLevel:
 
 @dataclass(frozen=True)
 class ErrorShare:
-    """What part of the error an answer has. `earlier`: the last campaign is not over, this is one
-    of its looks, and so many campaigns of this machine, whose blocks are not in it, were judged
-    before; None where all are over. `among`: by what it is divided (`ErrorFamily.among`)."""
+    """The part of the error that an answer has. `earlier`: None where all campaigns are over. Else
+    the answer is a look of a campaign under way, and `earlier` campaigns of this machine, whose
+    blocks are not in it, were judged before. `among`: the divisor (`ErrorFamily.among`)."""
 
     earlier: int | None = None
     among: int = 1
@@ -77,8 +78,8 @@ ALL_OF_IT = ErrorShare()
 
 
 def level_of(blocks: Sequence[int], share: ErrorShare = ALL_OF_IT) -> ErrorLevel:
-    """For an answer that rests on campaigns of so many blocks, in the order in which they were
-    run."""
+    """The level of an answer that rests on campaigns with these numbers of blocks, in the order in
+    which they were run."""
     alpha = RULES.alpha / 2 ** (max(len(blocks), 1) + (share.earlier or 0)) / share.among
     last = min(blocks[-1], LOOKS[-1]) if blocks else 0
     return ErrorLevel(
@@ -87,16 +88,16 @@ def level_of(blocks: Sequence[int], share: ErrorShare = ALL_OF_IT) -> ErrorLevel
 
 
 def unseen(blocks: int, level: ErrorLevel) -> float:
-    """The share of trials that may still go wrong as a whole where none of so many did: of a share
-    p no bad one is seen with probability (1 − p)^blocks."""
+    """An upper bound on the share of trials that go wrong as a whole, where none of `blocks` trials
+    did: if the share is p, none is seen with probability (1 − p)^blocks."""
     return float(1 - (2 * level.error) ** (1 / blocks))
 
 
 def decided(
     test: ClaimTest, value: float | None, low: float, high: float
 ) -> tuple[Answer, Code | None]:
-    """What an interval of the test's ratio, difference, exponent or value says. A ratio of two
-    sides that is nearer to its bar than `Rules.least` is called neither."""
+    """The answer that an interval of the test's ratio, difference, exponent or value gives. A ratio
+    of two sides that is nearer to its bar than `Rules.least` is undecided."""
     bar = bar_of(test)
     if test.relation in RANGES:
         return _of_range(test, bar, low, high), None
@@ -111,14 +112,14 @@ def decided(
 
 @dataclass(frozen=True)
 class ErrorFamily:
-    """What a cell of a test stands among: so many `cells` in its test, and the `tests` of the
-    statement, of which one is enough against it."""
+    """The answers that share the error of a statement with a cell: its test has `cells` cells, and
+    the statement `tests` tests, one of which is enough against it."""
 
     cells: int = 1
     tests: int = 1
 
     def among(self, answer: Answer, test: ClaimTest) -> int:
-        """By what the error of a cell with this answer is divided."""
+        """The divisor of the error of a cell with this answer."""
         needed = needed_of(test, self.cells)
         if answer == "does not hold":
             return max(needed.least * self.tests, needed.most + 1 if needed.most < needed.of else 1)
@@ -126,7 +127,7 @@ class ErrorFamily:
 
 
 def leaning(test: ClaimTest, value: float | None) -> Answer | None:
-    """What the value alone would say."""
+    """The answer that the value alone, without its interval, would give."""
     if value is None:
         return None
     answer, _ = decided(test, None, value, value)
@@ -134,7 +135,7 @@ def leaning(test: ClaimTest, value: float | None) -> Answer | None:
 
 
 def bar_of(test: ClaimTest) -> float:
-    """What the value is compared with; of a range its middle."""
+    """The bar with which the value is compared; for a range its middle."""
     if test.level is not None:
         return test.level
     return test.times if test.relation in RANGES else test.factor
@@ -154,7 +155,7 @@ def _near(value: float | None, bar: float, least: float) -> bool:
 
 @dataclass(frozen=True)
 class Needed:
-    """How many `of` the cells must be as the test says: at `least`, and at `most`."""
+    """How many of the test's `of` cells must hold: at `least`, and at `most`."""
 
     of: int
     least: int
@@ -162,7 +163,8 @@ class Needed:
 
 
 def needed_of(test: ClaimTest, measured: int) -> Needed:
-    """`measured`: the cells that there are; the test may speak of more."""
+    """How many cells must hold. `measured`: the number of cells measured; the test may speak of
+    more."""
     cells = test.cells
     of = max(cells.of, measured) if cells else measured
     if cells is None or (cells.at_least, cells.at_most) == (None, None):
@@ -170,10 +172,10 @@ def needed_of(test: ClaimTest, measured: int) -> Needed:
     return Needed(of, cells.least, of if cells.at_most is None else cells.at_most)
 
 
-def together(answers: Sequence[Answer], test: ClaimTest) -> Answer:
-    """The answer of one test's cells, all of the same versions: all must hold, and one against it
-    is enough; or as many as the test's `cells` says, where those without data, and those that were
-    not measured, are open."""
+def answer_of_cells(answers: Sequence[Answer], test: ClaimTest) -> Answer:
+    """The answer of a test from those of its cells, all of the same versions. All cells must hold,
+    and one that does not is enough against the test; where the test has `cells`, as many must hold
+    as that says, and a cell without data, or not measured, is open."""
     if not answers or all(answer == "no data" for answer in answers):
         return "no data"
     needed = needed_of(test, len(answers))
@@ -184,8 +186,8 @@ def together(answers: Sequence[Answer], test: ClaimTest) -> Answer:
     return "holds" if is_so else "undecided"
 
 
-def whole(answers: Sequence[Answer]) -> Answer:
-    """The answer of a compound statement, of those of its tests."""
+def answer_of_tests(answers: Sequence[Answer]) -> Answer:
+    """The answer of a statement from those of its tests, which must all hold."""
     if "does not hold" in answers:
         return "does not hold"
     if answers and all(answer == "no data" for answer in answers):
@@ -193,14 +195,15 @@ def whole(answers: Sequence[Answer]) -> Answer:
     return "holds" if answers and all(answer == "holds" for answer in answers) else "undecided"
 
 
-MOST = 10_000
-"""Beyond so many blocks it is not counted."""
+MAX_COUNTED_BLOCKS = 10_000
+"""The most blocks that `run_needed` counts up to."""
 
 
 @dataclass(frozen=True)
-class Takes:
-    """`blocks` of `steady_s` each, None where the length changes nothing or is not known;
-    `messages` in all, None where blocks alone decide."""
+class RunNeeded:
+    """The run that would decide a test if nothing is lost: `blocks` of `steady_s` each (None where
+    the length changes nothing or is not known), with `messages` in all (None where blocks alone
+    decide)."""
 
     blocks: int
     steady_s: float | None
@@ -208,7 +211,7 @@ class Takes:
 
     @property
     def beyond(self) -> bool:
-        """Whether no run of `claims run` is so long."""
+        """Whether it is longer than any run of `claims run`."""
         return self.blocks > MOST_BLOCKS or (self.steady_s or 0.0) > LONGEST_S
 
     def text(self) -> str:
@@ -217,13 +220,14 @@ class Takes:
         return f"{self.blocks} blocks{long}{each}"
 
 
-def takes(
+def run_needed(
     test: ClaimTest,
     sides: Sequence[Estimate | None],
     steady_s: float | None,
-) -> Takes | None:
-    """None where the test is not of this kind, or where something was lost: then the trials tell by
-    their spread. `sides`: the metric of left and right; `steady_s`: of one of these trials."""
+) -> RunNeeded | None:
+    """The run that would decide the test if nothing is lost. None where the test has no bar on a
+    loss, or where something was lost: then the spread of the trials decides. `sides`: the metric of
+    left and right; `steady_s`: the length of the window of one of their trials."""
     if any(side is not None and side.value for side in sides) or sides[0] is None:
         return None
     if test.times_metric or unit_of(test.metric) != "fraction" or not test.level:
@@ -234,19 +238,21 @@ def takes(
     return _messages(test.level, sides[0], steady_s) if below else None
 
 
-def _blocks(level: float) -> Takes:
-    """So that no share of trials as large as the difference may have gone wrong unseen."""
-    blocks = next((n for n in range(2, MOST) if unseen(n, level_of([n])) < level), MOST)
-    return Takes(blocks, None, None)
+def _blocks(level: float) -> RunNeeded:
+    """As many blocks as exclude that a share of trials as large as `level` goes wrong unseen."""
+    counted = range(2, MAX_COUNTED_BLOCKS)
+    blocks = next((n for n in counted if unseen(n, level_of([n])) < level), MAX_COUNTED_BLOCKS)
+    return RunNeeded(blocks, None, None)
 
 
-def _messages(level: float, side: Estimate, steady_s: float | None) -> Takes | None:
-    """So many that none seen lies below the level, in bursts (`intervals.clustered_fraction`): in
-    MOST_BLOCKS blocks as long as that takes."""
+def _messages(level: float, side: Estimate, steady_s: float | None) -> RunNeeded | None:
+    """As many messages as put the upper bound on the loss, where none was lost, below `level`, with
+    losses in bursts (`intervals.clustered_fraction`): in MOST_BLOCKS blocks of the length that this
+    needs."""
     if not side.count or not side.trials:
         return None
     needed = math.ceil(-math.log(2 * level_of([MOST_BLOCKS]).error) * BURST / level)
     each = side.count / side.trials
     if steady_s is None:
-        return Takes(math.ceil(needed / each), None, needed)
-    return Takes(MOST_BLOCKS, needed / MOST_BLOCKS * steady_s / each, needed)
+        return RunNeeded(math.ceil(needed / each), None, needed)
+    return RunNeeded(MOST_BLOCKS, needed / MOST_BLOCKS * steady_s / each, needed)

@@ -31,11 +31,11 @@ from rmwbench.published.claims.judging.decision_rules import (
     Code,
     ErrorFamily,
     ErrorShare,
+    answer_of_cells,
+    answer_of_tests,
     decided,
     leaning,
-    takes,
-    together,
-    whole,
+    run_needed,
 )
 from rmwbench.published.claims.judging.proxies import (
     class_text,
@@ -312,9 +312,9 @@ def _missing(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
 
 def _answer_of(claim: Claim, cells: Sequence[CellAnswer]) -> Answer:
     """Of one version's cells."""
-    return whole(
+    return answer_of_tests(
         [
-            together([cell.answer for cell in cells if cell.part == part], test)
+            answer_of_cells([cell.answer for cell in cells if cell.part == part], test)
             for part, test in enumerate(claim.tests)
         ]
     )
@@ -432,7 +432,7 @@ def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judg
     of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
     metrics = [arm.metrics.get(test.metric) for arm in of_sides]
     if claim_value.value in (None, 0.0):
-        cell = replace(cell, takes=takes(test, metrics, how.steady_s))
+        cell = replace(cell, takes=run_needed(test, metrics, how.steady_s))
     cell = replace(
         cell,
         blocks=claim_value.blocks,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.judged_topics import judged_name
 from rmwbench.published.claims.amounts import RATIO
-from rmwbench.published.claims.judging.decision_rules import Answer, Code, Takes
+from rmwbench.published.claims.judging.decision_rules import Answer, Code, RunNeeded
 from rmwbench.words import numbers as fmt
 
 
@@ -46,7 +46,7 @@ class CellAnswer:
     left_trials: tuple[tuple[int, float], ...] = ()
     """(number of the block over all campaigns, value)"""
     right_trials: tuple[tuple[int, float], ...] = ()
-    takes: Takes | None = None
+    takes: RunNeeded | None = None
     """What would decide it if nothing were lost, where it is undecided and nothing was."""
 
     def interval(self) -> str:
@@ -157,7 +157,7 @@ class Today:
         return self.verdict if self.verdict in ("supported", "refuted") else self.answer
 
     @property
-    def takes(self) -> Takes | None:
+    def takes(self) -> RunNeeded | None:
         """What would decide it, where that is more than any run of `claims run` has."""
         beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
         if self.answer != "undecided" or not beyond:

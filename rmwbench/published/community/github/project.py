@@ -72,8 +72,8 @@ class Commit:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """Where a git history was read. `undated` commits have no date in the past, and are in no
-    window; `other_tags` have names that are not versions."""
+    """Where a git history was read. `undated`: the commits without a date, or with one in the
+    future, which are in no window; `other_tags`: the tags whose names are no versions."""
 
     branch: str
     commit: str

@@ -1,7 +1,7 @@
-"""How the user types this program: a hint is worth something only if it works when pasted.
+"""The command by which the user calls this program, so that the commands in hints work when pasted.
 
-Mostly `rmwbench`. Where that is not on the PATH (a virtual environment that was not activated), the
-name is the path that was typed, or what the variable says that the Makefile sets.
+Mostly it is `rmwbench`. Where that is not on the PATH (a virtual environment that was not
+activated), it is the path that was typed, or the variable COMMAND, which the Makefile sets.
 """
 
 import os
@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 
 COMMAND = "RMWBENCH_COMMAND"
-"""The variable that says how this program is typed, for those that start it for somebody."""
+"""The environment variable with the command, for programs that start this one for a user."""
 NAME = "rmwbench"
 NEEDED = (
     *("doctor", "middlewares", "suites", "twin", "plan", "run", "resume"),
     *("show", "explain", "report", "compare", "capacity", "decide", "check"),
 )
-"""What a robot engineer needs, in the order in which a newcomer wants it."""
+"""The verbs that a robot engineer needs, in the order in which a newcomer needs them."""
 MORE = ("calibrate", "candidates", "types", "query", "clean", "published")
 VERBS = (*NEEDED, *MORE)
 """All verbs, in the order of the help."""
@@ -28,14 +28,15 @@ _CALL = re.compile(rf"(?<![\w/.-]){NAME}(?= (?:--|(?:{'|'.join(VERBS)})\b))")
 
 
 def command() -> str:
-    """How the user types this program."""
+    """The command by which the user calls this program."""
     return os.environ.get(COMMAND) or _typed_name(sys.argv[0], os.environ.get("PATH"))
 
 
 @cache
 def _typed_name(begun_as: str, _path: str | None) -> str:
-    """The name alone where the shell finds this very program by it. `begun_as`: the first word of
-    the process, which is a path also then."""
+    """The name alone where the shell finds this very program by it, else its path. `begun_as`: the
+    first word of the process, a path in both cases. `_path` is a key of the cache alone:
+    `shutil.which` reads the same variable."""
     program = Path(begun_as)
     if program.name != NAME or not program.is_file():
         return NAME
