@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rmwbench.analysis.metrics import latency
 from rmwbench.analysis.metrics.aggregate import (
     FATES,
     MeasuredTrial,
@@ -189,6 +190,28 @@ def test_whom_a_publisher_waited_for_may_be_of_another_topic():
     assert ledger.not_attempted == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
     alone = measure(columns, control, window).ledger
     assert alone.unsent_by == {UnsentBy.MACHINE: 80}
+
+
+def test_the_records_are_sorted_by_writer_once_however_many_of_a_process_fall_behind(monkeypatch):
+    """Each asked for the calls of each other anew, a pass over all records for every two."""
+    passes = []
+    selector = latency._selector
+    monkeypatch.setattr(latency, "_selector", lambda of: passes.append(1) or selector(of))
+    writers, due, sent = 8, 20, 5
+    number = np.repeat(np.arange(1, writers + 1), due)
+    intended = np.tile(np.arange(due) * PERIOD, writers)
+    call = np.where(np.tile(np.arange(due), writers) < sent, intended + number * MS, ABSENT)
+    back = np.where(call == ABSENT, ABSENT, call + MS)
+    seq = np.tile(np.arange(due), writers)
+    records = sent_columns(intended, endpoint=number, seq=seq, call_ns=call, return_ns=back)
+    ends = [
+        EndpointRow(e, kind, f"t{e % 10}", process="robot")
+        for kind, first in (("publisher", 0), ("subscription", 10))
+        for e in range(first + 1, first + writers + 1)
+    ]
+    ledger = measure(Columns(records, NOTHING), ends, SteadyWindow(0, due * PERIOD)).ledger
+    assert (ledger.wanted, ledger.not_attempted) == (writers * due, writers * (due - sent))
+    assert len(passes) == 2
 
 
 def test_a_writer_whose_last_call_never_returned_is_held_by_it():

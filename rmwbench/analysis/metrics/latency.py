@@ -121,8 +121,9 @@ def measure(
     """
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
-    held = _held_by(columns, beside or endpoints, stuck)
-    writers, pairs = _pairs(columns, endpoints, window, lives, out, held)
+    writers, pairs = _pairs(
+        columns, endpoints, window, lives, out, _held_by(columns, beside or endpoints, stuck)
+    )
     out.never_returned = any(e.endpoint in stuck for e in endpoints)
     _legs(recorded, endpoints, writers, out)
     if window is not None:
@@ -291,11 +292,16 @@ def _pairs(
 def _held_by(
     columns: Columns, endpoints: Sequence[EndpointRow], stuck: Container[int]
 ) -> "Callable[[_Writer], UnsentBy]":
-    """What kept a writer from sending, decided once for each that is asked for. `endpoints`: those
-    of the trial, since whom it waited for may be of another topic. `stuck`: as `measure`."""
+    """A function from a writer to what kept it from sending. It needs all `endpoints` of the trial,
+    since whom it waited for may be of another topic. `stuck`: as `measure`."""
 
+    @cache
+    def selected() -> Callable[[int], Rows]:
+        return _selector(columns.sent("endpoint"))
+
+    @cache
     def calls(endpoint: int) -> Calls:
-        rows = _selector(columns.sent("endpoint"))(endpoint)
+        rows = selected()(endpoint)
         order = place_order(columns.sent("seq")[rows])
         named = ("intended_ns", "call_ns", "return_ns")
         recorded = Calls(*(_ordered(columns.sent(name), rows, order) for name in named))

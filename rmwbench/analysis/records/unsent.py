@@ -12,6 +12,7 @@ overlap.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -38,7 +39,7 @@ class Calls:
         with_open_ns[place] = self.returned_ns[:place].max(initial=self.intended_ns[place])
         return replace(self, called_ns=with_open_ns)
 
-    @property
+    @cached_property
     def spans(self) -> np.ndarray:
         """Its calls in order of time, shape (calls, 2); one that never returned lasts for ever."""
         called = self.called_ns != ABSENT
