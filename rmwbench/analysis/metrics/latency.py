@@ -93,13 +93,13 @@ class Messages:
     pairs: int = 0
     readers: int = 0
     taken: int = 0
-    """Messages that subscriptions took, whenever; `lent` of them in place, by each one's record."""
+    """Arrivals at subscriptions over the whole trial."""
     lent: int = 0
+    """Those of them that were read in place, by their flag LOANED."""
     by_reader: dict[int, Heard] = field(default_factory=dict)
     """Endpoint of a subscription -> what it heard; empty where there are fewer than two."""
     drift: Drift | None = None
-    """The pair's whose response latency changed by the largest factor within the window; None where
-    no latency rose or fell."""
+    """Drift of the pair that drifted most within the window; None where no latency rose or fell."""
     series: tuple[np.ndarray, np.ndarray] | None = None
     """(seconds since the steady window began, latency in ns with +inf where lost), thinned to
     SERIES_POINTS, of the first pair.
@@ -464,8 +464,8 @@ def pace_of(
     reliable: bool,
 ) -> Pace:
     """How a stream went when the drain ended, or its reader left (`life`), by the stamps of its
-    messages in order of place; one that is not `reliable` had ended. How old its history was when a
-    late reader was given it says nothing of how slow the stream is."""
+    messages in order of place; one that is not `reliable` had ended. History given to a late reader
+    is old by design, so its age is not used."""
     arrived = taken_ns != ABSENT
     if not reliable or window is None or window.drain_end_ns is None or not arrived.any():
         return Pace.ENDED

@@ -124,9 +124,9 @@ class Ledger:
         return {by: count for by, count in counts if count}
 
     def still_under_way(self, waiting: int) -> "Ledger":
-        """The same of one pair's reliable stream, of which `waiting` were under way, as `late`
-        finds them: all of `after_drain`, the others of `vanished_end`, or of `vanished_start` where
-        nothing was delivered."""
+        """Of one pair's reliable stream, with those reclassified as under way that `late` finds,
+        `waiting` of them: all of `after_drain`, and the others of `vanished_end`, or of
+        `vanished_start` where nothing was delivered."""
         behind = waiting - self.after_drain
         at_end = min(behind, self.vanished_end)
         return replace(
@@ -238,18 +238,22 @@ def is_steady(
 
 @dataclass(frozen=True)
 class Arranged:
-    """A reader's rows of a writer, arranged. `first`: per place the row of the first sound arrival
-    in time, −1 where there is none, shape (n,); `rows`: all sound arrivals in order of time, None
-    where that is all rows as they stand, and `places` theirs. Of all rows the `place`, what is
-    `odd` about them, and which are `known`; None where all are known and sound."""
+    """A reader's m rows of a writer of n messages, arranged. *Sound* is also in time."""
 
     arrivals: Arrivals
     first: np.ndarray
+    """Per place the row of the first sound arrival, −1 where there is none; int32 or int64, (n,)."""
     rows: np.ndarray | None
+    """The s sound rows in order of time, int64 of shape (s,); None for all rows as they stand."""
     places: np.ndarray
+    """Places of these, of the dtype of `first`, (s,)."""
     place: np.ndarray
+    """Place of every row, which may be none of the n; int64 of shape (m,)."""
     odd: np.ndarray
+    """Per row its flags among CORRUPT, LATE and FOREIGN, of the flags' dtype, (m,)."""
     known: np.ndarray | None
+    """Whether each row is a copy of one of the n messages, bool of shape (m,); None where all are,
+    and are sound."""
 
     @property
     def late_places(self) -> np.ndarray:
