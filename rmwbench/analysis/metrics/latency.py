@@ -44,7 +44,7 @@ ALL_THE_TIME: Mapping[int, ReaderLife] = {}
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReaderDelivery:
     """What one reader heard of all its writers: of `wanted` messages `arrived` sound and in time;
     `median_ns` of the response latency, infinite where half of them did not, None where they are
     too few for it."""
@@ -96,7 +96,7 @@ class Messages:
     """Arrivals at subscriptions over the whole trial."""
     lent: int = 0
     """Those of them that were read in place, by their flag LOANED."""
-    by_reader: dict[int, Heard] = field(default_factory=dict)
+    by_reader: dict[int, ReaderDelivery] = field(default_factory=dict)
     """Endpoint of a subscription -> what it heard; empty where there are fewer than two."""
     drift: Drift | None = None
     """Drift of the pair that drifted most within the window; None where no latency rose or fell."""
@@ -146,7 +146,7 @@ def measure(
 
     _consumed(columns, pairs, out)
     for w in writers:
-        w.intended_ns = _LET_GO
+        w.intended_ns = _RELEASED
     out.samples["service_latency"] = make_sample(
         [_wanted(p.taken_ns, p.writer.call_ns, p.places.steady & p.places.attempted) for p in pairs]
     )
@@ -158,27 +158,29 @@ def measure(
     return out
 
 
-def _by_reader(pairs: "Sequence[_Pair]", responses: Sequence[np.ndarray]) -> dict[int, Heard]:
+def _by_reader(
+    pairs: "Sequence[_Pair]", responses: Sequence[np.ndarray]
+) -> dict[int, ReaderDelivery]:
     parts: dict[int, list[np.ndarray]] = {}
     for pair, response in zip(pairs, responses, strict=True):
         if pair.reader.kind == "subscription" and len(response):
             parts.setdefault(pair.reader.endpoint, []).append(response)
     if len(parts) < 2:
         return {}
-    return {reader: _heard_in(np.concatenate(own)) for reader, own in parts.items()}
+    return {reader: _delivery_of(np.concatenate(own)) for reader, own in parts.items()}
 
 
-def _heard_in(response_ns: np.ndarray) -> Heard:
+def _delivery_of(response_ns: np.ndarray) -> ReaderDelivery:
     """`response_ns`: of one reader's wanted messages, shape (n,) with n > 0, +inf for what never
     arrived."""
     n = len(response_ns)
     place = rank(n, 0.5)
     middle = float(np.partition(response_ns, place)[place]) if allowed(n, 0.5) else None
-    return Heard(n, int(np.count_nonzero(np.isfinite(response_ns))), middle)
+    return ReaderDelivery(n, int(np.count_nonzero(np.isfinite(response_ns))), middle)
 
 
 def _count(
-    columns: Columns, writers: Sequence["_Writer"], pairs: Sequence["_Pair"], out: Messages
+    columns: Columns, writers: Sequence["_WriterColumns"], pairs: Sequence["_Pair"], out: Messages
 ) -> None:
     """What the schedule wanted, and what calls came of it."""
     places = [w.places for w in writers]
@@ -190,14 +192,14 @@ def _count(
     out.longest_bytes = max((int(sizes[w.rows].max(initial=0)) for w in writers), default=0)
 
 
-def _called(writer: "_Writer") -> np.ndarray:
+def _called(writer: "_WriterColumns") -> np.ndarray:
     """The steady messages whose publish call was made; of a worker from before, a refused loan has
     no call."""
     called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
     return called
 
 
-def _writing(columns: Columns, writer: "_Writer") -> np.ndarray:
+def _writing(columns: Columns, writer: "_WriterColumns") -> np.ndarray:
     """How long each of the called took us to write, ns, float64: from the moment that it was taken
     up, less the wait for a loan, which is the middleware's. Those whose worker did not say are left
     out."""
@@ -217,16 +219,16 @@ def paired(
 ) -> "list[_Pair]":
     """Every writer with each of its readers, first arrivals in place. Raises as `measure`."""
     columns = answered(columns, endpoints)
-    heard = _heard(columns, endpoints, window)
+    heard = _writers_with_readers(columns, endpoints, window)
     return [pair for pair, _ in _each(columns, heard, lives, Messages())]
 
 
-_Heard = Sequence["tuple[_Writer, tuple[EndpointRow, ...]]"]
+_WritersWithReaders = Sequence["tuple[_WriterColumns, tuple[EndpointRow, ...]]"]
 
 
-def _heard(
+def _writers_with_readers(
     columns: Columns, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
-) -> _Heard:
+) -> _WritersWithReaders:
     """Writers with their readers."""
     rows = _selector(columns.sent("endpoint"))
     return [
@@ -236,14 +238,14 @@ def _heard(
 
 
 def _each(
-    columns: Columns, heard: _Heard, lives: Mapping[int, ReaderLife], out: Messages
+    columns: Columns, heard: _WritersWithReaders, lives: Mapping[int, ReaderLife], out: Messages
 ) -> "Iterator[tuple[_Pair, Arranged]]":
     """Each writer with each of its readers; rows of no writer are counted in `out`."""
     received_rows = _pair_selector(columns, out)
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
-        places = of_life(w.places, w.intended_ns, life)
+        places = expected_by(w.places, w.intended_ns, life)
         arrangement = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
         yield _Pair(w, r, rows, places, life, arrangement.first, taken), arrangement
 
@@ -254,11 +256,11 @@ def _pairs(
     window: SteadyWindow | None,
     lives: Mapping[int, ReaderLife],
     out: Messages,
-    held: "Callable[[_Writer], UnsentBy]",
-) -> "tuple[list[_Writer], list[_Pair]]":
+    held: "Callable[[_WriterColumns], UnsentBy]",
+) -> "tuple[list[_WriterColumns], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
     the window. `held`: what kept a writer from sending."""
-    heard, size = _heard(columns, endpoints, window), columns.received("bytes")
+    heard, size = _writers_with_readers(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
     for p, arrangement in _each(columns, heard, lives, out):
@@ -291,7 +293,7 @@ def _pairs(
 
 def _held_by(
     columns: Columns, endpoints: Sequence[EndpointRow], stuck: Container[int]
-) -> "Callable[[_Writer], UnsentBy]":
+) -> "Callable[[_WriterColumns], UnsentBy]":
     """A function from a writer to what kept it from sending. It needs all `endpoints` of the trial,
     since whom it waited for may be of another topic. `stuck`: as `measure`."""
 
@@ -329,7 +331,7 @@ def _both_there(
 
 
 def _periods(
-    writers: "Sequence[_Writer]",
+    writers: "Sequence[_WriterColumns]",
     pairs: "Sequence[_Pair]",
     window: SteadyWindow,
     lives: Mapping[int, ReaderLife],
@@ -374,7 +376,7 @@ def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: M
         out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
-def of_life(places: Writer, intended_ns: np.ndarray, life: ReaderLife | None) -> Writer:
+def expected_by(places: Writer, intended_ns: np.ndarray, life: ReaderLife | None) -> Writer:
     """The writer's messages with those alone in the steady window that the reader may expect."""
     if life is None:
         return places
@@ -383,7 +385,10 @@ def of_life(places: Writer, intended_ns: np.ndarray, life: ReaderLife | None) ->
 
 
 def _legs(
-    recorded: Columns, endpoints: Sequence[EndpointRow], writers: "Sequence[_Writer]", out: Messages
+    recorded: Columns,
+    endpoints: Sequence[EndpointRow],
+    writers: "Sequence[_WriterColumns]",
+    out: Messages,
 ) -> None:
     """The samples `request_leg` and `reply_leg`, where there are clients."""
     called = {
@@ -398,7 +403,7 @@ def _legs(
 
 
 @dataclass
-class _Writer:
+class _WriterColumns:
     """A publisher's rows, and columns of them in order of place."""
 
     endpoint: int
@@ -408,7 +413,7 @@ class _Writer:
     order: np.ndarray | None
     places: Writer
     intended_ns: np.ndarray
-    """`_LET_GO` once nothing asks for it any more."""
+    """`_RELEASED` once nothing asks for it any more."""
     call_ns: np.ndarray
     """As `since_call_ns` has it."""
     reliable: bool
@@ -423,7 +428,7 @@ class _Pair:
     """A writer and one of its readers, whose life this is; `first` and `taken_ns` (ABSENT where
     nothing came) by place."""
 
-    writer: _Writer
+    writer: _WriterColumns
     reader: EndpointRow
     rows: "Rows"
     places: Writer
@@ -537,7 +542,7 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
 
 def _writer(
     columns: Columns, publisher: EndpointRow, rows: "Rows", window: SteadyWindow | None
-) -> _Writer:
+) -> _WriterColumns:
     seq = columns.sent("seq")[rows]
     order = place_order(seq)
     first = int(seq.min()) if len(seq) else 0
@@ -548,7 +553,7 @@ def _writer(
     call_ns = since_call_ns(call_ns, flags, lambda: _ordered(columns.sent("fill_ns"), rows, order))
     begin_ns = None if window is None else window.begin_ns - window.slack_ns
     failed = (flags & FAILED) != 0
-    return _Writer(
+    return _WriterColumns(
         endpoint=publisher.endpoint,
         kind=publisher.kind,
         topic=publisher.topic,
@@ -570,7 +575,7 @@ def _writer(
 
 
 Rows = slice | np.ndarray
-_LET_GO = np.empty(0, np.int64)
+_RELEASED = np.empty(0, np.int64)
 _ALWAYS = ReaderLife()
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import relays
-from rmwbench.analysis.metrics.latency import Heard
+from rmwbench.analysis.metrics.latency import ReaderDelivery
 
 LEAST_BLOCKS = 5
 RATIO = 2.0
@@ -68,7 +68,7 @@ def spread(
     others hear in all of it."""
     names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
-    heard: dict[int, dict[int, Heard]] = {}
+    heard: dict[int, dict[int, ReaderDelivery]] = {}
     for trial in trials:
         for number, reader in trial.messages.by_reader.items():
             if lives[names.get(number, ("", ""))] == 1:
@@ -99,7 +99,7 @@ def spread(
     )
 
 
-def _reader(topic: str, node: str, heard: Iterable[Heard]) -> Reader:
+def _reader(topic: str, node: str, heard: Iterable[ReaderDelivery]) -> Reader:
     each = list(heard)
     medians = [trial.median_ns for trial in each if trial.median_ns is not None]
     return Reader(
@@ -111,7 +111,9 @@ def _reader(topic: str, node: str, heard: Iterable[Heard]) -> Reader:
 
 
 def _is_slower(
-    low: Mapping[int, Heard], high: Mapping[int, Heard], bounds: Mapping[int, float]
+    low: Mapping[int, ReaderDelivery],
+    high: Mapping[int, ReaderDelivery],
+    bounds: Mapping[int, float],
 ) -> bool:
     both = [
         (quick, slow, bounds[block])

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import ChainLink, Path
-from rmwbench.analysis.metrics.latency import of_life, pace_of
+from rmwbench.analysis.metrics.latency import expected_by, pace_of
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
@@ -232,7 +232,7 @@ class Tracer:
                 ~sent.accepted,
                 self._reliable.get(link.writer),
             )
-            places = of_life(whole, sent.intended_ns, life)
+            places = expected_by(whole, sent.intended_ns, life)
             arrangement = ledger.arranged(
                 places,
                 Arrivals(
