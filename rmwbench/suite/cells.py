@@ -243,7 +243,8 @@ class Cell:
         readers = [
             e
             for e in self.endpoints
-            if e.reads and (not focus or e.topic in focus or e.node in focus)
+            if e.reads
+            and (not focus or e.topic in focus or (e.kind == "subscription" and e.node in focus))
         ]
         whole_life = [e for e in readers if e.life.whole]
         return min((e.steady_messages for e in whole_life or readers), default=0)

@@ -3,6 +3,8 @@ another."""
 
 import pytest
 
+from rmwbench.analysis.metrics.comparisons import in_focus
+from rmwbench.analysis.metrics.judged_topics import planned_endpoints
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -34,6 +36,19 @@ def test_the_focus_may_be_a_reader_and_an_error_says_who_there_are():
     with pytest.raises(UserError) as caught:
         suite("focus: [x]")
     assert caught.value.expected == "one of control, image, y"
+
+
+def test_of_a_reader_in_focus_its_subscriptions_count_and_not_its_calls():
+    """As for the latencies and losses: what it calls once a second is not looked at."""
+    calls = "clients: [{service: ask, rate_hz: 1}]}\n"
+    text = SUITE.format(more="focus: [y]").replace(", {topic: image}]}\n", f"], {calls}")
+    serving = (
+        "      - {name: z, services: [{service: ask, request: Bytes(64), reply: Bytes(64)}]}\n"
+    )
+    _, beside = cells(parse(text + serving, where="s.yaml"))
+    rows = in_focus(planned_endpoints(beside.definition()), beside.definition())
+    assert {row["kind"] for row in rows} == {"publisher", "subscription"}
+    assert beside.steady_messages == 200
 
 
 @pytest.mark.parametrize(

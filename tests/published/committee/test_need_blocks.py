@@ -10,6 +10,8 @@ from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.committee.need_blocks import blocks_asked
 from rmwbench.published.committee.needs import NeedCase, RobotNeed, shipped_needs
 from rmwbench.published.committee.sections import MOST_BLOCKS, TSC, cells_of
+from rmwbench.suite.cells import cells as every_cell
+from rmwbench.suite.file.load import parse
 from rmwbench.suite.limits import Limits
 
 WHOLE = "whole"
@@ -69,6 +71,44 @@ def test_a_reader_that_comes_late_has_messages_of_its_own():
     of = (float(messages),) * asked
     belief = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
     assert belief.within(0.05) >= 1 - Rules().alpha / 2 / 7
+
+
+FLEET = """\
+suite: s
+title: s
+timeline: {{steady_s: 2}}
+arms: [{{name: a, middleware: zenoh}}, {{name: b, middleware: fastdds}}]
+workloads:
+  - name: whole
+    {focus}
+    message: Bytes(64)
+    nodes:
+      - {{name: x, publishers: [{{topic: scan_1}}, {{topic: scan_2}}, {{topic: image}}]}}
+      - {{name: y, subscriptions: [{{topic: scan_1}}, {{topic: scan_2}}]}}
+      - {{name: z, subscriptions: [{{topic: image}}]}}
+    rate_hz: 100
+"""
+
+
+def of_fleet(focus, **limits):
+    cells = every_cell(parse(FLEET.format(focus=focus), where="s.yaml"))
+    return blocks_asked([need(**limits)], "robot", cells, 1000)
+
+
+def test_a_limit_on_a_reader_in_focus_asks_as_one_on_its_topic():
+    """A focus or a limit that named a reader asked for no block."""
+    of_topic = of_fleet("focus: [image]", acceptable={"undelivered": 0.01})
+    assert of_topic > 5
+    assert of_fleet("focus: [z]", acceptable={"undelivered": 0.01}) == of_topic
+    assert of_fleet("", topics={"image": {"undelivered": 0.01}}) == of_topic
+    assert of_fleet("", topics={"z": {"undelivered": 0.01}}) == of_topic
+
+
+def test_topics_that_are_alike_are_judged_together_as_decide_does():
+    """Each asked for as many blocks as if it had to be shown alone."""
+    both = of_fleet("", topics={"scan_*": {"undelivered": 0.01}})
+    of_topic = of_fleet("focus: [image]", acceptable={"undelivered": 0.01})
+    assert both == -(-of_topic // 2)
 
 
 def test_another_section_asks_for_nothing(cells):
