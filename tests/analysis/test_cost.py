@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.cost import cost, setup, unread
+from rmwbench.analysis.metrics.cost import cost, setup, unread_reasons
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import SteadyWindow
 from tests.support.columns import PAIR, Columns, received_columns, sent_columns
@@ -77,6 +77,35 @@ def test_bytes_on_the_wire_are_counted_by_interface():
     assert got["wire_bytes_per_payload_byte"] == 3.5 and got["packets_per_message"] == 0.35
     assert got["wire_bytes_per_payload_byte_lo"] == 3
     assert got["wire_bytes_per_payload_byte_eth0"] == 0.5
+
+
+def test_an_interface_may_have_dots_in_its_name():
+    """A VLAN of a wireless card, without the card's own counters."""
+    rows = both("local", "machine", "interface.wlan0.10.tx_bytes", 100, 2_100)
+    rows += both("local", "machine", "interface.wlan0.10.tx_packets", 0, 20)
+    got = measured(SAMPLED + rows)
+    assert got["wire_bytes_per_payload_byte"] == 5.5 and got["packets_per_message"] == 0.55
+
+
+@pytest.mark.parametrize("lacks", ["steady_begin", "steady_end"])
+def test_without_a_machine_that_was_not_read_at_one_end_no_sum_stands(lacks):
+    rows = both("machine@base", "machine", "processor.softirq", 0, 20_000_000)
+    rows += both("base", "machine", "interface.eth0.tx_bytes", 0, 500)
+    whole = measured(SAMPLED + rows)
+    assert whole["softirq_cores"] == pytest.approx(0.02)
+    assert whole["wire_bytes_per_payload_byte_eth0"] == 1.0
+    part = SAMPLED + [row for row in rows if row["at"] != lacks]
+    got = measured(part)
+    assert got["softirq_cores"] == "the counter was not read at both ends of the steady window"
+    assert "interfaces" in got["wire_bytes_per_payload_byte_eth0"]
+    assert "interfaces" in got["wire_bytes_per_payload_byte"]
+    told = measured(part, no_data={"machine@base": "it cannot be read"})
+    assert told["softirq_cores"] == "it cannot be read"
+
+
+def test_a_machine_that_is_known_by_its_energy_alone_counted_no_soft_interrupts():
+    rows = at("machine@base", "machine", "energy.rapl:package-0", 3.0, "window")
+    assert isinstance(measured(SAMPLED + rows)["softirq_cores"], str)
 
 
 def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
@@ -190,12 +219,12 @@ def test_what_the_sampler_could_not_read_is_told_in_its_words():
         {"event": "created", "text": "energy: not this"},
     ]
     without = [row for row in SAMPLED if row["counter"] != "run_delay"]
-    got = measured(without, no_data=unread(events))
+    got = measured(without, no_data=unread_reasons(events))
     for metric in ("power", "energy_per_message"):
         assert got[metric] == "no RAPL counter and no board power sensor here"
     assert got["processor_wait_per_message"] == "this kernel does not account for it"
     for text in ("the sampler did not answer within 10 s", "tool sampler: ended"):
-        failed = unread([{"event": "no_data", "text": text}])
+        failed = unread_reasons([{"event": "no_data", "text": text}])
         assert failed == {"": text}
         assert measured(OLD, no_data=failed)["cpu_cores_other"] == text
 
@@ -227,6 +256,39 @@ DENIED = "energy counters may only be read by the machine's root"
 def test_what_a_part_of_the_machine_uses_is_not_the_machines_power(sensors, no_data, reason):
     got = measured(SAMPLED + energy(**sensors), no_data=no_data)
     assert got["power"] == got["energy_per_message"] == reason
+
+
+LOST = "it could not be read at both edges, or ran over"
+
+
+@pytest.mark.parametrize(
+    ("sensors", "lost"),
+    [
+        ({"rapl:package-0": 20.0}, "rapl:package-1"),
+        ({"rapl:package-0": 20.0}, "rapl:package-0/dram"),
+        ({"hwmon:ina226/power1": 24.0}, "rapl:package-0"),
+        ({"hwmon:ina3221/VDD_CPU": 3.0}, "hwmon:ina3221/VDD_IN"),
+    ],
+    ids=["socket", "memory", "board beside RAPL", "board's input"],
+)
+def test_without_a_sensor_that_was_not_read_the_machine_has_no_power(sensors, lost):
+    got = measured(SAMPLED + energy(**sensors), no_data={f"energy.{lost}": LOST})
+    assert got["power"] == got["energy_per_message"] == f"{lost}: {LOST}"
+
+
+@pytest.mark.parametrize("lost", ["rapl:package-0/core", "rapl:psys", "hwmon:ina226/power1"])
+def test_a_sensor_that_is_in_no_sum_may_be_missing(lost):
+    got = measured(SAMPLED + energy(**{"rapl:package-0": 20.0}), no_data={f"energy.{lost}": LOST})
+    assert got["power"] == 10.0
+
+
+def test_a_sensor_is_of_its_own_machine():
+    both_machines = energy(**{"rapl:package-0": 20.0}) + at(
+        "machine@base", "machine", "energy.hwmon:ina226/power1", 4.0, "window"
+    )
+    assert measured(SAMPLED + both_machines)["power"] == 12.0
+    got = measured(SAMPLED + both_machines, no_data={"energy.rapl:package-1@base": LOST})
+    assert got["power"] == f"the machine of base: rapl:package-1: {LOST}"
 
 
 def test_a_boards_input_is_its_largest_consumer_but_for_graphics_cards():

@@ -1,7 +1,7 @@
 """Datagrams of our own background load are nobody's path and nobody's cost: they are taken out of
 what the kernel counted, exactly."""
 
-from rmwbench.analysis.metrics.cost import unread
+from rmwbench.analysis.metrics.cost import unread_reasons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.attest.counted import window
@@ -88,7 +88,7 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
     rows = tables["counters"].to_pylist()
     names = [row["counter"] for row in rows if row["counter"].startswith("interface.")]
     assert {name.split(".")[1] for name in names} == {"lo"}
-    no_data = unread(tables["events"].to_pylist())
+    no_data = unread_reasons(tables["events"].to_pylist())
     got = costs(rows, 1000, 8_000, delivered_bytes=320_000, no_data=no_data)
     assert got["wire_bytes_per_payload_byte"] == 1.125
     assert "other programs" in got["wire_bytes_per_payload_byte_eth0"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.metrics.cost import unread
+from rmwbench.analysis.metrics.cost import unread_reasons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
@@ -113,7 +113,7 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     # A snapshot reads one counter after the other: messages may pass between two of them.
     wire = grown(counters, "interface.lo.tx_bytes")["local"]
     assert wire >= 0.9 * sent - last
-    no_data = unread(rows(result, "events"))
+    no_data = unread_reasons(rows(result, "events"))
     values = costs(counters, len(inside), window_ns, delivered_bytes=payload, no_data=no_data)
     assert 0.9 <= values["wire_bytes_per_payload_byte_lo"] + last / payload < 3
     assert values["cpu_per_gigabyte"] == pytest.approx(values["cpu_per_message"] / 4000, rel=0.01)
@@ -257,7 +257,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
     assert any(r["process"] == "talker" and r["counter"] == "cpu" for r in counters), (
         "the worker's own account stays"
     )
-    why = costs(counters, 1, 10, no_data=unread(rows(result, "events")))
+    why = costs(counters, 1, 10, no_data=unread_reasons(rows(result, "events")))
     assert said in why["cpu_cores_other"] and said in why["softirq_cores"]
 
 
@@ -360,7 +360,7 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
     made = outcome(placed([cell_of_two_hosts()], "--place")[0])
     there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
     made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
-    no_data = unread(sampled.events(made))
+    no_data = unread_reasons(sampled.events(made))
     values = costs(list(sampled.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)
     assert values["softirq_cores"] == pytest.approx(0.03)

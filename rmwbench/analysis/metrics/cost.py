@@ -20,8 +20,10 @@ from rmwbench.analysis.stats.missing import Measures, complete, total
 from rmwbench.codes import FLAG, Code
 
 Reasons = dict[str, str]
-Table = dict[tuple[str, str], dict[tuple[str, str], float]]
-"""(role, process) -> (counter, at) -> value"""
+Counted = dict[tuple[str, str], float]
+"""(counter, at) -> value, of one process"""
+Table = dict[tuple[str, str], Counted]
+"""(role, process) -> what it counted"""
 
 WORKERS = ("publisher", "subscription", "client", "service", "both", "node")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
@@ -29,6 +31,7 @@ NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {alloc
 SHARED = "publisher and subscription share a process"
 NOT_SAMPLED = "no sampler read this trial"
 NO_MESSAGE = "no message to divide by"
+UNREAD = "the counter was not read at both ends of the steady window"
 
 
 def cost(
@@ -47,17 +50,12 @@ def cost(
     `published`, `heard`, `delivered`: what happened while the steady window lasted, as the counters
     counted (publishers' calls; first arrivals at subscriptions; those at all readers, a client's
     replies included); `delivered_bytes`: the payload of the last. `no_data`: what the sampler could
-    not read, and why (`unread`).
+    not read, and why (`unread_reasons`).
     """
-    messages = Divisors(published, heard, delivered, delivered_bytes)
-    spent = _Spent(_Readings.of(counters, window_ns, dict(no_data or {})), messages, window_ns)
-    spent.processor()
-    spent.kernel()
-    spent.allocations()
-    spent.memory()
-    spent.wire()
-    spent.energy()
-    return spent.measures
+    readings = _Readings.of(counters, window_ns, dict(no_data or {}))
+    divisors = Divisors(published, heard, delivered, delivered_bytes, window_ns)
+    parts = (_processor, _kernel, _allocations, _memory, _wire, _energy)
+    return {name: value for part in parts for name, value in part(readings, divisors).items()}
 
 
 @dataclass(frozen=True)
@@ -68,6 +66,16 @@ class Divisors:
     heard: int
     delivered: int
     bytes: int | None
+    window_ns: int | None
+
+    @property
+    def sides(self) -> tuple[tuple[str, int], ...]:
+        """Side -> the messages that are its own work."""
+        return ("publisher", self.published), ("subscription", self.heard)
+
+    @property
+    def window_s(self) -> float | None:
+        return None if self.window_ns is None else self.window_ns / 1e9
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,23 @@ class _Readings:
         ended = killed | {key for key, counted in table.items() if _ended(counted)}
         return cls(table, tuple(unseen), frozenset(ended), why)
 
+    def of_roles(self, *roles: str) -> list[Counted]:
+        return [counted for (role, _), counted in self.table.items() if role in roles]
+
+    def of_side(self, side: str) -> list[Counted]:
+        """Empty where one process is both sides."""
+        return [] if self.of_roles("both") else self.of_roles(side)
+
+    @property
+    def machines(self) -> dict[str, Counted]:
+        """Host, or "" for the first -> what its machine counted, whether or not it has a power
+        sensor."""
+        return {
+            process.partition("@")[2]: counted
+            for (role, process), counted in self.table.items()
+            if role == "machine" and any(name.startswith(OF_A_MACHINE) for name, _ in counted)
+        }
+
     @property
     def sampler(self) -> str | None:
         """The process; a worker of that name would make it `sampler#2`."""
@@ -123,167 +148,166 @@ class _Readings:
     def missing(self) -> str:
         """Why a counter has no growth over the window: without a daemon, or a process that ended,
         every sum over the middleware would be too small."""
-        unread = "the counter was not read at both ends of the steady window"
         if self.unseen:
             of_daemon = f"processes.{self.unseen[0]}"
-            lost = self.why.get(of_daemon, unread) if self.sampler else self.unsampled
+            lost = self.why.get(of_daemon, UNREAD) if self.sampler else self.unsampled
             return f"daemon {self.unseen[0]} was not read: {lost}"
         if dead := sorted(name for role, name in self.ended if role in MIDDLEWARE):
-            return f"{dead[0]} was not read: {self.why.get(f'processes.{dead[0]}', unread)}"
-        return unread
+            return f"{dead[0]} was not read: {self.why.get(f'processes.{dead[0]}', UNREAD)}"
+        return UNREAD
+
+    @property
+    def missing_to_sampler(self) -> str:
+        """Why a counter that the sampler alone reads has no growth."""
+        return self.missing if self.sampler else self.unsampled
 
     @property
     def no_daemon(self) -> str:
         """Why daemons have no figure."""
-        if any(role == "daemon" for role, _ in self.table):
+        if self.of_roles("daemon"):
             return self.missing
         return NO_DAEMON if self.sampler else self.unsampled
 
 
-class _Spent:
-    """The costs of one trial."""
+def _per(amount: float | None, divisor: float | None, reason: str) -> float | str:
+    """A quotient; `reason`: why there is no amount."""
+    if amount is None:
+        return reason
+    if divisor is None:
+        return NO_WINDOW
+    return amount / divisor if divisor else NO_MESSAGE
 
-    def __init__(self, readings: _Readings, messages: Divisors, window_ns: int | None):
-        self.readings, self.table, self.why = readings, readings.table, readings.why
-        self.messages, self.window_ns = messages, window_ns
-        self.sides_are_separate = all(role != "both" for role, _ in readings.table)
-        self.sampled = readings.sampler is not None
-        self.unsampled, self.missing = readings.unsampled, readings.missing
-        self.measures: Measures = {}
 
-    def put(self, name: str, amount: float | None, per: float | None, reason: str) -> None:
-        if amount is None:
-            self.measures[name] = reason
-        elif per is None:
-            self.measures[name] = NO_WINDOW
-        else:
-            self.measures[name] = amount / per if per else NO_MESSAGE
+def _processor(readings: _Readings, divisors: Divisors) -> Measures:
+    window_ns, sampler = divisors.window_ns, readings.sampler
+    missing, unsampled = readings.missing, readings.missing_to_sampler
+    cpu = _steady(readings.of_roles(*MIDDLEWARE), "cpu")
+    gigabytes = None if divisors.bytes is None else divisors.bytes / 1e9
+    seconds = None if cpu is None or gigabytes is None else cpu / 1e9
+    daemon = _steady(readings.of_roles("daemon"), "cpu")
+    other = readings.of_roles("other")
+    other_cpu = _steady(other, "cpu") if other or not sampler else 0.0
+    harness = _steady(readings.of_roles("harness"), "cpu") if sampler else None
+    own = _steady([readings.table["harness", sampler]], "cpu") if sampler else None
+    measures: Measures = {
+        "cpu_per_message": _per(cpu, divisors.delivered, missing),
+        "cpu_per_gigabyte": _per(seconds, gigabytes, missing),
+        "cpu_cores": _per(cpu, window_ns, missing),
+        "cpu_cores_daemon": _per(daemon, window_ns, readings.no_daemon),
+        "cpu_cores_other": _per(other_cpu, window_ns, unsampled),
+        "cpu_cores_harness": _per(harness, window_ns, unsampled),
+        "cpu_cores_sampler": _per(own, window_ns, readings.unsampled),
+    }
+    for side, messages in divisors.sides:
+        why = reason_without_side(readings.table, side) or missing
+        amount = _steady(readings.of_side(side), "cpu")
+        measures[f"cpu_per_message_{side}"] = _per(amount, messages, why)
+    return measures
 
-    def steady(self, roles: tuple[str, ...], counter: str) -> float | None:
-        return _steady(self.table, roles, counter)
 
-    def of_side(self, side: str, counter: str) -> float | None:
-        """None where one process is both sides."""
-        return self.steady((side,), counter) if self.sides_are_separate else None
+def _kernel(readings: _Readings, divisors: Divisors) -> Measures:
+    """What the kernel counts of processes and machines besides processor time."""
+    why, own = readings.why, readings.of_roles(*MIDDLEWARE)
+    unread = UNREAD if readings.sampler else readings.unsampled
+    softirq = _steady(readings.machines.values(), "processor.softirq")
+    of_machine = next((why[key] for key in why if key.partition("@")[0] == "machine"), unread)
+    measures: Measures = {"softirq_cores": _per(softirq, divisors.window_ns, of_machine)}
+    for name, counters in (
+        ("context_switches_per_message", ("voluntary_switches", "involuntary_switches")),
+        ("page_faults_per_message", ("minor_faults", "major_faults")),
+    ):
+        amount = total(_steady(own, counter) for counter in counters)
+        measures[name] = _per(amount, divisors.delivered, readings.missing)
+    wake_ups = _steady(own, "voluntary_switches")
+    measures["wake_ups"] = _per(wake_ups, divisors.window_s, readings.missing)
+    measures["processor_wait_per_message"] = _per(
+        _steady(own, "run_delay"),
+        divisors.delivered,
+        why.get("run_delay_ns", readings.missing_to_sampler),
+    )
+    return measures
 
-    def processor(self) -> None:
-        cpu, of = self.steady(MIDDLEWARE, "cpu"), self.messages
-        self.put("cpu_per_message", cpu, of.delivered, self.missing)
-        gigabytes = None if of.bytes is None else of.bytes / 1e9
-        seconds = None if cpu is None or gigabytes is None else cpu / 1e9
-        self.put("cpu_per_gigabyte", seconds, gigabytes, self.missing)
-        for side, messages in (("publisher", of.published), ("subscription", of.heard)):
-            why = reason_without_side(self.table, side) or self.missing
-            self.put(f"cpu_per_message_{side}", self.of_side(side, "cpu"), messages, why)
-        self.put("cpu_cores", cpu, self.window_ns, self.missing)
-        daemon = self.steady(("daemon",), "cpu")
-        self.put("cpu_cores_daemon", daemon, self.window_ns, self.readings.no_daemon)
-        other = self.steady(("other",), "cpu")
-        if other is None and self.sampled and not any(role == "other" for role, _ in self.table):
-            other = 0.0
-        unread = self.missing if self.sampled else self.unsampled
-        self.put("cpu_cores_other", other, self.window_ns, unread)
-        harness = self.steady(("harness",), "cpu") if self.sampled else None
-        self.put("cpu_cores_harness", harness, self.window_ns, unread)
-        sampler = (
-            _steady(self.table, ("harness",), "cpu", self.readings.sampler)
-            if self.sampled
-            else None
+
+def _allocations(readings: _Readings, divisors: Divisors) -> Measures:
+    """Allocations by side; only workers count them, and only in trials that ask for it."""
+    return {
+        f"{metric}_per_message_{side}": _per(
+            _steady(readings.of_side(side), counter),
+            messages,
+            reason_without_side(readings.table, side) or NOT_COUNTED,
         )
-        self.put("cpu_cores_sampler", sampler, self.window_ns, self.unsampled)
-
-    def kernel(self) -> None:
-        """What the kernel counts of them besides processor time."""
-        softirq = self.steady(("machine",), "processor.softirq")
-        why = self.why.get("machine", self.unsampled)
-        self.put("softirq_cores", softirq, self.window_ns, why)
-        for name, counters in (
-            ("context_switches_per_message", ("voluntary_switches", "involuntary_switches")),
-            ("page_faults_per_message", ("minor_faults", "major_faults")),
-        ):
-            amount = total([self.steady(MIDDLEWARE, counter) for counter in counters])
-            self.put(name, amount, self.messages.delivered, self.missing)
-        wake_ups = self.steady(MIDDLEWARE, "voluntary_switches")
-        seconds = None if self.window_ns is None else self.window_ns / 1e9
-        self.put("wake_ups", wake_ups, seconds, self.missing)
-        waited = self.steady(MIDDLEWARE, "run_delay")
-        unread = self.missing if self.sampled else self.unsampled
-        why = self.why.get("run_delay_ns", unread)
-        self.put("processor_wait_per_message", waited, self.messages.delivered, why)
-
-    def allocations(self) -> None:
-        """Allocations by side; only workers count them, and only in trials that ask for it."""
-        of = self.messages
-        for side, messages in (("publisher", of.published), ("subscription", of.heard)):
-            why = reason_without_side(self.table, side) or NOT_COUNTED
-            for metric, counter in (
-                ("allocations", "allocations"),
-                ("allocated_bytes", "allocated"),
-            ):
-                name = f"{metric}_per_message_{side}"
-                self.put(name, self.of_side(side, counter), messages, why)
-
-    def memory(self) -> None:
-        ended = self.readings.ended
-        alive = {key: counted for key, counted in self.table.items() if key not in ended}
-        for metric in (m for m in METRICS if m.counter):
-            whole = not self.readings.unseen and not ended
-            why = f"the counter {metric.counter} was not read" if whole else self.missing
-            # After the window a process that ended has nothing any more, but its peak is not known.
-            processes = self.table if metric.counter == "peak_rss" else alive
-            self.put(metric.name, _at_end(processes, MIDDLEWARE, metric.counter), 1, why)
-        for side in ("publisher", "subscription"):
-            amount = _at_end(alive, (side,), "pss") if self.sides_are_separate else None
-            why = reason_without_side(self.table, side) or "the counter pss was not read"
-            self.put(f"pss_{side}", amount, 1, why)
-        self.put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, self.readings.no_daemon)
-
-    def wire(self) -> None:
-        """What interfaces sent for each payload byte delivered: all of them, and each of the host's
-        own."""
-        missing = "the interfaces' counters were not read at both ends of the steady window"
-        names = {
-            counter.split(".")[1]
-            for row in self.table.values()
-            for counter, _ in row
-            if counter.startswith(OF_INTERFACES) and counter.endswith(".tx_bytes")
-        }
-        sent, packets = (
-            {name: self.steady(("machine",), f"interface.{name}.{kind}") for name in sorted(names)}
-            for kind in ("tx_bytes", "tx_packets")
-        )
-        of = self.messages
-        every = total(sent.values()) if sent else None
-        self.put("wire_bytes_per_payload_byte", every, of.bytes, missing)
-        for name, why in (("lo", missing), ("eth0", self.why.get("interfaces", missing))):
-            self.put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), of.bytes, why)
-        amount = total(packets.values()) if packets else None
-        self.put("packets_per_message", amount, of.delivered, missing)
-
-    def energy(self) -> None:
-        """The energy of all machines that the trial ran on; no data where one of them has none."""
-        machines = {
-            process.partition("@")[2]: row
-            for (role, process), row in self.table.items()
-            if role == "machine" and any(name.startswith(OF_A_MACHINE) for name, _ in row)
-        }
-        used = {
-            host: _joules(row, self.why.get(f"energy@{host}" if host else "energy"))
-            for host, row in machines.items()
-        }
-        amount = total(joules for joules, _ in used.values()) if used else None
-        reason = self.why.get("energy", self.unsampled)
-        for host, (joules, lack) in used.items():
-            if joules is None:
-                of = f"the machine of {host or 'the first host'}: " if len(used) > 1 else ""
-                reason = of + (lack or self.unsampled)
-                break
-        seconds = None if self.window_ns is None else self.window_ns / 1e9
-        self.put("power", amount, seconds, reason)
-        self.put("energy_per_message", amount, self.messages.delivered, reason)
+        for side, messages in divisors.sides
+        for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated"))
+    }
 
 
-def _ended(counted: Mapping[tuple[str, str], float]) -> bool:
+def _memory(readings: _Readings, _divisors: Divisors) -> Measures:
+    ended = readings.ended
+    alive = {key: counted for key, counted in readings.table.items() if key not in ended}
+    measures: Measures = {}
+    for metric in (m for m in METRICS if m.counter):
+        whole = not readings.unseen and not ended
+        why = f"the counter {metric.counter} was not read" if whole else readings.missing
+        # After the window a process that ended has nothing any more, but its peak is not known.
+        processes = readings.table if metric.counter == "peak_rss" else alive
+        measures[metric.name] = _per(_at_end(processes, MIDDLEWARE, metric.counter), 1, why)
+    for side in ("publisher", "subscription"):
+        amount = None if readings.of_roles("both") else _at_end(alive, (side,), "pss")
+        why = reason_without_side(readings.table, side) or "the counter pss was not read"
+        measures[f"pss_{side}"] = _per(amount, 1, why)
+    measures["pss_daemon"] = _per(_at_end(alive, ("daemon",), "pss"), 1, readings.no_daemon)
+    return measures
+
+
+def _wire(readings: _Readings, divisors: Divisors) -> Measures:
+    """What interfaces sent for each payload byte delivered: all of them, and each of the host's
+    own."""
+    missing = "the interfaces' counters were not read at both ends of the steady window"
+    interfaces = {
+        counter.removeprefix(OF_INTERFACES).removesuffix(".tx_bytes")
+        for counted in readings.table.values()
+        for counter, _ in counted
+        if counter.startswith(OF_INTERFACES) and counter.endswith(".tx_bytes")
+    }
+
+    def sent(interface: str, kind: str) -> float | None:
+        """By the interfaces of that name of all hosts that have one."""
+        counter = f"{OF_INTERFACES}{interface}.{kind}"
+        hosts = [own for own in readings.table.values() if any(name == counter for name, _ in own)]
+        return _steady(hosts, counter)
+
+    sent_bytes = {name: sent(name, "tx_bytes") for name in interfaces}
+    packets = total(sent(name, "tx_packets") for name in interfaces) if interfaces else None
+    every = total(sent_bytes.values()) if interfaces else None
+    of_eth0 = readings.why.get("interfaces", missing)
+    return {
+        "wire_bytes_per_payload_byte": _per(every, divisors.bytes, missing),
+        "wire_bytes_per_payload_byte_lo": _per(sent_bytes.get("lo"), divisors.bytes, missing),
+        "wire_bytes_per_payload_byte_eth0": _per(sent_bytes.get("eth0"), divisors.bytes, of_eth0),
+        "packets_per_message": _per(packets, divisors.delivered, missing),
+    }
+
+
+def _energy(readings: _Readings, divisors: Divisors) -> Measures:
+    """The energy of all machines that the trial ran on; no data where one of them has none."""
+    used = {
+        host: _joules(counted, _unread_sensors(readings.why, host))
+        for host, counted in readings.machines.items()
+    }
+    amount = total(joules for joules, _ in used.values()) if used else None
+    reason = readings.why.get("energy", readings.unsampled)
+    for host, (joules, lack) in used.items():
+        if joules is None:
+            of = f"the machine of {host or 'the first host'}: " if len(used) > 1 else ""
+            reason = of + (lack or readings.unsampled)
+            break
+    return {
+        "power": _per(amount, divisors.window_s, reason),
+        "energy_per_message": _per(amount, divisors.delivered, reason),
+    }
+
+
+def _ended(counted: Counted) -> bool:
     """Whether a process was there when the window began and not when it ended."""
     return ("cpu", "steady_begin") in counted and ("cpu", "steady_end") not in counted
 
@@ -313,7 +337,7 @@ def middleware_processes(counters: Iterable[Row]) -> list[tuple[str, str]]:
     return list(dict.fromkeys([*counted, *started]))
 
 
-def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
+def unread_reasons(events: Iterable[Mapping[str, Any]]) -> Reasons:
     """What the sampler could not read and why, from the rows of the bundle's `events`; under the
     key "" why nothing at all could be read."""
     reasons: Reasons = {}
@@ -325,39 +349,55 @@ def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
     return reasons
 
 
+OF_RAPL = re.compile(r"rapl:(package[^/]*|.*/dram)")
+"""RAPL's counters of processor packages and their memory, which are added; others count parts."""
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
 """Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
 input."""
 OF_A_MACHINE = ("energy.", "processor.")
-"""Counters by which a machine is known, whether or not it has a power sensor."""
+"""Counters by which a machine is known."""
 PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
 
 
-def _joules(
-    row: Mapping[tuple[str, str], float], unread: str | None
-) -> tuple[float | None, str | None]:
+def _unread_sensors(why: Reasons, host: str) -> Reasons:
+    """Sensor of a machine -> why its energy is not known; under the key "" why that of all is not,
+    as where RAPL counts and may not be read."""
+    quantities = {
+        quantity: reason
+        for key, reason in why.items()
+        for quantity, _, of in [key.partition("@")]
+        if of == host
+    }
+    return {
+        quantity.removeprefix("energy").removeprefix("."): reason
+        for quantity, reason in quantities.items()
+        if quantity == "energy" or quantity.startswith("energy.")
+    }
+
+
+def _joules(counted: Counted, unread: Reasons) -> tuple[float | None, str | None]:
     """What a machine used in the window, or why nobody knows, where that is known. Of the processor
     packages and their memory where RAPL counts; else of the board's largest consumer, which is its
-    input. Where RAPL counts and may not be read (`unread`), no other sensor stands for it."""
+    input. Where one of these was not read (`unread`), the others are not all, and none stands for
+    it."""
     joules = {
         counter.removeprefix("energy."): value
-        for (counter, _), value in row.items()
+        for (counter, _), value in counted.items()
         if counter.startswith("energy.")
     }
-    packages = [
-        v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name
-    ]
-    memory = [
-        v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")
-    ]
-    boards = {
-        name: v
-        for name, v in joules.items()
-        if name.startswith("hwmon:") and not OF_A_PART.fullmatch(name) and unread is None
-    }
+    packages = [value for name, value in joules.items() if OF_RAPL.fullmatch(name)]
+    boards = [value for name, value in joules.items() if _is_board(name)]
+    for name, reason in unread.items():
+        if not name or OF_RAPL.fullmatch(name) or (not packages and _is_board(name)):
+            return None, f"{name}: {reason}" if name else reason
+    if packages or boards:
+        return (sum(packages) if packages else max(boards)), None
     parts = ", ".join(sorted(name.removeprefix("hwmon:") for name in joules))
-    amount = sum(packages) + sum(memory) if packages else max(boards.values(), default=None)
-    return amount, unread or (PARTS_ALONE.format(parts) if joules else None)
+    return None, PARTS_ALONE.format(parts) if joules else None
+
+
+def _is_board(sensor: str) -> bool:
+    return sensor.startswith("hwmon:") and not OF_A_PART.fullmatch(sensor)
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
@@ -387,20 +427,13 @@ def setup(events: Iterable[Mapping[str, Any]]) -> Measures:
     return measures
 
 
-def _steady(
-    table: Table, roles: tuple[str, ...], counter: str, process: str | None = None
-) -> float | None:
-    """What the counter grew by in the steady window, over all processes of these roles that have
-    it; None where one of them lacks an end."""
-    if roles == ("machine",):
-        parts = [v for (r, p), v in table.items() if r in roles and (counter, "steady_begin") in v]
-    else:
-        parts = [v for (r, p), v in table.items() if r in roles and process in (None, p)]
-    if not parts or any(
-        (counter, at) not in v for v in parts for at in ("steady_begin", "steady_end")
-    ):
+def _steady(processes: Collection[Counted], counter: str) -> float | None:
+    """What the counter grew by in the steady window, over all these processes; None where there is
+    none, or one lacks an end."""
+    edges = [(counter, at) for at in ("steady_begin", "steady_end")]
+    if not processes or any(edge not in own for own in processes for edge in edges):
         return None
-    return sum(_grown(v, counter) for v in parts)
+    return sum(_grown(own, counter) for own in processes)
 
 
 SNAPSHOT, WINDOW = "snapshot_time", "window_length"
@@ -420,7 +453,7 @@ OF_INTERFACES = "interface."
 the window's edges: on a busy machine some ms after them."""
 
 
-def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
+def _grown(row: Counted, counter: str) -> float:
     """What the counter grew by over the window: the growth between the two snapshots, by the ratio
     of the two lengths."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]

@@ -171,7 +171,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
         delivered=whole.arrived_in_window,
         window_ns=None if window is None else window.length_ns,
         delivered_bytes=whole.bytes_in_window,
-        no_data=cost.unread(evidence.events),
+        no_data=cost.unread_reasons(evidence.events),
     )
     yield memory.growth(
         [reading for reading in evidence.samples() if reading[2] != "cpu"],
