@@ -11,7 +11,7 @@ from rmwbench.analysis.records.ledger import (
     Arrivals,
     Ledger,
     Pace,
-    Writer,
+    WriterPlaces,
     arranged,
     is_steady,
     late,
@@ -28,7 +28,7 @@ FIRST_SEQ = 3
 def cases(draw):
     n = draw(st.integers(0, 12))
     flag = st.lists(st.booleans(), min_size=n, max_size=n)
-    writer = Writer(FIRST_SEQ, *(np.array(draw(flag), bool) for _ in range(3)))
+    writer = WriterPlaces(FIRST_SEQ, *(np.array(draw(flag), bool) for _ in range(3)))
     rows = draw(
         st.lists(
             st.tuples(
@@ -45,7 +45,7 @@ def cases(draw):
     return writer, Arrivals(seq, taken, flags)
 
 
-def naive(writer: Writer, arrivals: Arrivals) -> tuple[dict, list[int]]:
+def naive(writer: WriterPlaces, arrivals: Arrivals) -> tuple[dict, list[int]]:
     """The same by dictionaries and loops, written from the definitions."""
     n = len(writer.steady)
     rows = sorted(range(len(arrivals.seq)), key=lambda i: (arrivals.taken_ns[i], i))
@@ -175,7 +175,7 @@ def test_the_longest_run_is_that_of_a_split_text(text):
 
 def test_total_loss_counts_at_the_start_and_is_not_zero():
     yes = np.ones(5, bool)
-    writer = Writer(0, yes, yes, ~yes)
+    writer = WriterPlaces(0, yes, yes, ~yes)
     known = arranged(
         writer, Arrivals(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint32))
     )
@@ -191,7 +191,7 @@ def test_a_corrupt_copy_does_not_stand_for_the_sound_one():
         np.array([1, 2, 3]),
         np.array([CORRUPT, 0, CORRUPT], np.uint32),
     )
-    writer = Writer(0, yes, yes, ~yes)
+    writer = WriterPlaces(0, yes, yes, ~yes)
     known = arranged(writer, arrivals)
     ledger, first = reconcile(writer, known), known.first
     assert first.tolist() == [1, -1]

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from rmwbench.analysis.capacity.limit import judge, parse_limit
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.aggregate import (
     MeasuredTrial,
@@ -15,9 +16,10 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
+from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
-from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, Writer, arranged, late
+from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, WriterPlaces, arranged, late
 from tests.support.columns import Columns, received_columns, sent_columns
 
 SECOND = 1_000_000_000
@@ -76,6 +78,9 @@ def test_a_stream_whose_latency_exceeds_the_window_is_slow_too(latency_ms, deliv
     assert (ledger.lost, ledger.undelivered) == (0, 0)
     messages = measure(*recorded(latency_ms, 0.05))
     assert messages.undelivered_in_a_row == 0
+    measured = MeasuredTrial(1, 0, messages, SECOND)
+    finding = judge(parse_limit("loss < 1 %"), measured, Stability(0.0, 0.0, 0, 30, 1.0))
+    assert finding.kind == "slow"
 
 
 def test_a_stream_that_stopped_in_warm_up_has_lost_all():
@@ -124,7 +129,7 @@ def test_what_was_sent_after_a_reader_left_is_no_history_of_its():
     """It left at half of the messages, silent since the twentieth: the ten before it left were
     held for it."""
     half = np.arange(100) < 50
-    sent = Writer(0, half, np.ones(100, bool), np.zeros(100, bool), depth=10)
+    sent = WriterPlaces(0, half, np.ones(100, bool), np.zeros(100, bool), depth=10)
     came = Arrivals(np.arange(20).astype(np.uint64), np.arange(20) + 1, np.zeros(20, np.int64))
     waiting = late(sent, arranged(sent, came), Pace.SILENT)
     assert np.flatnonzero(waiting).tolist() == list(range(40, 50))

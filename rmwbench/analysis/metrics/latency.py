@@ -24,7 +24,7 @@ from rmwbench.analysis.records.ledger import (
     Ledger,
     Pace,
     UnsentBy,
-    Writer,
+    WriterPlaces,
     arranged,
     is_steady,
     late,
@@ -376,7 +376,9 @@ def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: M
         out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
-def expected_by(places: Writer, intended_ns: np.ndarray, life: ReaderLife | None) -> Writer:
+def expected_by(
+    places: WriterPlaces, intended_ns: np.ndarray, life: ReaderLife | None
+) -> WriterPlaces:
     """The writer's messages with those alone in the steady window that the reader may expect."""
     if life is None:
         return places
@@ -411,7 +413,7 @@ class _WriterColumns:
     topic: str
     rows: "Rows"
     order: np.ndarray | None
-    places: Writer
+    places: WriterPlaces
     intended_ns: np.ndarray
     """`_RELEASED` once nothing asks for it any more."""
     call_ns: np.ndarray
@@ -431,7 +433,7 @@ class _Pair:
     writer: _WriterColumns
     reader: EndpointRow
     rows: "Rows"
-    places: Writer
+    places: WriterPlaces
     life: ReaderLife | None
     first: np.ndarray
     taken: InitVar[np.ndarray]
@@ -560,7 +562,7 @@ def _writer(
         rows=rows,
         order=order,
         # A call that failed was made, also where it was refused a loan before it began to publish.
-        places=Writer(
+        places=WriterPlaces(
             first_seq=first,
             steady=is_steady(flags, intended_ns, begin_ns),
             attempted=(call_ns != ABSENT) | failed,

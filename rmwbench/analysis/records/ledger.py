@@ -139,7 +139,7 @@ class Ledger:
 
 
 @dataclass(frozen=True)
-class Writer:
+class WriterPlaces:
     """A publisher's messages by place: arrays of shape (n,), where place = seq − first_seq.
 
     `steady`: in the steady window; `attempted`: the publish call was made; `failed`: it returned an
@@ -270,7 +270,7 @@ class Arranged:
         return places
 
 
-def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
+def arranged(writer: WriterPlaces, arrivals: Arrivals) -> Arranged:
     """What the ledger of one pair is made from."""
     n, m = len(writer.steady), len(arrivals.seq)
     # half the memory traffic where it suffices
@@ -294,7 +294,7 @@ def arranged(writer: Writer, arrivals: Arrivals) -> Arranged:
     return Arranged(arrivals, first, rows, places, place, odd, known)
 
 
-def reconcile(writer: Writer, arrangement: Arranged) -> Ledger:
+def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
     """The ledger of one pair."""
     n, first, places = len(writer.steady), arrangement.first, arrangement.places
     delivered = first >= 0
@@ -337,7 +337,7 @@ def reconcile(writer: Writer, arrangement: Arranged) -> Ledger:
     )
 
 
-def late(writer: Writer, arrangement: Arranged, pace: Pace) -> np.ndarray:
+def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
     """Which messages were late, shape (n,): what came after the drain, and what is behind the last
     delivery (of the warm-up where none was steady) of a reliable stream that had not come to its
     end. Of a silent one these are no more than its writer's history holds: nothing else is sent

@@ -225,7 +225,7 @@ class Tracer:
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
-            whole = ledger.Writer(
+            whole = ledger.WriterPlaces(
                 sent.first_seq,
                 sent.steady,
                 sent.accepted,
