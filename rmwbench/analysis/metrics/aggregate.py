@@ -1,6 +1,5 @@
-"""Trials of one arm -> its metrics. Inference is over trials; percentiles that a single trial is
-too short for are pooled, with trials as clusters.
-"""
+"""The metrics of an arm, from its trials. Inference is over trials; a percentile for which single
+trials are too short is pooled over all of them, with trials as clusters."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -28,9 +27,8 @@ NOTHING_SENT = "nothing is sent in this workload"
 
 @dataclass
 class MeasuredTrial:
-    """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons`
-    why others are absent.
-    """
+    """The measurements of one done trial. `values`: the metrics that are one number per trial;
+    `reasons`: why a metric has no value."""
 
     trial: int
     block: int
@@ -39,28 +37,27 @@ class MeasuredTrial:
     values: dict[str, float] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
-    """(events, of) of the metrics of kind `fraction` that are not from the ledger."""
+    """(events, of) of the metrics of kind `fraction` that the ledger does not have."""
     network: TrialNetwork = field(default_factory=TrialNetwork)
     chain: Chain | None = None
-    """Where the time of relayed messages went; None where none is relayed."""
+    """Where the time of relayed messages went; None where no message is relayed."""
     layers: Layers | None = None
-    """The same by layer: of relayed messages, and of all where layers are traced."""
+    """Where the time went by layer, for relayed messages, and for all messages where layers are
+    traced."""
     bring_up: TrialBringUp | None = None
-    """How its lifecycle nodes came up; None where it has none."""
+    """How the lifecycle nodes of the trial came up; None where it has none."""
     clock_bounds: dict[str, float] = field(default_factory=dict)
-    """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are
-    not known better; ns.
-    """
+    """Sample or metric -> how far its values may be from the truth, in ns, because the clocks of
+    two hosts are not known better."""
     topics: "dict[str, MeasuredTrial]" = field(default_factory=dict)
-    """Topic -> the same trial measured of that topic alone; empty where all topics are alike
-    (`topics.judged_topics`).
-    """
+    """Topic -> the measurements of that topic alone; empty where all topics are alike
+    (`judged_topics`)."""
     readers: "dict[str, MeasuredTrial]" = field(default_factory=dict)
-    """Readers that another cell judges by themselves, since they differ there, and that are alike
-    here -> the same trial measured of them alone."""
+    """Name of a group of readers -> its measurements, for groups that are judged by themselves in
+    another cell and are like the other readers in this one."""
 
     def take(self, measures: Measures) -> None:
-        """What was measured of it."""
+        """Adds measures to the trial, each as a reason, a fraction or a value."""
         for name, measure in measures.items():
             if isinstance(measure, str):
                 self.reasons[name] = measure
@@ -71,7 +68,7 @@ class MeasuredTrial:
 
     @property
     def rises(self) -> bool:
-        """Whether its latency, or that of one of its topics, rises within the window."""
+        """Whether the latency of the trial, or of one of its topics, rises within the window."""
         drifts = (part.messages.drift for part in (self, *self.topics.values()))
         return any(drift is not None and drift.rises for drift in drifts)
 
@@ -91,15 +88,15 @@ class MeasuredTrial:
 
 
 def fraction_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
-    """(events, of) for the metrics of kind `fraction`; of 0 where the trial has none."""
+    """(events, of) of a metric of kind `fraction`; (0, 0) where the trial has none."""
     counts = GLOSSARY[name].counts
     return trial.fractions.get(name, (0, 0)) if counts is None else counts(trial.messages.ledger)
 
 
 @dataclass(frozen=True)
 class FateNames:
-    """The metric of each fate of what did not arrive, all fractions: lost and late of what was
-    sent, never sent of what was due."""
+    """The metrics of the fates of messages that did not arrive, all fractions: lost and late of the
+    messages sent, never sent of the messages due."""
 
     lost: str
     late: str
@@ -127,18 +124,19 @@ def is_of_chain(primary: str) -> bool:
 
 
 def judged_loss(primary: str) -> str:
-    """The metric by which loss is judged before `primary`. Of a chain only those messages count
-    that reached its end: what a late hop lost was delivered by all before it."""
+    """The metric by which loss is judged before `primary`. For a metric of a chain a message is
+    delivered if it reached the end of the chain: one that a later hop lost was delivered by every
+    hop before."""
     return UNDELIVERED_OF_CHAIN if is_of_chain(primary) else UNDELIVERED
 
 
 def fates_of(primary: str) -> FateNames:
-    """What became of those that `judged_loss` counts, and of those that were late."""
+    """The metrics of the fates of the messages that `judged_loss` counts."""
     return FATES_OF_CHAIN if is_of_chain(primary) else FATES
 
 
 def counts_of(primary: str, trial: MeasuredTrial) -> FateCounts:
-    """What became of the messages by which loss is judged before `primary`."""
+    """The fates of the messages by which loss is judged before `primary`."""
     ledger = trial.messages.ledger
     if fates_of(primary) is FATES:
         return FateCounts.of(ledger)
@@ -151,8 +149,8 @@ def counts_of(primary: str, trial: MeasuredTrial) -> FateCounts:
 
 
 def under_way_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
-    """(messages that were still under way when the trial ended, of): what the fraction `name`
-    leaves open."""
+    """(messages still under way when the trial ended, of all that the fraction `name` counts): the
+    part of the fraction that is open."""
     if not GLOSSARY[name].without_under_way:
         return 0, 0
     counted = trial.chain if is_of_chain(name) else trial.messages.ledger
@@ -176,13 +174,13 @@ def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
 
 
 def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
-    """How far the metric in that trial may be from the truth, ns; 0 where one clock took both
-    stamps."""
+    """How far the value of the metric in that trial may be from the truth, ns; 0 where one clock
+    took both stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 
 def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
-    """The metric of an arm over its done trials."""
+    """The value of a metric for an arm, over its done trials."""
     estimate = _aggregate(entry, trials)
     two_clocks = [trial for trial in trials if trial.clock_bounds]
     bound = max((clock_bound(entry, trial) for trial in two_clocks), default=0.0)
@@ -190,8 +188,8 @@ def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 
 
 def widened(estimate: Estimate, bound_ns: float) -> Estimate:
-    """A time between two clocks that are known to ± `bound_ns`; refused where it is not larger than
-    that."""
+    """An estimate of a time between two clocks that are known to ± `bound_ns`, widened by that; no
+    data where the estimate does not exceed the bound."""
     clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
     if isinstance(estimate, AtLeast):
         return replace(
@@ -254,7 +252,8 @@ def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 
 
 def _step(entry: Metric, trials: Sequence[MeasuredTrial]) -> float:
-    """By how much one message more changes the metric, where it counts messages per second."""
+    """By how much one further message changes a metric that counts messages or bytes per second; 0
+    for other metrics."""
     if not entry.whole_window or entry.unit not in ("hz", "bytes/s"):
         return 0.0
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
@@ -263,9 +262,9 @@ def _step(entry: Metric, trials: Sequence[MeasuredTrial]) -> float:
 
 
 def _no_arrivals(entry: Metric, trials: Sequence[MeasuredTrial]) -> Measured:
-    """Nothing arrived in any trial: zeros have no spread, and yet a few trials cannot say that
-    nothing ever does. The bound of the count, over the mean window; of a throughput as so many of
-    the longest messages."""
+    """The upper bound where nothing arrived in any trial: zeros have no spread, and yet a few
+    trials do not show that nothing ever arrives. It is the bound of the count over the mean window;
+    for a throughput in bytes each message counts as one of the longest."""
     windows_s = [t.window_ns / 1e9 for t in trials if t.window_ns]
     (value, low, high), method = intervals.clustered_count(np.zeros(len(windows_s)))
     high /= float(np.mean(windows_s))
@@ -313,7 +312,7 @@ def _quantile(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
 
 
 def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) -> Measured:
-    """Where each trial by itself has messages enough for the percentile."""
+    """The percentile where each trial by itself has enough messages for it."""
     if len(samples) > 1:
         return over_trials(
             entry.unit,
@@ -338,9 +337,10 @@ def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) ->
 def over_trials(
     unit: str, kind: Kind, values: np.ndarray, count: int, noun: str, *, step: float = 0.0
 ) -> Measured:
-    """From one value per trial, shape (trials,), at least one; `noun` names them in the interval's
-    description. Equal values show no spread, and so many trials as `intervals.wrong_trials` may
-    differ nevertheless: by one `step`, the resolution of a count, 0 where it has none."""
+    """An estimate from one value per trial, shape (trials,), at least one; `noun` names the values
+    in the description of the interval. Equal values show no spread, yet some trials may differ from
+    them, as many as `intervals.wrong_trials` says: by one `step`, the resolution of a count, 0
+    where it has none."""
     n = len(values)
     infinite = int(np.count_nonzero(~np.isfinite(values)))
     if n == 1:

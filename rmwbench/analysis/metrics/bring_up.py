@@ -1,11 +1,10 @@
-"""How lifecycle nodes come up under a manager: when each was active, and where those stopped that
-never were.
+"""How lifecycle nodes come up under a manager: when each node was active, and at which step those
+that never were active stopped.
 
-What the manager did with each node are events of the trial (`step`, docs/formats/bundle.md). Time
-counts from the moment when the first of the nodes was told to start, as a launch file starts all at
-once; a node is active when its manager knows it: the change of state was answered, and the state
-that was asked for then was `active`.
-"""
+The steps of the manager for each node are events of the trial (`step`, docs/formats/bundle.md).
+Time counts from the moment when the first node was told to start, as a launch file starts all of
+them at once. A node is active when its manager knows it: the change of state was answered, and the
+state that the manager asked for then was `active`."""
 
 import math
 from collections import Counter
@@ -18,14 +17,14 @@ from rmwbench.analysis.records.columns import Row
 from rmwbench.analysis.stats.missing import Measures
 
 STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
-"""The events: of a manager, of a node that is told to start, and of a process whose session did not
+"""Events: a step of a manager, a node that is told to start, and a process whose session did not
 open."""
 STEPS = ("service", "configure", "activate")
-"""What a manager does with each node, in this order."""
+"""The steps of a manager for each node, in order."""
 DONE, TIMED_OUT, REFUSED, UNFINISHED = "done", "timed_out", "refused", "unfinished"
-"""How a step ends; `unfinished`: it had not, or had not begun, when the window ended."""
+"""How a step ended; `unfinished`: when the window ended the step had not ended, or not begun."""
 SESSION = "session"
-"""Where those stopped whose session did not open: their manager sees only that their service is not
+"""The place of nodes whose session did not open: their manager sees only that their service is not
 there."""
 PLACES = {
     f"{SESSION}.{REFUSED}": "session did not open",
@@ -43,7 +42,7 @@ PLACES = {
 FRACTIONS = {"never_active": (SESSION, *STEPS)} | {
     f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)
 }
-"""Metric → the steps at which the nodes stopped that it counts."""
+"""Metric → steps; the metric is the share of the nodes that stopped at one of them."""
 NONE = "nothing is brought up in this workload"
 NO_CHANGE = "the manager asked no node to change its state"
 NO_PSS = "the counter pss was not read"
@@ -52,9 +51,10 @@ NO_CPU = "the processor time was not read at both ends of the window"
 
 @dataclass(frozen=True)
 class TrialBringUp:
-    """One trial's. `up_ns`: when each node was active, after the launch, ascending; `stopped`:
-    STEP.OUTCOME → how many nodes never were, and stopped there; `longest_change_ns`: the longest
-    change of state, infinite where one was not answered, None where none began."""
+    """The bring-up of one trial. `up_ns`: when each node was active, counted from the launch,
+    ascending; `stopped`: STEP.OUTCOME → how many nodes stopped there and were never active;
+    `longest_change_ns`: the longest change of state, infinite where one was not answered, None
+    where none began."""
 
     nodes: int
     up_ns: tuple[float, ...]
@@ -63,15 +63,15 @@ class TrialBringUp:
 
     @property
     def whole(self) -> bool:
-        """Whether all are active, as Nav2's manager demands."""
+        """Whether all nodes are active, as Nav2's manager demands."""
         return len(self.up_ns) == self.nodes
 
     def stopped_at(self, steps: Collection[str]) -> int:
-        """How many nodes never were active, and stopped at one of these."""
+        """How many nodes stopped at one of these steps and were never active."""
         return sum(n for place, n in self.stopped.items() if place.partition(".")[0] in steps)
 
     def until_ns(self, share: float) -> float:
-        """Until this share of the nodes was active; infinite where it never was."""
+        """The time until this share of the nodes was active; infinite where it never was."""
         needed = max(1, math.ceil(self.nodes * share - 1e-9))
         return self.up_ns[needed - 1] if needed <= len(self.up_ns) else math.inf
 
@@ -79,15 +79,16 @@ class TrialBringUp:
 def bring_up(
     events: Iterable[Row], definition: Mapping[str, Any], end_ns: int | None
 ) -> TrialBringUp | None:
-    """From the rows of a trial's `events` and its cell's definition; what happened after `end_ns`,
-    the window's end, came too late. None where nothing is brought up, or nothing was launched."""
+    """The bring-up of a trial, from its rows of `events` and its cell's definition; an event after
+    `end_ns`, the window's end, came too late. None where the cell brings nothing up, or nothing was
+    launched."""
     asked = definition.get("bring_up")
     rows = list(events)
     launched = [row["time_ns"] for row in rows if row["event"] == LAUNCHED]
     if not asked or not launched:
         return None
     last: dict[str, tuple[str, str, int]] = {}
-    """Node → its last step, how that ended, and when."""
+    """Node → its last step, its outcome and its time."""
     changes: list[float] = []
     for row in sorted(
         (row for row in rows if row["event"] == STEP), key=lambda row: row["time_ns"]

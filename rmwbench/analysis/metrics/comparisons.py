@@ -1,6 +1,5 @@
-"""Which cells are compared with each other, and what a cell is in a comparison: the plan's word, or
-equal workload and factors where a bundle has no plan.
-"""
+"""Which cells are compared with each other: as the plan says, or those of equal workload and
+factors where a bundle has no plan."""
 
 import json
 from collections import Counter
@@ -88,10 +87,10 @@ def is_floor(cell: Row) -> bool:
 
 
 def is_reliable(endpoints: Iterable[Row]) -> bool:
-    """Whether all endpoints (rows of `endpoints`) that say it were granted reliable delivery, or
-    asked for it where nothing says what was granted: one best-effort end, of a reliable one too, is
-    allowed to lose. False where none says it.
-    """
+    """Whether reliable delivery was granted to all of these endpoints (rows of `endpoints`), or
+    asked for where nothing says what was granted. Endpoints that say neither are skipped; False
+    where all of them say neither. With one best-effort end a pair may lose, even if the other end
+    is reliable."""
     values = {value for endpoint in endpoints if (value := _qos(endpoint).get("reliability"))}
     return values == {"reliable"}
 
@@ -129,7 +128,7 @@ def arrival_of(endpoint: Row) -> Any:
 
 
 def relays(endpoint: Row) -> bool:
-    """Whether an endpoint sends what its node gets."""
+    """Whether an endpoint sends what its node receives."""
     return bool(arrival_of(endpoint).get("kind") == "relay")
 
 

@@ -1,9 +1,7 @@
 """What several measurements need of one trial: its evidence with every stamp on one clock, its
 window, its endpoints and when they were there, and what its cell asks for.
 
-Where the evidence comes from is not our business (a bundle, a test): it is described by what it
-must offer.
-"""
+The evidence may come from a bundle or from a test: `Evidence` says what it must offer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +27,9 @@ from rmwbench.errors import UserError
 
 
 class Evidence(Protocol):
-    """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and
-    its records by column. `where` names the bundle in errors. Read only, so that a list of rows
-    will do for a sequence of them.
-    """
+    """The data of one done trial: the rows of a bundle's small tables (docs/formats/bundle.md), and
+    records by column. `where` names the bundle in errors. The fields are read only, so that a list
+    of rows will do for a sequence of rows."""
 
     @property
     def trial(self) -> int: ...
@@ -66,14 +63,15 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """`evidence` has every stamp on one clock, `clocks` those of its hosts."""
+    """One trial for its measurements. `evidence` has every stamp on one clock; `clocks` are those
+    of its hosts."""
 
     evidence: Evidence
     clocks: one_clock.TrialClocks
 
     @classmethod
     def of(cls, evidence: Evidence) -> "Context":
-        """UserError where the clocks of its hosts contradict each other."""
+        """Raises UserError where the clocks of the trial's hosts contradict each other."""
         try:
             return cls(*one_clock.on_one_clock(evidence))
         except ValueError as error:
@@ -85,7 +83,7 @@ class Context:
 
     @cached_property
     def window(self) -> SteadyWindow | None:
-        """The steady window, if the trial came so far."""
+        """The steady window; None where the trial ended before it."""
         begin_ns, end_ns, drain_end_ns = (
             self.evidence.row.get(c) for c in ("steady_begin_ns", "steady_end_ns", "drain_end_ns")
         )
@@ -100,7 +98,7 @@ class Context:
 
     @cached_property
     def lives(self) -> Mapping[int, ReaderLife]:
-        """Endpoint -> when it was there, of those that were not all the time."""
+        """Endpoint -> when it was there, for endpoints that were not there all the time."""
         return lives(self.evidence.endpoints, self.evidence.events, self.window)
 
     @cached_property
@@ -118,7 +116,7 @@ class Context:
 
     @cached_property
     def definition(self) -> Mapping[str, Any]:
-        """Its cell's."""
+        """The definition of the trial's cell."""
         definition: Mapping[str, Any] = json_column(self.evidence.definition)
         return definition
 
@@ -128,7 +126,7 @@ class Context:
 
     @cached_property
     def judged(self) -> list[EndpointRow]:
-        """The endpoints that latencies and losses are of."""
+        """The endpoints in focus: latencies and losses are measured on them."""
         own = {row["endpoint"] for row in in_focus(self.evidence.endpoints, self.definition)}
         return [e for e in self.endpoints if e.endpoint in own]
 
@@ -143,7 +141,7 @@ class Context:
 
     @cached_property
     def frame_counts(self) -> FrameCounts | None:
-        """What a trial counts whose log lacks frames."""
+        """The counts of frames of a trial whose log lacks frames."""
         return counts_of(self.evidence.counters)
 
     @cached_property
@@ -153,7 +151,7 @@ class Context:
 
     @cached_property
     def within(self) -> list[Row]:
-        """The events from the window's begin on: late joiners are matched there."""
+        """The events from the window's begin on, with the matches of late joiners."""
         return [e for e in self.evidence.events if _is_within(e, self.evidence.row)]
 
 
@@ -173,12 +171,13 @@ def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
 
 
 def _may_share_its_thread(endpoint: Row) -> bool:
-    """Whether the thread that sends for it may send for others of its process: not of a relay,
-    which sends what it gets, and not where each was granted a thread of its own."""
+    """Whether the thread that sends for the endpoint may send for others of its process. The thread
+    of a relay does not, as it sends what it receives, nor does a thread that was granted to one
+    endpoint alone."""
     return not relays(endpoint) and json_column(endpoint["granted"]).get("schedule") != "own"
 
 
 def _is_within(event: Row, row: Row) -> bool:
-    """Whether it is of the window and not of the barrier: late joiners are matched there too."""
+    """Whether the event belongs to the window and not to the barrier before it."""
     start_ns = row.get("start_ns")
     return start_ns is not None and event["time_ns"] is not None and event["time_ns"] >= start_ns

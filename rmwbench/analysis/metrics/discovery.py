@@ -1,12 +1,12 @@
-"""How endpoints find each other: how long each took, how long the whole graph, and what it cost on
-the wire.
+"""How endpoints find each other: how long each endpoint took, how long the whole graph, and what it
+cost on the wire.
 
-The event `created` tells when a process had created all of the endpoints that one command asked
-for, and discovery runs meanwhile. So the times of the graph and of late readers begin where that
-command was given: counted from `created`, a middleware that takes long to create would have hidden
-its discovery in what nobody counts. An endpoint's own time runs from `created`, in its own worker's
-clock; a process that was slow to start does not count against one that was there already.
-"""
+The event `created` tells when a process had created all endpoints that one command asked for, and
+discovery already runs before that. So the times of the graph and of late readers begin with the
+command: if they began with `created`, a middleware that takes long to create would hide its
+discovery in a time that is not counted. The time of one endpoint begins with `created`, in its own
+worker's clock; a process that was slow to start does not count against an endpoint that was there
+already."""
 
 from collections.abc import Iterable, Mapping
 
@@ -27,17 +27,17 @@ NOT_READ = (
 
 
 def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
-    """From `created` to `matched` of every endpoint that has both, float64 of shape (n,), ns, +inf
-    for one that was created and never matched. An answer to `create` may come after the match: that
-    is 0."""
+    """The time from `created` to `matched` for every endpoint that was created, float64 of shape
+    (n,), ns; +inf where it never matched, 0 where the answer to `create` came after the match."""
     created, matched = times(events, "created"), times(events, "matched")
     return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
 
 
 def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
-    """`late_match_time` in ns: the longest time from the command that lets it join to `matched` of
-    the readers that joined within the window, +inf where one never matched or never came up; empty
-    without such a reader. `events` are those of the window; `joined`: reader -> its node."""
+    """`late_match_time` in ns: the longest time from the command that lets a reader join to its
+    `matched`, over the readers that joined within the window; +inf where one never matched or never
+    came up; empty without such a reader. `events` are those of the window; `joined`: reader -> its
+    node."""
     rows = list(events)
     since_ns, matched = _joined_ns(rows, joined), times(rows, "matched")
     waits = [max(matched.get(e, np.inf) - since_ns.get(e, 0.0), 0.0) for e in joined]
@@ -45,8 +45,8 @@ def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> Measures:
 
 
 def _joined_ns(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
-    """Endpoint -> when its process was told to let its node join (`joining`), ns; when it was
-    created where nothing tells of that."""
+    """Endpoint -> when its process was told to let its node join (`joining`), ns; without that
+    event, when the endpoint was created."""
     joined_ns: dict[int, float] = {}
     joining: dict[tuple[str, str], float] = {}
     timed = (row for row in rows if row["time_ns"] is not None)
@@ -85,13 +85,14 @@ def graph(events: Iterable[Row], counters: Iterable[Row]) -> Measures:
 
 
 def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:
-    """Why a graph is not complete, of its endpoints; None where all that were created matched."""
+    """Why the graph of these endpoints is not complete; None where all that were created
+    matched."""
     missing = set(created) - set(matched)
     return f"endpoint {min(missing)} never matched" if missing else None
 
 
 def times(events: Iterable[Row], name: str) -> dict[int, float]:
-    """Endpoint -> the first time of that event, ns."""
+    """Endpoint -> the first time of its event `name`, ns."""
     first: dict[int, float] = {}
     for row in events:
         if row["event"] == name and row["endpoint"] is not None and row["time_ns"] is not None:
@@ -100,8 +101,8 @@ def times(events: Iterable[Row], name: str) -> dict[int, float]:
 
 
 def _grown(counters: Iterable[Row]) -> dict[str, float]:
-    """tx_bytes and tx_packets -> what all interfaces of all hosts together sent in between. Without
-    those of which one end was not read, of any interface."""
+    """tx_bytes and tx_packets -> how much all interfaces of all hosts together sent between the two
+    readings. A counter is left out where an interface was not read at both."""
     at: dict[str, dict[str, dict[tuple[str, str], float]]] = {BEFORE: {}, COMPLETE: {}}
     for row in counters:
         if row["at"] in at and row["counter"].startswith("interface.") and row["value"] is not None:

@@ -1,17 +1,18 @@
-"""Is a latency one number, or a moment of a ramp? Where messages queue up within the window, each
-waits longer than the one before, and a quantile of them depends on when one stops measuring.
+"""Does the latency have one value, or does it rise or fall within the window? Where messages queue
+up, each waits longer than the one before, and a quantile of their latencies depends on when one
+stops measuring.
 
-The messages of a pair that arrived are taken in the order of sending, in ten parts of equal size,
-or in fewer of two messages each; the latency of a part is its median. A trial drifts where the
-parts rise, or fall, at most of the steps (Kendall's tau of at least 0.6 over ten, and of more over
-fewer, which a series without trend reaches, either way, in at most 3 % of cases: Kendall,
-Biometrika 30, 1938) and the last two are apart from the first two by at least half of their own
-middle. One stall does neither. An arm drifts where at least half of its trials do in the same
-direction, and three at least: by chance in one of several thousand arms.
+The messages of a pair that arrived are taken in the order of sending and divided into ten parts of
+equal size, or into fewer parts of two messages each; the latency of a part is its median. A trial
+drifts where the parts rise, or fall, at most of the steps, and the last two parts differ from the
+first two by at least half of the median of all parts. Most of the steps means a Kendall's tau of at
+least 0.6 over ten parts, and more over fewer, which a series without trend reaches, in either
+direction, in at most 3 % of cases (Kendall, Biometrika 30, 1938). A single stall fulfils neither
+condition. An arm drifts where at least half of its trials, and at least three, drift in the same
+direction: by chance in one of several thousand arms.
 
-`stability.py` asks the same of a queue, in messages, at an overload; here the latency is asked, in
-any campaign, and falling is a drift too.
-"""
+`stability.py` asks the same question of a queue, in messages, at an overload. Here the question is
+about the latency, in any campaign, and a falling latency is a drift too."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,17 +20,17 @@ from dataclasses import dataclass
 import numpy as np
 
 TREND = {7: 0.71, 8: 0.64, 9: 0.61, 10: 0.6}
-"""Parts -> Kendall's tau that they must reach."""
+"""Number of parts -> the Kendall's tau that they must reach."""
 FEWEST = 2 * min(TREND)
-"""Messages of a pair that arrived: a part has two."""
+"""The fewest messages of a pair that must have arrived: each part has two."""
 RISE = 0.5
 FEWEST_TRIALS = 3
 
 
 @dataclass(frozen=True)
 class Drift:
-    """`begin_ns`, `end_ns`: the latency of the first and of the last fifth of the messages; of an
-    arm the medians over the `trials` that drift, `of` so many."""
+    """`begin_ns`, `end_ns`: the latency of the first and of the last fifth of the messages. For an
+    arm they are medians over the `trials` trials that drift, out of `of`."""
 
     begin_ns: float
     end_ns: float
@@ -42,9 +43,9 @@ class Drift:
 
 
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
-    """The drift of one trial: of the pair whose latency changes by the largest factor; None where
-    none drifts. `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never
-    arrived."""
+    """The drift of one trial: that of the pair whose latency changes by the largest factor; None
+    where no pair drifts. `latencies`: for each pair, in ns, in the order of sending, shape (n,),
+    +inf for messages that never arrived."""
     drifts = [of_one for of_pair in latencies if (of_one := _of_pair(of_pair)) is not None]
     return max(drifts, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
 
@@ -64,8 +65,8 @@ def _of_pair(latency_ns: np.ndarray) -> Drift | None:
 
 
 def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
-    """The drift of an arm, from each of its done trials; None where it is stationary, or nobody can
-    tell."""
+    """The drift of an arm, from those of its done trials; None where the arm is stationary or too
+    few trials tell."""
     for rises in (True, False):
         same = [trial for trial in trials if trial is not None and trial.rises is rises]
         if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):

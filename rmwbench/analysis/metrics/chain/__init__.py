@@ -1,2 +1,3 @@
-"""Messages that are relayed: their ways through the graph, each followed from source to last
-reader, and in which part of the way the time went. Imports `records`, `stats` and `metrics`."""
+"""Relayed messages: their paths through the graph, each message followed from its source to the
+last reader, and the parts of the path in which the time went. Imports `records`, `stats` and
+`metrics`."""

@@ -1,12 +1,11 @@
 """How long a message takes from its source through all relays to the last subscription, where that
 time goes, and which hop lost it.
 
-The parts of a message's way follow each other without a gap: waiting at the source (intended →
+The parts of a message's path follow each other without a gap: waiting at the source (intended →
 publish call), then in turn the transport (publish call → taken) and the relay (taken → its own
-publish call). So their sum is the end-to-end latency, message by message. A message that
-never arrived counts as infinitely late, in the part where it stopped and end to end. It is *lost*
-if it was not late there; *undelivered* also includes late ones on a best-effort link.
-"""
+publish call). So their sum is the end-to-end latency, message by message. A message that never
+arrived counts as infinitely late, in the part where it stopped and end to end. It is *lost* if it
+was not late there; *undelivered* also includes messages that were late on a best-effort link."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,20 +25,19 @@ SOURCE, TRANSPORT, RELAY = KINDS = ("source", "transport", "relay")
 NO_CHAIN = "no message of the workload is relayed"
 FILTERED = "a reader of the chain filters by content, so what it should relay is not known"
 TYPICAL = (0.45, 0.55)
-"""The messages between these quantiles of the end-to-end latency: their mean parts add up, which
-medians do not."""
+"""The quantiles of the end-to-end latency between which messages are typical: the mean parts of
+these messages add up, which medians do not."""
 PART_QUANTILES = (0.5, 0.95)
 
 
 @dataclass(frozen=True)
 class ChainPart:
-    """One stretch of the way, of all paths together: its `kind`, its place `hop` (0 the source,
-    then from 1), its name.
+    """One part of all paths together: its `kind`, its place `hop` (0 for the source, then from 1),
+    its name.
 
-    `count` messages reached it and `lost` of them never left it (once per path). `quantiles` of
-    what it took, +inf for what did not leave it; only those that rule 5 allows. `typical_ns`: its
-    mean over the typical messages.
-    """
+    `count` messages reached it, and `lost` of them never left it (once per path). `quantiles` of
+    the time that messages spent in it, +inf for messages that did not leave it; only those that
+    rule 5 allows. `typical_ns`: the mean of that time over the typical messages."""
 
     kind: str
     hop: int
@@ -52,9 +50,10 @@ class ChainPart:
 
 @dataclass(frozen=True)
 class Chain:
-    """One trial's chains. `paths` ways with `nodes` (fewest, most) on each; `wanted` messages, once
-    per path. Of these `under_way` were late on a reliable link, so that whether they would have
-    arrived is not known, and `overdue` on one of best effort, so that they are undelivered."""
+    """The chains of one trial: `paths` paths with `nodes` (fewest, most) on each; `wanted`
+    messages, once per path. Of these `under_way` were late on a reliable link, so that nobody knows
+    whether they would have arrived, and `overdue` were late on a best-effort link, so that they are
+    undelivered."""
 
     paths: int
     nodes: tuple[int, int]
@@ -64,12 +63,12 @@ class Chain:
     overdue: int
     parts: tuple[ChainPart, ...]
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """The series of the first path, as `latency.Messages.series`."""
+    """The series of the first path, in the form of `latency.Messages.series`."""
 
 
 @dataclass
 class Chains:
-    """What is measured of them; `reason` where nothing is."""
+    """The measurements of the chains of one trial; `reason`: why there are none."""
 
     chain: Chain | None = None
     samples: dict[str, Sample] = field(default_factory=dict)
@@ -77,8 +76,7 @@ class Chains:
     fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
     reason: str | None = None
     ends: tuple[tuple[int, int], ...] = ()
-    """First writer and last reader of each path: between their clocks an end-to-end latency
-    lies."""
+    """First writer and last reader of each path; an end-to-end latency is between their clocks."""
     links: tuple[tuple[int, int], ...] = ()
     traces: Sequence[PathTrace] = ()
 
@@ -131,8 +129,8 @@ def measure_chains(
 @dataclass(frozen=True)
 class _Stretch:
     """A part of one path. `reached`: which of the source's messages came to it, shape (n,);
-    `took_ns`: how long each took, +inf if it never left; `late`: which of those were late;
-    `reliable`: whether the link is."""
+    `took_ns`: how long each took, +inf if it never left; `late`: which messages were late;
+    `reliable`: whether the link is reliable."""
 
     kind: str
     hop: int
@@ -158,8 +156,8 @@ class _Stretch:
 
 
 def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
-    """The parts of a path in their order. A message that a relay's failed call left behind was lost
-    in the relay; one that arrived in spite of the error was not."""
+    """The parts of a path in their order. A message whose relay's publish call failed was lost in
+    the relay, unless it arrived in spite of the error."""
     reached = trace.wanted
     since, where, reliable = trace.intended_ns, nodes[trace.path[0].writer], True
     for number, (link, hop) in enumerate(zip(trace.path, trace.hops, strict=True)):
@@ -202,7 +200,8 @@ def _samples(
 
 
 def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
-    """What all these parts took together, of each wanted message; +inf where it never arrived."""
+    """The time that all these parts took together, for each wanted message; +inf where it never
+    arrived."""
     total = np.zeros(len(trace.wanted))
     for part in parts:
         total += part.took_ns
@@ -239,8 +238,8 @@ def _counts(
 def _late(
     path_traces: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]
 ) -> tuple[int, int]:
-    """How many messages were late in the part that they did not leave: over a reliable link, and
-    over one of best effort."""
+    """How many messages were late in the part that they did not leave: on a reliable link, and on a
+    best-effort link."""
     under_way = overdue = 0
     for trace, parts in zip(path_traces, stretches, strict=True):
         for part in parts:
@@ -302,8 +301,8 @@ def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, 
 
 
 def typical(path_traces: Sequence[PathTrace]) -> list[np.ndarray]:
-    """Which messages of each path took about the median, of those that arrived on any: at least one
-    where one did."""
+    """Which messages of each path took about the median, among those that arrived on any path; at
+    least one where one arrived."""
     latencies = [
         np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in path_traces
     ]

@@ -1,12 +1,10 @@
-"""The ways that messages take through relays and services: from who starts them to who hears them
-last.
+"""The paths of messages through relays and services, from their first writer to their last reader.
 
-A path is a list of links, each from a writer to a reader; from a reader it goes on to every
-publisher of its node that relays it, or, of a service, back to the client that asked. Where chains
-fork, every last subscription ends a path of its own, so a message counts once for each. Where they
-join (two inputs of one node, two relays on one topic), every way in is a path of its own, since a
-relayed message names the one that caused it.
-"""
+A path is a list of links, each from a writer to a reader. From a reader it goes on to every
+publisher of the reader's node that relays it, or, from a service, back to the client that asked.
+Where chains fork, every last subscription ends a path of its own, so a message counts once for
+each. Where they join (two inputs of one node, two relays on one topic), each input begins a path of
+its own, since a relayed message names the one that caused it."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -16,7 +14,7 @@ from rmwbench.analysis.metrics.comparisons import arrival_of, relays
 from rmwbench.analysis.records.columns import Row
 
 MOST_PATHS = 1_000
-"""Diamonds in a row double the paths each time; beyond this nobody reads them."""
+"""Each diamond in a row doubles the paths; nobody reads more paths than this."""
 
 
 class ChainLink(NamedTuple):
@@ -30,8 +28,8 @@ Path = tuple[ChainLink, ...]
 
 
 def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
-    """All paths of at least so many links; `rows` are the bundle's `endpoints`. ValueError beyond
-    MOST_PATHS."""
+    """All paths with at least this number of links; `rows` are the bundle's `endpoints`. Raises
+    ValueError beyond MOST_PATHS."""
     graph = _Graph(rows)
     complete: list[Path] = []
     for start in graph.starts:

@@ -42,9 +42,9 @@ class PathWriter:
     first_seq: int
     intended_ns: np.ndarray
     call_ns: np.ndarray
-    """As `since_call_ns` has it."""
+    """When the call was made, as `since_call_ns` gives it."""
     accepted: np.ndarray
-    """The publish call was made and returned no error."""
+    """Whether the publish call was made and returned no error."""
     steady: np.ndarray
     cause_endpoint: np.ndarray
     cause_seq: np.ndarray
@@ -83,8 +83,8 @@ class Hop:
 
 @dataclass(frozen=True)
 class PathTrace:
-    """One path's messages. `wanted`: those of the steady state, due while every endpoint of the
-    path was there."""
+    """The messages of one path. `wanted`: those of the steady state that were due while every
+    endpoint of the path was there."""
 
     path: Path
     intended_ns: np.ndarray
@@ -101,30 +101,30 @@ class PathTrace:
 
     @cached_property
     def end_to_end_ns(self) -> np.ndarray:
-        """From the intended time until the last reader has it, of the wanted ones: float64, +inf
-        where never."""
+        """The time from the intended send time until the last reader has taken the message, for
+        each wanted message: float64, +inf where it never arrived."""
         latency_ns: np.ndarray = elapsed(self.last.taken_ns, self.intended_ns)[self.wanted]
         return latency_ns
 
     @cached_property
     def service_ns(self) -> np.ndarray:
-        """From the source's publish call, of those that the call accepted."""
+        """The time from the source's publish call, for wanted messages that the call accepted."""
         accepted = self.wanted & self.first.accepted
         latency_ns: np.ndarray = elapsed(self.last.taken_ns, self.first.call_ns)[accepted]
         return latency_ns
 
 
 def elapsed(until_ns: np.ndarray, since_ns: np.ndarray) -> np.ndarray:
-    """until − since, float64; +inf where `until` is ABSENT. Subtracted as integers: a clock may
-    pass 2^53 ns."""
+    """until − since as float64; +inf where `until` is ABSENT. The times are subtracted as integers,
+    since a clock may be above 2^53 ns."""
     out: np.ndarray = (until_ns - since_ns).astype(float)
     out[until_ns == ABSENT] = np.inf
     return out
 
 
 class Tracer:
-    """Follows paths through one trial's records. Raises ValueError where they contradict their
-    format."""
+    """Follows paths through the records of one trial. Raises ValueError where the records
+    contradict their format."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class Tracer:
         reliable: Mapping[int, int | None],
     ):
         """`reliable`: the endpoints that were granted reliable delivery → the depth of their
-        history, None where that is not known; on others nothing is under way."""
+        history, None where that is not known; on other endpoints no message is under way."""
         self._columns, self._window, self._lives = columns, window, lives
         self._reliable = reliable
         self._sent = grouped(columns.sent("endpoint"))
@@ -221,7 +221,7 @@ class Tracer:
         )
 
     def _arrived(self, link: ChainLink) -> dict[str, np.ndarray]:
-        """The stamps of each message's first sound arrival by place, and which were late."""
+        """The stamps of each message's first sound arrival, by place, and whether it was late."""
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
@@ -275,8 +275,8 @@ def _begins(values: np.ndarray) -> np.ndarray:
 
 
 def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.ndarray:
-    """Per message of `writer` the place of the source's message that it goes back to through
-    `before`; −1: none."""
+    """For each message of `writer` the place of the source's message that caused it through
+    `before`; −1 where there is none."""
     cause = writer.cause_seq - before.first_seq
     mine = (writer.cause_endpoint == before.endpoint) & (cause >= 0) & (cause < len(before))
     out = np.full(len(writer), -1, np.int64)
@@ -285,8 +285,8 @@ def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.n
 
 
 def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
-    """Per message of the source the place of the one that it became: accepted before failed, then
-    who arrived first."""
+    """For each message of the source the place of the message that it became; an accepted message
+    goes before a failed one, then the one that arrived first."""
     candidates = np.flatnonzero(origin >= 0)
     at = origin[candidates]
     arrived = np.where(taken_ns == ABSENT, np.iinfo(np.int64).max, taken_ns)[candidates]
@@ -312,7 +312,7 @@ def traces(
     lives: Mapping[int, ReaderLife],
     reliable: Mapping[int, int | None] | None = None,
 ) -> Iterator[PathTrace]:
-    """Each path's, one after the other; `reliable` and ValueError as `Tracer`."""
+    """The trace of each path, one after the other; `reliable` and ValueError as in `Tracer`."""
     if paths:
         tracer = Tracer(columns, window, lives, reliable or {})
         yield from (tracer.trace(path) for path in paths)
