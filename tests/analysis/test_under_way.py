@@ -2,6 +2,7 @@
 its own fate."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,6 +183,21 @@ def test_how_old_the_history_is_makes_no_stream_slow(history):
     ledger = measure(columns, ENDS, window, lives).ledger
     assert (ledger.wanted, ledger.delivered) == (50, 30)
     assert (ledger.vanished_end, ledger.under_way) == (20, 0)
+
+
+def test_what_waits_behind_a_history_that_still_arrives_is_under_way():
+    """A thin link: of 50 messages before it came, a late reader has got one each 150 ms, the last
+    when the drain ended; those that it came for are behind them."""
+    columns, window, lives = late_reader(history=False)
+    place = np.arange(50)
+    taken = BEGIN_NS + 5 * SECOND + (place + 1) * 150_000_000
+    received = received_columns(place, taken, consumed_ns=taken + 1)
+    window = replace(window, drain_end_ns=int(taken[-1]) + 1)
+    ledger = measure(Columns(columns._sent, received), ENDS, window, lives).ledger
+    assert (ledger.wanted, ledger.under_way, ledger.lost) == (50, 50, 0)
+    stopped = replace(window, drain_end_ns=int(taken[-1]) + 2 * SECOND)
+    ledger = measure(Columns(columns._sent, received), ENDS, stopped, lives).ledger
+    assert (ledger.under_way, ledger.vanished_start) == (0, 50)
 
 
 def test_the_history_of_a_late_reader_is_no_tail():
