@@ -168,11 +168,45 @@ def test_a_tail_counts_everything_and_says_what_nobody_watched():
 def test_the_network_between_hosts_is_a_cause_with_evidence():
     """A link that was away covers the excess, or does not; a lost frame counts from when it was
     lost."""
-    assert cause(pair(taken=SLOW), Witnesses(away=stretch())) == "link away"
-    assert cause(pair(taken=SLOW), Witnesses(away=stretch(length=SLOW // 3))) != "link away"
+    assert cause(pair(notified=SLOW), Witnesses(away=stretch())) == "link away"
+    assert cause(pair(notified=SLOW), Witnesses(away=stretch(length=SLOW // 3))) != "link away"
     at_once, at_last = (np.array([AT * PERIOD + at]) for at in (5_000, SLOW - 5_000))
-    assert cause(pair(taken=SLOW), Witnesses(lost_ns=at_once)) == "frame lost"
-    assert cause(pair(taken=SLOW), Witnesses(lost_ns=at_last)) != "frame lost"
+    assert cause(pair(notified=SLOW), Witnesses(lost_ns=at_once)) == "frame lost"
+    assert cause(pair(notified=SLOW), Witnesses(lost_ns=at_last)) != "frame lost"
     before, after = (np.array([AT * PERIOD + at]) for at in (-5_000, SLOW + 50_000))
     for elsewhere in (before, after, np.empty(0, np.int64)):
-        assert cause(pair(taken=SLOW), Witnesses(lost_ns=elsewhere)) != "frame lost"
+        assert cause(pair(notified=SLOW), Witnesses(lost_ns=elsewhere)) != "frame lost"
+
+
+@pytest.mark.parametrize("reliable", [True, False])
+@pytest.mark.parametrize("seen", ["away", "lost_ns", "socket buffer full", "IP reassembly", "TCP"])
+def test_what_the_network_does_to_others_does_not_delay_a_message_that_is_there(seen, reliable):
+    """It was announced in time and taken late: the reader was busy."""
+    witnesses = {
+        "away": Witnesses(away=stretch(20_000)),
+        "lost_ns": Witnesses(lost_ns=np.array([AT * PERIOD + 20_000])),
+        "TCP": Witnesses(sender=bins("TCP retransmission")),
+    }
+    seen_there = witnesses.get(seen) or Witnesses(bins=bins(seen))
+    assert cause(replace(pair(taken=SLOW), reliable=reliable), seen_there) == "taking"
+
+
+def test_a_message_that_another_thread_took_late_was_not_overtaken_on_the_way():
+    assert cause(pair(taken=2 * PERIOD)) == "taking"
+
+
+def test_what_waits_behind_a_message_that_was_taken_late_did_not_wait_for_a_lost_frame():
+    queued = pair(taken=5 * PERIOD // 2)
+    for behind in (1, 2):  # announced when the one before was given back
+        queued.taken_ns[AT + behind] = queued.taken_ns[AT] + behind
+        queued.notified_ns[AT + behind] = queued.taken_ns[AT + behind] - 1
+    lost = Witnesses(lost_ns=AT * PERIOD + np.array([1, 2]) * (PERIOD + 10_000))
+    causes = {slow.place: slow.cause for slow in explain(queued, lost).messages}
+    assert causes == {AT: "taking", AT + 1: "taking", AT + 2: "taking"}
+
+
+def test_a_stream_that_repeats_nothing_waits_for_a_lost_frame_only_where_tcp_repeated_it():
+    slow = replace(pair(notified=SLOW), reliable=False)
+    lost = Witnesses(lost_ns=np.array([AT * PERIOD + 5_000]))
+    assert cause(slow, lost) == UNEXPLAINED
+    assert cause(slow, replace(lost, sender=bins("TCP retransmission"))) == "frame lost"

@@ -74,9 +74,16 @@ class PairMessages:
     taken_ns: np.ndarray
     steady: np.ndarray
     reliable: bool = True
-    """Whether what is lost is repeated."""
+    """Whether the middleware repeats what is lost."""
     consumed_ns: np.ndarray | None = None
     """Read by its consumer; None where nobody asked."""
+
+    def announced_ns(self, places: int | slice) -> np.ndarray:
+        """When the reader knew of these messages: what the network did later did not delay them.
+        `ABSENT` where they did not arrive; where nobody announced them, when they were taken."""
+        notified, taken = self.notified_ns[places], self.taken_ns[places]
+        known = (notified != ABSENT) & (taken != ABSENT)
+        return np.where(known, np.minimum(notified, taken), taken)
 
 
 @dataclass(frozen=True)
@@ -272,7 +279,7 @@ def _cause(
     phases = _phases(pair, place)
     intended, taken = int(pair.intended_ns[place]), int(pair.taken_ns[place])
     needed = COVERS * (taken - intended - median)
-    if _overlap(witnesses.away, intended, taken) >= needed:
+    if _overlap(witnesses.away, intended, int(pair.announced_ns(place))) >= needed:
         return "link away"
     if _overlap(witnesses.canary_late, intended, taken) >= needed:
         stolen = _steal(witnesses.machine, intended, taken)
@@ -315,22 +322,26 @@ def _in_flight(
     returned, notified = int(pair.return_ns[place]), int(pair.notified_ns[place])
     if _overlap(witnesses.receiver_waits, call, taken) >= needed:
         return "receiver not scheduled"
-    if _first_lost(witnesses.lost_ns, call, taken) >= needed:
+    before = int(pair.taken_ns[place - 1]) if place else ABSENT
+    behind = before != ABSENT and before - call >= needed and before <= taken
+    if behind and place - 1 in earlier:
+        return earlier[place - 1]
+    announced = max(int(pair.announced_ns(place)), call)
+    late = announced - call >= needed
+    repeated = late and _grew(witnesses.sender, "TCP retransmission", call, announced)
+    if _first_lost(witnesses.lost_ns, call, announced) >= needed and (pair.reliable or repeated):
         return "frame lost"
-    following = pair.taken_ns[place + 1 : place + 65]
-    overtaken = taken - int(following[following != ABSENT].min(initial=taken))
+    following = pair.announced_ns(slice(place + 1, place + 65))
+    overtaken = announced - int(following[following != ABSENT].min(initial=announced))
     if overtaken and overtaken >= needed:
         return "retransmission" if pair.reliable else "overtaken"
-    before = int(pair.taken_ns[place - 1]) if place else ABSENT
-    if before != ABSENT and before - call >= needed and before <= taken:
-        return earlier.get(place - 1, "behind an earlier message")
-    for cause, bins in (
-        ("socket buffer full", witnesses.bins),
-        ("IP reassembly", witnesses.bins),
-        ("TCP retransmission", witnesses.sender),
-    ):
-        if _grew(bins, cause, call, taken):
+    if behind:
+        return "behind an earlier message"
+    for cause in ("socket buffer full", "IP reassembly"):
+        if late and _grew(witnesses.bins, cause, call, announced):
             return cause
+    if repeated:
+        return "TCP retransmission"
     if returned != ABSENT and min(returned, taken) - call - typical.publish_call >= needed:
         waited = _overlap(witnesses.publisher_waits, call, min(returned, taken))
         return "publisher not scheduled" if waited >= needed else "publish blocked"
@@ -351,12 +362,12 @@ def _overlap(stretches: np.ndarray | None, begin_ns: int, end_ns: int) -> int:
     return min(int(covered[covered > 0].sum()), end_ns - begin_ns)
 
 
-def _first_lost(lost_ns: np.ndarray | None, call_ns: int, taken_ns: int) -> int:
-    """From the first loss in [call, taken) until taken, ns; 0 without one."""
+def _first_lost(lost_ns: np.ndarray | None, call_ns: int, end_ns: int) -> int:
+    """From the first loss in [call, end) until the end, ns; 0 without one."""
     if lost_ns is None:
         return 0
     place = int(np.searchsorted(lost_ns, call_ns))
-    return max(taken_ns - int(lost_ns[place]), 0) if place < len(lost_ns) else 0
+    return max(end_ns - int(lost_ns[place]), 0) if place < len(lost_ns) else 0
 
 
 def _touched(bins: Bins, begin_ns: int, end_ns: int) -> slice:
