@@ -12,7 +12,7 @@ becomes a probe, and `problems` has its text.
     background.start()                                 # matched and ready: the load goes on
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    background.stop()   # the load goes off; cpu_ns, own_flows and probes() are known
+    background.stop()   # the load goes off; awake, own_flows and probes() are known
     background.close()  # once the host is gone: removes the control group
 """
 
@@ -62,9 +62,8 @@ def asks(conditions: Mapping[str, str]) -> dict[str, str]:
 
 
 class Background:
-    """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time
-    in the window, `awake` is the spinners' share there of the processors that a trial may use, and
-    `own_flows` what a load sent, by host."""
+    """The loads of one trial. Once `stop` was called, `awake` is the spinners' share in the window of
+    the processors that a trial may use, and `own_flows` what a load sent, by host."""
 
     def __init__(
         self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
@@ -72,11 +71,12 @@ class Background:
         """Starts the loads that the conditions ask for on `hosts` (all where None); without any it
         costs nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
-        self.cpu_ns: dict[str, int] = {}
         self.own_flows: dict[str, LoadFlow] = {}
         self.awake = 0.0
         self._crew = crew
         self._loads: dict[str, _Load] = {}
+        self._asked: dict[str | None, dict[str, str]] = {}
+        """Machine, None for this one → its loads, also those that failed → role."""
         self._group: ControlGroup | None = None
         self.kind_of_role = asks(conditions)
         for role, kind in self.kind_of_role.items():
@@ -85,6 +85,8 @@ class Background:
                 load_hosts if kind in PER_HOST else _one_per_machine(crew, load_hosts)
             ):
                 name = role if index == 0 else f"{role}@{host}"
+                machine = host if self._is_far(host) else None
+                self._asked.setdefault(machine, {})[name] = role
                 try:
                     self._loads[name] = _Load(crew, name, role, kind, host)
                 except UserError as error:
@@ -131,7 +133,6 @@ class Background:
             self._take_problem(name)
             if answer is None:
                 continue
-            self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
             if load.role == AWAKE and not self._is_far(load.host):
                 self.awake = load.grown("cpu_ns") / (
                     max(1, load.grown("time_ns")) * len(os.sched_getaffinity(0))
@@ -152,32 +153,26 @@ class Background:
         where it did not come up, and its cost; none where no load is asked for. Several hosts of
         this machine give the smallest share and the sum of the rest; a row of another machine has
         its host behind its name."""
-        loads_by_machine: dict[str | None, dict[str, _Load]] = {None: {}}
-        for name, load in self._loads.items():
-            machine = load.host if self._is_far(load.host) else None
-            loads_by_machine.setdefault(machine, {})[name] = load
-        if not loads_by_machine[None] and not self.problems:
-            del loads_by_machine[None]
         return [
             row if machine is None else {**row, "probe": f"{row['probe']}@{machine}"}
-            for machine, loads in loads_by_machine.items()
-            for row in self._of_machine(loads)
+            for machine, role_of_load in self._asked.items()
+            for row in self._of_machine(role_of_load, is_far=machine is not None)
         ]
 
-    def _of_machine(self, loads: "Mapping[str, _Load]") -> Iterator[dict[str, Any]]:
-        role_of = {name: load.role for name, load in loads.items()}
-        failed = {role_of.get(name, name.partition("@")[0]) for name in self.problems}
-        if BACKGROUND in self.kind_of_role:
-            background_loads = [load for load in loads.values() if load.role == BACKGROUND]
-            if (
-                not background_loads
-                or BACKGROUND in failed
-                or any(load.edges is None for load in background_loads)
-            ):
+    def _of_machine(
+        self, role_of_load: Mapping[str, str], *, is_far: bool
+    ) -> Iterator[dict[str, Any]]:
+        failed = {role for name, role in role_of_load.items() if name in self.problems}
+        roles = set(role_of_load.values())
+        if BACKGROUND in roles:
+            loads = [
+                load for name, load in self._loads.items() if role_of_load.get(name) == BACKGROUND
+            ]
+            if BACKGROUND in failed or any(load.edges is None for load in loads):
                 yield probe_row("background_achieved", 0.0)
             else:
                 accounts = [
-                    {row["probe"]: row for row in load.account()} for load in background_loads
+                    {row["probe"]: row for row in load.account(is_far=is_far)} for load in loads
                 ]
                 for probe, first in accounts[0].items():
                     combine = min if probe == "background_achieved" else sum
@@ -187,7 +182,7 @@ class Background:
                             account[probe]["value"] for account in accounts if probe in account
                         ),
                     }
-        if AWAKE in self.kind_of_role:
+        if AWAKE in roles:
             yield probe_row("host_awake", 0.0 if AWAKE in failed else 1.0)
 
     def _is_far(self, host: str) -> bool:
@@ -211,17 +206,21 @@ class _Load(LoadProcess):
         self.role, self.kind = role, kind
         self.steady_ns: int | None = None
 
-    def account(self) -> list[dict[str, Any]]:
+    def account(self, *, is_far: bool) -> list[dict[str, Any]]:
         """A computing load is what it ran plus what it waited for a processor: where workers took
-        their share it still was the load that was asked for."""
+        their share it still was the load that was asked for. Of another machine only loads that
+        compute tell how many processors it has."""
         assert self.edges is not None
         begun_ns, ended_ns = (edge["time_ns"] for edge in self.edges)
         # A load whose first account is late did nothing until then that is known.
         length_ns = ended_ns - min(begun_ns, self.steady_ns or begun_ns)
         if length_ns <= 0:
             return [probe_row("background_achieved", 0.0)]
-        processors_ns = length_ns * len(os.sched_getaffinity(0))
-        rows = [probe_row("background_cpu", self.grown("cpu_ns") / processors_ns)]
+        processors = self.in_force["processors"] if is_far else len(os.sched_getaffinity(0))
+        rows = []
+        if processors:
+            share_of_all = self.grown("cpu_ns") / (length_ns * processors)
+            rows.append(probe_row("background_cpu", share_of_all))
         if share := self.in_force.get("share"):
             has_waits = all("wait_ns" in edge for edge in self.edges)
             tried_ns = self.grown("cpu_ns") + (self.grown("wait_ns") if has_waits else 0)
