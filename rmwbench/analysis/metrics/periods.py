@@ -1,11 +1,10 @@
 """The period of a publisher or a subscription: the time from one of its publish calls, or of its
 arrivals, to the next.
 
-A rate of all publishers together hides one that sends half as often as the others. So each is
-compared with itself: the sample has the single periods of all of them, and `longest` is the mean
-period of the one in which it is longest. Means are not pooled with percentiles: a percentile is of
-single periods, a mean of one endpoint's.
-"""
+A rate of all publishers together hides a publisher that sends half as often as the others. So each
+is compared with itself: the sample has the single periods of all of them, and `longest` is the
+longest of their mean periods. A percentile is of the single periods of all endpoints, a mean of
+those of one endpoint."""
 
 from collections.abc import Iterable
 
@@ -18,13 +17,12 @@ PUBLISHER, SUBSCRIPTION = STEMS = ("publisher_period", "subscription_period")
 
 def periods(times_ns: np.ndarray, window: SteadyWindow) -> np.ndarray:
     """The times between consecutive events of one endpoint while it was there, in ns: float64 of
-    shape (n − 1,) for n events in the window, in any order, or of a few more; empty for fewer than
-    two events.
+    shape (n − 1,) for n events in the window, in any order, or of up to two more; empty for fewer
+    than two events.
 
-    What an edge of the window cuts is counted as long as it lasted within, where that is longer
-    than every whole period: one that stops halfway has no short period. Shorter cuts would only
-    make the mean too small.
-    """
+    A period that an edge of the window cuts counts with its length within the window, where that is
+    longer than every whole period: an endpoint that stops halfway has no short period. Shorter cut
+    periods are left out, since they would only make the mean too small."""
     inside = np.sort(times_ns[window.holds(times_ns)])
     if len(inside) < 2:
         return np.empty(0)
@@ -34,9 +32,9 @@ def periods(times_ns: np.ndarray, window: SteadyWindow) -> np.ndarray:
 
 
 def of_endpoint(times_ns: np.ndarray, windows: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
-    """The periods of one endpoint in the times when it was there, as `periods` has them, and how
-    long these are together, in ns. Nothing can happen between them, so no period spans it; one of
-    them without a period counts as what an edge cuts: an endpoint that hears nothing more has no
+    """The periods of one endpoint in the times when it was there (see `periods`), and the total
+    length of these times, in ns. Between them nothing can happen, so no period spans two of them. A
+    time without a period counts as one cut period: an endpoint that receives nothing more has no
     short period."""
     parts = _merged(windows)
     each = [periods(times_ns, part) for part in parts]
@@ -48,16 +46,16 @@ def of_endpoint(times_ns: np.ndarray, windows: Iterable[SteadyWindow]) -> tuple[
 
 
 def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
-    """The mean period of the endpoint in which it is longest, in ns; `each` is of `of_endpoint`.
-    One without a period counts as long as it was there: hearing nothing is not better than hearing
-    little. None where none was there."""
+    """The longest of the endpoints' mean periods, in ns; `each` has results of `of_endpoint`. An
+    endpoint without a period counts with the time that it was there: receiving nothing is not
+    better than receiving little. None where no endpoint was there."""
     present = [(own, there_ns) for own, there_ns in each if there_ns > 0]
     means = (float(own.mean()) if len(own) else there_ns for own, there_ns in present)
     return max(means, default=None)
 
 
 def _merged(windows: Iterable[SteadyWindow]) -> list[SteadyWindow]:
-    """The times in which any of them lasts, in order, none touching another."""
+    """The union of the windows as windows in order, none touching another."""
     merged: list[SteadyWindow] = []
     for window in sorted(windows, key=lambda each: each.begin_ns):
         if window.length_ns <= 0:

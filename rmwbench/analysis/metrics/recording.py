@@ -29,16 +29,16 @@ from rmwbench.codes import FAILED, FOREIGN
 ROLE = "recorder"
 PLACES = ("unheard", "before", "cache", "disk", "unplaced")
 NUMBERED = ("sent", "kept", "beside", "only_beside", "only_kept", "twice", "unheard")
-"""What sequence numbers alone tell."""
+"""The counts that sequence numbers alone give."""
 Columns = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingFates:
-    """Messages of one topic, or of all. `beside`: taken by a reader of ours; `only_beside` of these
-    are not in the bag, and `only_kept` are in the bag and no reader of ours took them. The places
-    add up to what was sent and not kept; None where nobody counted. `twice` are in the bag more
-    than once."""
+    """The messages of one topic, or of all. `beside`: how many a reader of ours took;
+    `only_beside`: how many of these are not in the bag; `only_kept`: how many are in the bag and no
+    reader of ours took them; `twice`: how many are in the bag more than once. The places add up to
+    the messages that were sent and not kept; a place is None where nobody counted."""
 
     topic: str
     sent: int
@@ -56,15 +56,16 @@ class RecordingFates:
 
     @property
     def lost(self) -> int:
-        """The share of what the recorder could have kept once it had heard of the writer."""
+        """How many messages the recorder lost after it had received the first one of their
+        writer."""
         return self.sent - self.kept - self.unheard
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """One trial's recorder. `transport`: messages of all topics that its RMW told it were lost,
-    warm-up included, or None where this rosbag2 does not count them; `cpu_ns` of the steady state;
-    what is None was not read."""
+    """The recorder of one trial. `transport`: how many messages of all topics its RMW reported as
+    lost, warm-up included, or None where this rosbag2 does not count them; `cpu_ns`: of the steady
+    state. A value that was not read is None."""
 
     topics: tuple[RecordingFates, ...]
     transport: int | None
@@ -79,7 +80,7 @@ class Recorded:
 
 
 def total(parts: Sequence[RecordingFates]) -> RecordingFates:
-    """All topics, or all trials, together; a place that one of them does not know is not known."""
+    """The sum over all topics, or all trials; a place that one part does not know is not known."""
     known: dict[str, Any] = {}
     for name in dict.fromkeys((*NUMBERED, *PLACES)):
         values = [getattr(part, name) for part in parts]
@@ -99,9 +100,9 @@ def recorded(
     in_bag: Columns,
     counters: Iterable[Mapping[str, Any]],
 ) -> Recorded | None:
-    """From the bundle's tables of one trial: `sent` (endpoint, seq, flags, and `called`, False for
-    what never was), `received` (writer, seq, flags), `in_bag` (endpoint, seq), `counters`; None
-    where no recorder's bag was read."""
+    """The recorder's fates from the bundle's tables of one trial: `sent` (endpoint, seq, flags, and
+    `called`, False for a message without a publish call), `received` (writer, seq, flags), `in_bag`
+    (endpoint, seq), `counters`. None where no recorder's bag was read."""
     mine = [row for row in counters if row["role"] == ROLE]
     counted = {(row["counter"], row["endpoint"], row["at"]): row["value"] for row in mine}
     if ("bag.size", None, "end") not in counted:
@@ -137,7 +138,7 @@ def _count(value: float | None) -> int | None:
 def _of_topic(
     topic: str, writers: Sequence[int], sent: Columns, received: Columns, in_bag: Columns
 ) -> RecordingFates:
-    """What sequence numbers alone say."""
+    """The counts that sequence numbers alone give."""
     counts: Counter[str] = Counter()
     for writer in writers:
         tried = (sent["endpoint"] == writer) & sent["called"] & ((sent["flags"] & FAILED) == 0)

@@ -1,8 +1,7 @@
-"""How a trial sends: whether the rate of its publishers is steady, how many frames its hosts send
-to everybody, and how many replies reach clients that had not asked.
+"""How a trial sends: whether the rate of its publishers is steady, how many multicast frames its
+hosts send, and how many replies reach clients that had not asked.
 
-Statements of others are about these, and costs and latencies do not tell them.
-"""
+Published sources make statements about these, and costs and latencies do not show them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -17,9 +16,9 @@ from rmwbench.analysis.stats.missing import Measures
 VARIATION, EARLY = "sent_rate_variation", "sent_rate_early"
 MULTICAST, OTHERS = "multicast_frames", "other_replies"
 LEAST_S = 6
-"""With fewer whole seconds there is neither a spread of them nor a beginning and an end."""
+"""The fewest whole seconds that have a spread, a beginning and an end."""
 OF_MIDDLEWARE = ("data", "acknowledgement", "discovery")
-"""Classes of frames that a middleware sends; the others are the network's own."""
+"""Classes of frames that a middleware sends; the other classes are the network's own."""
 PUBLISHES = "publisher"
 _COUNTER = "own.other_clients_replies"
 
@@ -31,7 +30,7 @@ def sending(
     log: Mapping[str, Any] | None,
     window: SteadyWindow | None,
 ) -> Measures:
-    """`log`: the bundle's `frames`."""
+    """The metrics of sending. `log`: the bundle's `frames`."""
     return {
         **_paces(columns, endpoints, window),
         MULTICAST: _to_everybody(log),
@@ -40,9 +39,9 @@ def sending(
 
 
 def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | None) -> Measures:
-    """How steady the numbers of messages published in each whole second of the window are: their
-    standard deviation ÷ mean, and those of the second and third second ÷ those of as long in the
-    last third."""
+    """How steady the number of messages published in each whole second of the window is: its
+    standard deviation ÷ mean, and the mean of the second and third second ÷ that of the last
+    third."""
     publishers = [row["endpoint"] for row in endpoints if row["kind"] == PUBLISHES]
     seconds = 0 if window is None else int(window.length_ns // 1_000_000_000)
     if window is None or seconds < LEAST_S:
@@ -69,7 +68,8 @@ def _to_everybody(log: Mapping[str, Any] | None) -> float | str:
 
 
 def _to_others(columns: Columns, endpoints: Sequence[Row], counters: Iterable[Row]) -> float | str:
-    """Replies to others over the whole trial, as the counter has them, per reply of its own."""
+    """Replies that reached clients that had not asked, over the whole trial, as the counter has
+    them, per reply that reached the client that had asked."""
     replies = [row["value"] for row in counters if row["counter"] == _COUNTER]
     if not replies:
         return "its worker does not count replies to clients that had not asked"

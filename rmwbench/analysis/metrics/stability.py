@@ -1,17 +1,16 @@
-"""Slow or unstable? A stationary queue makes messages late by a constant; a growing one makes the
-next always later.
+"""Slow or unstable? A stationary queue makes messages late by a constant time; with a growing queue
+each message is later than the one before.
 
 The latency of a growing queue depends on when one stops measuring, so it is not a property of the
 system and must never be quoted as one. So the queue itself is counted: at eleven instants from the
-beginning to the end of the steady window the messages that were due and not yet in the reader's
-hands. Lost messages are left out (they queue nowhere, and loss has its own limit); those that were
-never sent count, they wait at the publisher for good.
+beginning to the end of the steady window, the messages that were due and that the reader did not
+have yet. Lost messages are left out (they are in no queue, and loss has its own limit); messages
+that were never sent count, since they wait at the publisher for good.
 
-Unstable is a queue that rises at most of the instants (Kendall's tau of at least 0.6 over eleven,
-which a series without trend reaches in about 1 % of cases: Kendall, Biometrika 30, 1938) and whose
+A queue is unstable if it rises at most of the instants (Kendall's tau of at least 0.6 over eleven,
+which a series without trend reaches in about 1 % of cases: Kendall, Biometrika 30, 1938) and if its
 rise over the window, by the median of the pairwise slopes (Theil–Sen), is at least 1 % of the
-messages that were due and at least three. One stall, at whatever place, does neither.
-"""
+messages that were due and at least three. One stall, wherever it is, does neither."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +28,10 @@ SHARE, FEWEST = 0.01, 3.0
 
 @dataclass(frozen=True)
 class Stability:
-    """`growth_hz`: messages per second by which the queue rises, 0 where it does not rise steadily;
-    `publisher_growth_hz`: the part of it that waits for the publish call. `never_sent`, `due`:
-    messages of the steady window, once per reader. None for a trial without a window."""
+    """Whether the queue of a trial grows. `growth_hz`: by how many messages per second it grows, 0
+    where it does not grow steadily; `publisher_growth_hz`: the part of the growth that waits for
+    the publish call. `never_sent`, `due`: messages of the steady window, once per reader; 0 without
+    a window."""
 
     growth_hz: float
     publisher_growth_hz: float
@@ -45,7 +45,7 @@ class Stability:
 
     @property
     def text(self) -> str:
-        """How it is unstable; empty for a stable trial."""
+        """In which way the trial is unstable; empty for a stable trial."""
         grew = f"queue grew by {_count(self.growth_hz)} messages/s"
         if self.never_sent or self.publisher_growth_hz > self.growth_hz / 2:
             how = (
@@ -65,7 +65,7 @@ def _count(value: float) -> str:
 def stability(
     columns: Columns, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> Stability:
-    """From a trial's records. A reader counts each writer's messages for itself."""
+    """The stability of a trial, from its records. Each reader counts each writer's messages."""
     if window is None or window.length_ns <= 0:
         return Stability(0.0, 0.0, 0, 0, 0.0)
     columns = answered(columns, endpoints)
@@ -108,14 +108,14 @@ def stability(
 
 
 def _queue(begin_ns: np.ndarray, end_ns: np.ndarray, instants: np.ndarray) -> np.ndarray:
-    """How many of the spans [begin, end) hold each instant."""
+    """How many of the spans [begin, end) contain each instant."""
     return np.searchsorted(np.sort(begin_ns), instants, "right") - np.searchsorted(
         np.sort(end_ns), instants, "right"
     )
 
 
 def _growth(queue: np.ndarray, seconds: float, due: int) -> float:
-    """The rise of a queue in messages per second, 0 where it does not rise steadily or by too
+    """The rise of a queue in messages per second; 0 where it does not rise steadily, or by too
     little to matter."""
     i, j = np.triu_indices(len(queue), 1)
     rises = queue[j] - queue[i]

@@ -1,6 +1,5 @@
-"""One trial's evidence -> its metrics. Campaigns look at trials while they run and reports when
-they are done: both come through here, so that they cannot disagree.
-"""
+"""The metrics of one trial, from its evidence. Campaigns look at trials while they run and reports
+when they are done: both use this module, so that they cannot disagree."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,15 +28,17 @@ from rmwbench.analysis.stats.missing import Measures
 from rmwbench.errors import UserError
 
 AWAITED = ("subscription", "service")
-"""Late joiners whose match is asked for; of one that sends at once it cannot be."""
+"""Kinds of late joiners whose match is measured; a publisher may send at once, so its match is
+not."""
 LEFTOVERS = "leftovers"
-"""Event of a host with what its processes left behind in /dev/shm and /tmp."""
+"""The event of a host that says what its processes left behind in /dev/shm and /tmp."""
 NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
 def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTrial:
-    """All metrics of one done trial. `apart`: readers that other cells judge by themselves, which
-    are measured so here, too. Raises UserError where its records contradict the format."""
+    """All metrics of one done trial. `apart`: groups of readers that other cells judge by
+    themselves; they are measured in this trial too. Raises UserError where its records contradict
+    the format."""
     context = Context.of(evidence)
     try:
         records = _Records.of(context, apart)
@@ -59,10 +60,9 @@ def measure_trial(evidence: Evidence, apart: Sequence[Topic] = ()) -> MeasuredTr
 
 @dataclass(frozen=True, kw_only=True)
 class _Records:
-    """What a trial's records say. `whole`: of all endpoints; `messages`: of those in focus;
-    `topics`: of each that is judged apart; `readers`: of those that only another cell judges so;
-    `no_shares`: why `layers` have no shares, should they have none.
-    """
+    """The measurements of a trial's records. `whole`: of all endpoints; `messages`: of the
+    endpoints in focus; `topics`: of each topic that is judged by itself; `readers`: of each group
+    of readers that only another cell judges by itself; `no_shares`: why `layers` have no shares."""
 
     messages: Messages
     whole: Messages
@@ -75,7 +75,7 @@ class _Records:
 
     @classmethod
     def of(cls, context: Context, apart: Sequence[Topic]) -> "_Records":
-        """ValueError where they contradict the format."""
+        """Raises ValueError where the records contradict the format."""
         columns, window = context.evidence.records, context.window
 
         def measured(endpoints: Sequence[EndpointRow]) -> Messages:
@@ -156,7 +156,7 @@ def _trial(context: Context, records: _Records) -> MeasuredTrial:
 
 
 def _parts(context: Context, records: _Records) -> Iterator[Measures]:
-    """Metrics from counters and events, one group at a time."""
+    """The metrics from counters and events, one group at a time."""
     evidence, whole, window = context.evidence, records.whole, context.window
     awaited = {
         e["endpoint"]: e["node"]
@@ -196,7 +196,7 @@ def _parts(context: Context, records: _Records) -> Iterator[Measures]:
 
 
 def _bring_up(trial: MeasuredTrial, context: Context) -> None:
-    """How its lifecycle nodes came up, and what each of them cost."""
+    """Adds how the lifecycle nodes came up, and what each of them cost."""
     window = context.window
     end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
     trial.bring_up = bring_up.bring_up(context.evidence.events, context.definition, end_ns)
@@ -224,9 +224,9 @@ def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
 def clock_bounds(
     known: one_clock.TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> dict[str, float]:
-    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
-    the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
-    ends, as a client does, is exact; so is jitter, in which the offset cancels."""
+    """Sample or metric -> how far its values may be from the truth because of the hosts' clocks, in
+    ns, for the widest pair of endpoints. Empty where all hosts have one clock. A time that one host
+    stamped at both ends, as a client does, is exact; so is jitter, in which the offset cancels."""
     if known.is_single:
         return {}
     pairs = [
@@ -248,7 +248,7 @@ def clock_bounds(
 
 
 def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
-    """The bounds by sample, or by metric where no sample is behind it, without those that are 0."""
+    """The bounds by sample, or by metric where a metric has no sample, without bounds of 0."""
     return {
         m.source or m.name: bound
         for m in METRICS
@@ -257,8 +257,8 @@ def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
 
 
 def layers_of(context: Context, chains: Chains) -> tuple[chain_layers.Layers | None, str]:
-    """The layers of chains, and where layers are traced also of single hops; with them why they
-    have no shares, should they have none."""
+    """The layers of chains, and of single hops too where layers are traced; and why they have no
+    shares, empty where they have."""
     spans = context.evidence.spans()
     if spans is None:
         untraced = chain_layers.layers(chains.traces, None) if chains.traces else None
@@ -279,7 +279,7 @@ def chain_bounds(
     known: one_clock.TrialClocks, chains: Chains, window: SteadyWindow | None
 ) -> dict[str, float]:
     """As `clock_bounds`, for chains: an end-to-end time depends only on the clocks of the first and
-    the last host, because the errors between them cancel. What a relay takes is on one clock."""
+    the last host, because the errors between them cancel. The time of a relay is on one clock."""
     if known.is_single or not chains.ends:
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in chains.ends)
@@ -288,8 +288,8 @@ def chain_bounds(
 
 
 def leftovers(events: Sequence[Row]) -> Measures:
-    """What a trial left behind on all hosts: files and sockets (a directory by itself is not a
-    leftover), and the bytes that all of it takes."""
+    """How many files and sockets a trial left behind on all hosts (a directory by itself is not a
+    leftover), and how many bytes they take."""
     of_hosts = [event for event in events if event["event"] == LEFTOVERS]
     if not of_hosts:
         return dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)

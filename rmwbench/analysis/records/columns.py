@@ -1,5 +1,5 @@
-"""What the analysis is given of a trial: its records by column, its endpoints, its window. Where
-they come from (a bundle, a test) is not our business."""
+"""The data of a trial that the analysis receives: its records by column, its endpoints, its window.
+They may come from a bundle or from a test."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 class Columns(Protocol):
-    """Where the records come from. Each call returns one column of shape (rows,); null stamps are
+    """A source of records. Each call returns one column of shape (rows,); null stamps are
     `ABSENT`."""
 
     def sent(self, column: str) -> "np.ndarray": ...
@@ -32,17 +32,18 @@ class EndpointRow:
     reliable: bool = False
     """Whether it was granted reliable delivery."""
     depth: int | None = None
-    """The depth of its history; None for one that keeps all, or is not known."""
+    """The depth of its history; None where it keeps all, or where the depth is not known."""
     process: str | None = None
-    """Its process; None where it is not known, or it sends by no schedule."""
+    """Its process; None where that is not known, or where the endpoint does not send by a
+    schedule."""
 
 
 @dataclass(frozen=True)
 class SteadyWindow:
-    """The steady window on the reference clock; a trial that did not say has None in its place.
-    `slack_ns`: how far a host with a clock of its own may have begun it from here; up to that its
-    messages are steady as they say themselves. `drain_end_ns`: when readers had stopped waiting for
-    what was on its way."""
+    """The steady window on the reference clock; a trial without one has None in its place.
+    `slack_ns`: how much earlier a host with a clock of its own may have begun the window; a message
+    of that time is steady if its record says so. `drain_end_ns`: when readers stopped waiting for
+    messages under way."""
 
     begin_ns: int
     end_ns: int
@@ -54,7 +55,7 @@ class SteadyWindow:
         return self.end_ns - self.begin_ns
 
     def holds(self, times_ns: "np.ndarray") -> "np.ndarray":
-        """Whether each of these times lies in it: bool of the same shape."""
+        """Whether each of these times lies in the window: bool of the same shape."""
         inside: np.ndarray = (times_ns >= self.begin_ns) & (times_ns < self.end_ns)
         return inside
 

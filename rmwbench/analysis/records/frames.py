@@ -1,14 +1,13 @@
-"""The frame log of a trial as analysis takes it: numbers by column, and each text column as codes
-into its few names; and the counts that stand for it where it had no room for all frames.
+"""The frame log of a trial for the analysis: numbers by column, and each text column as codes into
+its few names; and the counts that replace the log where it had no room for all frames.
 
 A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`.
-What hosts sent is therefore counted once per index, what was lost once per row.
+So the frames that hosts sent are counted once per index, lost frames once per row.
 
 A flood of frames is a result, so its counts stay right, over the steady window, by link, direction,
-class and verdict; what needs single frames has no data then. The counts are rows of the bundle's
-`counters`, role `machine`, at `window`, with the link's name as process (docs/formats/bundle.md).
-They are written and read here.
-"""
+class and verdict; a metric that needs single frames then has no data. The counts are rows of the
+bundle's `counters`, role `machine`, at `window`, with the link's name as process
+(docs/formats/bundle.md). They are written and read here."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,8 +23,8 @@ CLASSES = ("data", "acknowledgement", "discovery", "resolution", "other")
 
 DELIVERED, UNDER_WAY = "delivered", "under_way"
 NOT_LOST = (DELIVERED, UNDER_WAY, "multicast_unwanted")
-"""Verdicts of frames that the network did not take away, such as a multicast frame that nobody
-there wanted."""
+"""Verdicts of frames that the network did not take away, such as a multicast frame that its
+receiver had not asked for."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,10 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class Frames:
-    """Columns of shape (rows,) as docs/formats/bundle.md has them; `ended` is the direction that a
-    frame ended in, `interface` that over which it went, both null in an older bundle; `entered`
-    marks the first row of each frame that a host sent: copies that the network itself made are not
-    sent by a host."""
+    """The frame log, as columns of shape (rows,) as in docs/formats/bundle.md. `ended` is the
+    direction in which a frame ended, `interface` the interface over which it went, both null in an
+    older bundle; `entered` marks the first row of each frame that a host sent: the network's own
+    copies are not sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray
@@ -86,7 +85,8 @@ class Frames:
 
 
 def frames_of(columns: Mapping[str, Any]) -> Frames:
-    """From the columns of the bundle's `frames`: arrays, and (codes, names) for texts."""
+    """The frame log from the columns of the bundle's `frames`: arrays, and (codes, names) for
+    texts."""
     index = np.asarray(columns["index"])
     own = ~np.asarray(columns["duplicate"], bool)
     entered = np.zeros(len(index), bool)
@@ -117,7 +117,8 @@ NO_SINGLE_FRAMES = "the log had no room for every frame, so only counts of frame
 ENTERED, ENDED, CROSSED = "frames.entered", "frames.ended", "frames.crossed"
 TO_ALL = "to_all"
 STEADY_PERIOD = 1
-"""The period of the link's document that is the steady window: before it is 0."""
+"""The number of the period that is the steady window in the link's document: period 0 is before
+it."""
 _ENTERED = {
     "frames": ("frames", "count"),
     "bytes": ("bytes", "bytes"),
@@ -129,7 +130,7 @@ _ENTERED = {
 
 @dataclass(frozen=True)
 class EnteredFrames:
-    """Frames of a class that a host sent, each once, and those of them that were sent again."""
+    """How many frames of a class a host sent, each once, and how many of them were sent again."""
 
     frames: int = 0
     bytes: int = 0
@@ -139,9 +140,10 @@ class EnteredFrames:
 
 @dataclass(frozen=True)
 class FrameCounts:
-    """`entered`: (link, class) → what its host sent. `ended`: (link, `up` or `down`, verdict,
-    class, whether it was multicast that went no further than its sender's link) → frames, copies
-    included. `crossed`: (link, way) → bytes that took time of it, and bytes that it let through."""
+    """`entered`: (link, class) → the frames that its host sent. `ended`: (link, `up` or `down`,
+    verdict, class, whether it was multicast that got no further than its sender's link) → frames,
+    copies included. `crossed`: (link, way) → bytes that took its time, and bytes that it let
+    through."""
 
     unlogged: int
     entered: dict[tuple[str, str], EnteredFrames] = field(default_factory=dict)
@@ -149,7 +151,7 @@ class FrameCounts:
     crossed: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
 
     def without(self, hosts: Iterable[str]) -> "FrameCounts":
-        """Without the links of these hosts, such as those of cross traffic."""
+        """The counts without the links of these hosts, such as those of cross traffic."""
         gone = set(hosts)
         return FrameCounts(
             self.unlogged,
@@ -160,12 +162,13 @@ class FrameCounts:
 
 
 def host_of(link: str) -> str:
-    """A link is called as its host, or, in a network beside, as host and interface."""
+    """The host of a link: a link has the name of its host, or, in a network beside, of host and
+    interface."""
     return link.partition(" ")[0]
 
 
 def network_of(link: str) -> str:
-    """What links of one network have in common: the interface, none for `eth0`."""
+    """What the links of one network have in common: the interface, empty for `eth0`."""
     return link.partition(" ")[2]
 
 
@@ -196,7 +199,8 @@ def counter_rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
 
 
 def counts_of(counters: Iterable[Row]) -> FrameCounts | None:
-    """From the rows of a trial's `counters`; None where the log had room for every frame."""
+    """The counts from the rows of a trial's `counters`; None where the log had room for every
+    frame."""
     unlogged = 0
     entered: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
     ended: dict[tuple[str, str, str, str, bool], int] = {}

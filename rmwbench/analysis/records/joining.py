@@ -1,13 +1,13 @@
-"""Readers that come late, leave early or filter: what they may expect, and what of the past they
-were given.
+"""Readers that come late, leave early or filter: which messages they may expect, and which earlier
+messages they were given.
 
-A volatile reader may expect what is due from the moment it is matched until it leaves; what it
-would have got before is not lost. A transient-local one may expect besides the last messages that
-its writers had sent when it was matched, as many as its history and the writer's hold: that is its
-history, counted apart, for its latency is not the middleware's. What is sent between its creation
-and its match pushes the oldest out of the history, so they are not counted when it is created. A
-reader with a content filter expects what passes it: the rest is filtered, not lost.
-"""
+A volatile reader may expect the messages that are due from its match until it leaves; earlier
+messages are not lost for it. A transient-local reader may also expect the last messages that its
+writers had sent when it was matched, as many as its history and the writer's hold. These are its
+history; they are counted separately, since their latency is not that of the middleware. Messages
+that are sent between the creation of a reader and its match push the oldest out of the history, so
+the history is counted at the match and not at the creation. A reader with a content filter expects
+the messages that pass it; the others are filtered, not lost."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,9 +22,9 @@ from rmwbench.codes import FAILED
 
 @dataclass(frozen=True)
 class ReaderLife:
-    """When a reader counts, in the workers' clock: messages intended in [`begin_ns`, `end_ns`) are
-    its own. `created_ns` is None where it never was; `history` is how many earlier messages of each
-    writer it may expect."""
+    """When a reader expects messages, in the workers' clock: those intended in [`begin_ns`,
+    `end_ns`). `created_ns` is None where the reader was never created; `history`: how many earlier
+    messages of each writer it may expect."""
 
     begin_ns: float = -np.inf
     end_ns: float = np.inf
@@ -35,18 +35,18 @@ class ReaderLife:
     hundred pass."""
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
-        """Whether each message of a writer is the reader's: bool of shape (n,)."""
+        """Whether the reader expects each message of a writer: bool of shape (n,)."""
         mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
         expected: np.ndarray = mine & self.passes(seq)
         return expected
 
     def passes(self, seq: np.ndarray) -> np.ndarray:
-        """Whether each passes its content filter: bool of shape (n,)."""
+        """Whether each message passes the reader's content filter: bool of shape (n,)."""
         return np.ones(len(seq), bool) if self.percent >= 100 else passes(seq, self.percent)
 
     def within(self, window: SteadyWindow) -> SteadyWindow:
-        """The part of a window in which the reader is there; of no length where
-        there is none."""
+        """The part of a window in which the reader is there; its length is 0 where it is not
+        there."""
         begin = max(window.begin_ns, min(self.begin_ns, window.end_ns))
         return SteadyWindow(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
 
@@ -63,7 +63,7 @@ def passes(seq: np.ndarray, percent: int) -> np.ndarray:
 def lives(
     rows: Sequence[Row], events: Iterable[Row], window: SteadyWindow | None
 ) -> dict[int, ReaderLife]:
-    """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's
+    """Endpoint -> its life, for endpoints that join, leave or filter. `rows` are the bundle's
     `endpoints`."""
     if window is None:
         return {}
@@ -162,8 +162,8 @@ def _history_keepers(
     endpoints: Iterable[EndpointRow],
     known: Mapping[int, ReaderLife],
 ) -> list[EndpointRow]:
-    """The publishers of its topic that were still there when the reader was matched: a history goes
-    with its writer."""
+    """The publishers of the reader's topic that were still there when it was matched: the history
+    of a writer ends with the writer."""
     return [
         publisher
         for publisher in endpoints

@@ -1,10 +1,9 @@
-"""Puts every stamp of a trial on the reference clock, which `trials` and `frames` are on.
+"""Puts every stamp of a trial on the reference clock, on which `trials` and `frames` are.
 
 A bundle keeps every stamp as it was taken and says in `clock_map` how far each host's clock was
-from the reference. Whatever subtracts stamps takes its evidence through here first; where all hosts
-have the reference's own clock it goes through untouched and costs nothing. What is computed over
-two clocks is only known to the sum of their bounds.
-"""
+from the reference. Code that subtracts stamps passes its evidence through this module first; where
+all hosts have the reference's own clock the evidence is returned unchanged, at no cost. A time
+between two clocks is known to the sum of their bounds."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +17,15 @@ from rmwbench.analysis.records.clocks import Clock, OffsetReading, fit
 from rmwbench.analysis.records.columns import Columns, Row, SteadyWindow
 
 OF_WORKERS = frozenset(("opened", "created", "matched", "first_message", "finished"))
-"""Events whose time a worker noted; those of the sampler are its own too, all others the
-orchestrator's."""
+"""Events whose time a worker noted. The sampler notes its own too; all other events have the
+orchestrator's clock."""
 OF_SAMPLERS = frozenset(("canary", "canary_late"))
 
 SENT_STAMPS = frozenset(("intended_ns", "begun_ns", "call_ns", "return_ns"))
 RECEIVED_STAMPS = frozenset(("notified_ns", "taken_ns", "callback_ns", "consumed_ns"))
 
 BOUND_POINTS = 17
-"""At so many times from one reading to the next the bound is looked up: it is largest between
+"""The number of points between two readings at which the bound is computed: it is largest between
 them."""
 
 
@@ -44,8 +43,8 @@ class TrialClocks:
         return all(clock.exact for clock in self.hosts.values())
 
     def of_process(self, process: str) -> Clock:
-        """`sampler@base`, `router base` and `base` are on the host `base`; a process that no
-        endpoint places is on the first host."""
+        """The clock of a process: `sampler@base`, `router base` and `base` are on the host `base`;
+        a process that no endpoint places is on the first host."""
         words = (word for word in re.split("[@ ]", process) if word in self.hosts)
         host = self.processes.get(process) or next(words, next(iter(self.hosts)))
         return self.hosts.get(host, _REFERENCE)
@@ -69,8 +68,8 @@ class TrialClocks:
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
     def slack_ns(self, window: SteadyWindow | None) -> int:
-        """How far a host's steady state may have begun from the reference's, because its clock was
-        known less well then."""
+        """How much earlier than the reference a host may have begun its steady state, because its
+        clock was known less well then."""
         if self.is_single:
             return 0
         return int(2 * max(self._most(clock, window) for clock in self.hosts.values())) + 1
@@ -104,8 +103,8 @@ _REFERENCE = fit([OffsetReading(0, 0, 0)])
 
 
 def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
-    """From the rows of `clock_map` and `endpoints`. ValueError where the readings of a host
-    contradict each other."""
+    """The clocks of a trial's hosts, from the rows of `clock_map` and `endpoints`. Raises
+    ValueError where the readings of a host contradict each other."""
     readings: dict[str, list[OffsetReading]] = {}
     for row in clock_map:
         readings.setdefault(row["host"], []).append(
@@ -119,8 +118,8 @@ def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
 
 
 class OneClock:
-    """A trial's evidence (`trial.Evidence`) with every stamp on the reference; what has none is as
-    it was."""
+    """A trial's evidence (`context.Evidence`) with every stamp on the reference clock; all else is
+    unchanged."""
 
     def __init__(self, evidence: Any, known: TrialClocks):
         self._evidence = evidence
@@ -150,8 +149,8 @@ class OneClock:
 
 
 class RecordsOnReference:
-    """Records with their stamps on the reference. A reader's rows are on its clock, but for the
-    time that the writer intended, which came with the message."""
+    """Records with their stamps on the reference clock. The rows of a reader are on its own clock,
+    but for the intended time, which the writer sent with the message."""
 
     def __init__(self, columns: Columns, known: TrialClocks):
         self._columns, self._clocks = columns, known
@@ -181,7 +180,7 @@ class RecordsOnReference:
 
 
 def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:
-    """The evidence with its stamps on the reference, and the clocks they came from; itself where
-    there is but one clock. ValueError as `clocks`."""
+    """The evidence with its stamps on the reference clock, and the clocks of the hosts; unchanged
+    where all have one clock. Raises ValueError as `clocks`."""
     known = clocks(evidence.clock_map, evidence.endpoints)
     return (evidence if known.is_single else OneClock(evidence, known)), known

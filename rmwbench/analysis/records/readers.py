@@ -1,10 +1,9 @@
-"""Which readers of a topic are alike: those of whom the same was asked, at the same place.
+"""Which readers of a topic are alike: those with the same settings at the same place.
 
-A planner beside the camera and a viewer behind a thin link have no common median, nor has a reader
-that keeps each message 50 ms with one that does not. What was asked is known beforehand, and is the
-same in every arm and every trial, so it says which readers are judged apart; what turned out does
-not.
-"""
+A planner beside the camera and a viewer at the end of a slow link have no common median, nor have a
+reader that holds each message for 50 ms and one that does not. Settings are known beforehand and
+are the same in every arm and every trial, so they decide which readers are judged by themselves;
+results do not."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -18,17 +17,17 @@ Joins = Literal["start", "late", "again"]
 DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]
 """The fields of `NamedReader`."""
 _TAKING = ("touch", "wait", "take")
-"""What is asked of each reader besides its QoS."""
+"""Settings of each reader besides its QoS."""
 _EVERYWHERE = "all"
-"""The host of a change of every link."""
+"""The name that stands for every link in a change of the network."""
 
 
 @dataclass(frozen=True)
 class NamedReader:
-    """What readers of one topic may differ in. `qos` and `taking` (way of waiting, what is read,
-    and into which memory) as JSON; `hold_ns`: how long each message is kept; `joins`: whether the
-    node comes late, or comes again; `host` and `process`: with how many of its writers the reader
-    shares them; `link`: what lies between its host and the others, as JSON."""
+    """The settings in which readers of one topic may differ. `qos` and `taking` (the way of
+    waiting, what is read, and into which memory) as JSON; `hold_ns`: how long each message is kept;
+    `joins`: whether the node comes late, or comes again; `host` and `process`: with how many of its
+    writers the reader shares them; `link`: what lies between its host and the others, as JSON."""
 
     qos: str
     taking: str
@@ -41,8 +40,8 @@ class NamedReader:
 
 @dataclass(frozen=True)
 class AlikeReaders:
-    """Readers that are alike. `differ`: the fields of `asked` in which they are not as all others;
-    empty where there are no others."""
+    """Readers that are alike. `differ`: the fields of `asked` in which they differ from the other
+    readers; empty where there are no others."""
 
     rows: tuple[Row, ...]
     asked: NamedReader
@@ -58,8 +57,9 @@ class AlikeReaders:
 
 
 def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
-    """The subscriptions among these `endpoints` rows of one topic, or of several that are alike, in
-    their order. `definition`: of the cell, which has how long a message is held, and the links."""
+    """The subscriptions among these `endpoints` rows, which are of one topic or of several alike
+    topics, in groups of alike readers, in their order. `definition`: that of the cell, which has
+    the links and how long a message is held."""
     held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
     lives: dict[tuple[str, str], list[bool]] = {}
     for row in rows:
@@ -89,7 +89,8 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
 
 
 def _joins(late: Collection[bool]) -> Joins:
-    """When a node joins, by whether each of its lives begins within the steady state."""
+    """When a node joins: at the start, late, or again, by whether its lives begin within the steady
+    state."""
     return "late" if all(late) else "again" if any(late) else "start"
 
 

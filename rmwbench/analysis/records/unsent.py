@@ -1,14 +1,14 @@
-"""What kept a publisher from sending what was due: its own publish call, another's that its thread
-waited for, or neither.
+"""Why a publisher did not send messages that were due: its own publish call, the call of another
+publisher for which its thread waited, or neither.
 
-A publisher that falls behind spends its time somewhere. From the last message that it sent before
-the next was due until its schedule gave up, the time within its own publish calls, the time within
-those of other publishers of its process, and the rest are added up; the largest is the cause. That
-is said of all that it never sent, not of each message: what keeps one from being sent is a queue.
+The time that a publisher spent while it was behind is divided: from the last message that it sent
+before the next one was due until its schedule gave up, the time within its own publish calls, the
+time within those of other publishers of its process, and the rest. The largest is the cause. It is
+the cause of all messages that the publisher never sent, not of single ones, since what holds back
+one message is a queue.
 
-Whether publishers of a process share a thread is seen, not asked: on one thread no two calls
-overlap.
-"""
+Whether publishers of a process share a thread follows from the records: on one thread no two calls
+overlap."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,15 +22,15 @@ from rmwbench.analysis.records.ledger import ABSENT, UnsentBy
 @dataclass(frozen=True)
 class Calls:
     """A publisher's messages in the order in which they were due, ns: arrays of shape (n,).
-    `called_ns` and `returned_ns` are ABSENT where no call was made, or none returned."""
+    `called_ns` is ABSENT where no call was made, `returned_ns` where none returned."""
 
     intended_ns: np.ndarray
     called_ns: np.ndarray
     returned_ns: np.ndarray
 
     def with_open_call(self) -> "Calls":
-        """With the call that had not returned when the trial was over, of which there is no record:
-        it began when its message was due, or when the call before it returned."""
+        """The calls with the one that had not returned when the trial was over, which has no
+        record: it began when its message was due, or when the call before it returned."""
         called = np.flatnonzero(self.called_ns != ABSENT)
         place = int(called[-1]) + 1 if len(called) else 0
         if place == len(self.called_ns):
@@ -41,7 +41,8 @@ class Calls:
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """Its calls in order of time, shape (calls, 2); one that never returned lasts for ever."""
+        """The publisher's calls in order of time, shape (calls, 2); a call that never returned has
+        no end."""
         called = self.called_ns != ABSENT
         end = np.where(self.returned_ns == ABSENT, np.iinfo(np.int64).max, self.returned_ns)
         spans = np.stack([self.called_ns[called], end[called]], axis=1)
@@ -50,7 +51,7 @@ class Calls:
 
 
 def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
-    """What kept `own` from sending; `others` are the other publishers of its process."""
+    """What held back the messages of `own`; `others` are the other publishers of its process."""
     spans, theirs = own.spans, [other.spans for other in others]
     since_ns, until_ns = _behind(own), _end([own, *others])
     own_ns = _within(spans, since_ns, until_ns)
@@ -63,16 +64,16 @@ def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
 
 
 def _behind(calls: Calls) -> int:
-    """When it began to be behind: the call of the last message that was sent before the next was
-    due, or when the first was due."""
+    """When the publisher fell behind: at the call of the last message that was sent before the next
+    one was due, or else when the first was due."""
     in_time = (calls.called_ns[:-1] != ABSENT) & (calls.called_ns[:-1] < calls.intended_ns[1:])
     places = np.flatnonzero(in_time)
     return int(calls.called_ns[places[-1]] if len(places) else calls.intended_ns[0])
 
 
 def _end(calls: Iterable[Calls]) -> int:
-    """When the schedule gave up, as far as records say: the last return, or the last that was
-    due."""
+    """When the schedule gave up, as far as the records show: at the last return, or the last due
+    time."""
     return max(
         int(column.max())
         for publisher in calls

@@ -1,7 +1,7 @@
-"""Every metric, in one place: the analysis computes by its declaration, suites and limits name it
-by that, reports explain it by that. A new one is a declaration in `metrics_table.py`.
+"""Every metric, in one place: the analysis computes it by its declaration, suites and limits name
+it, reports explain it. A new metric is a declaration in `metrics_table.py`.
 
-Imports `analysis.stats.quantile` alone, nothing that computes: a suite is read with it."""
+Imports `analysis.stats.quantile` alone, no computation: a suite is read with it."""
 
 from rmwbench.analysis.metrics.glossary.metric import (
     Better,
@@ -44,10 +44,10 @@ GLOSSARY: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 
 
 def names_for(use: Use) -> tuple[str, ...]:
-    """The metrics that are taken up for that."""
+    """The metrics with this use."""
     return tuple(metric.name for metric in METRICS if use in metric.use)
 
 
 def names_of(of: MetricScope) -> tuple[str, ...]:
-    """The metrics that measure that."""
+    """The metrics with this scope."""
     return tuple(metric.name for metric in METRICS if metric.of is of)

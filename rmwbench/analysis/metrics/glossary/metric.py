@@ -1,8 +1,7 @@
-"""What a metric is: all that the program knows of one stands in its declaration, and every list of
-metrics is a selection over these attributes. Nothing is decided by how a name is spelt.
+"""The declaration of a metric: all that the program knows of it. Every list of metrics is a
+selection over these attributes; nothing is decided by the spelling of a name.
 
-Declarations import nothing that computes, so that a suite can be read without numpy.
-"""
+Declarations import no computation, so that a suite can be read without numpy."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,8 +26,8 @@ class Better(StrEnum):
 
 class MetricScope(StrEnum):
     """What a metric measures. `MESSAGES`: every message, from its writer to each of its readers;
-    `CHAIN`: what relays pass on, from its source to the last reader; `JOINERS`: what was sent for
-    nodes that joined within the window."""
+    `CHAIN`: relayed messages, from their source to the last reader; `JOINERS`: messages for nodes
+    that joined within the window."""
 
     MESSAGES = "messages"
     CHAIN = "chain"
@@ -47,8 +46,9 @@ class MetricScope(StrEnum):
 
 
 class TopicScope(Enum):
-    """Where topics are unlike. `WHOLE`: the metric is of the workload alone; `ALSO`: each topic has
-    a value too; `APART`: each has a value, and over all of them together there is none."""
+    """Which values a metric has in a workload of unlike topics. `WHOLE`: one for the workload;
+    `ALSO`: one for the workload and one for each topic; `APART`: one for each topic and none for
+    the workload."""
 
     WHOLE = auto()
     ALSO = auto()
@@ -56,9 +56,9 @@ class TopicScope(Enum):
 
 
 class Clocks(Enum):
-    """The two stamps that a time lies between. `ONE_WAY`: a writer's and a reader's; `LEG`: a
-    client's and its service's; `EVENTS`: of any two hosts, or of the orchestrator; `ENDS`: at both
-    ends of a chain; `HOP`: of two neighbours of a chain."""
+    """The two stamps between which a time lies. `ONE_WAY`: of a writer and a reader; `LEG`: of a
+    client and its service; `EVENTS`: of any two hosts, or of the orchestrator; `ENDS`: of both ends
+    of a chain; `HOP`: of two neighbours in a chain."""
 
     ONE_WAY = auto()
     LEG = auto()
@@ -68,8 +68,8 @@ class Clocks(Enum):
 
 
 class Fate(StrEnum):
-    """What became of a message that did not arrive. `FAILED`: of a whole trial, by the arm's own
-    fault."""
+    """What became of a message that did not arrive. `FAILED`: its whole trial failed by the fault
+    of the arm."""
 
     LOST = "lost"
     LATE = "late"
@@ -78,11 +78,12 @@ class Fate(StrEnum):
 
 
 class Use(Flag):
-    """Where the program takes the metric up by itself. `LIMIT`: a limits file may name it;
+    """Where the program uses a metric without being asked. `LIMIT`: a limits file may name it;
     `PRIMARY`: a workload may be judged by it; `COMPARED`: `compare` judges it beside the primary
-    metric; `EFFECT`: an arm is divided by another in it, and in `BESIDE` too where a workload is
-    put beside another; `GROWTH`: how it grows with the number of nodes is told; `OWN_COST`:
-    `calibrate` measures it with no middleware; `MEDIAN`: it says what typical messages took."""
+    metric; `EFFECT`: an effect divides an arm's value by that of another, and so does `BESIDE`
+    where a workload is compared with another; `GROWTH`: reports say how it grows with the number of
+    nodes; `OWN_COST`: `calibrate` measures it with no middleware; `MEDIAN`: it explains the time of
+    typical messages."""
 
     NONE = 0
     LIMIT = auto()
@@ -102,8 +103,8 @@ LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
 
 @dataclass(frozen=True)
 class Group:
-    """Metrics that belong together. Those with a `heading` are the columns of a table of its own,
-    which `text` explains; it is shown where any arm has a value."""
+    """Metrics that belong together. Those with a `heading` are the columns of a table, which `text`
+    explains; the table is shown where any arm has a value."""
 
     title: str
     text: str = ""
@@ -111,8 +112,8 @@ class Group:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric:
-    """`kind` says how trials are put together: `quantile` (`q` of the sample `source`), `positive`
-    (geometric mean), `amount` (mean, may be 0), `fraction` (counts over counts)."""
+    """`kind` says how the values of trials are combined: `quantile` (`q` of the sample `source`),
+    `positive` (geometric mean), `amount` (mean, may be 0), `fraction` (counts over counts)."""
 
     name: str = field(kw_only=False)
     title: str = field(kw_only=False)
@@ -127,48 +128,49 @@ class Metric:
     column: str = ""
     """The title of its column in the table of a workload, which percentiles may share."""
     asked: bool = False
-    """Only trials that ask for it have it."""
+    """Only trials that ask for the metric have it."""
     use: Use = Use.NONE
     topics: TopicScope = TopicScope.WHOLE
     absent: str = "not recorded"
-    """Why there is no value where no trial says why."""
+    """The reason that is given where a metric has no value and no trial says why."""
     source: str = ""
     q: float = 0.0
     counted: str = "messages"
-    """What the values of the sample are of."""
+    """What each value of the sample belongs to, such as messages."""
     measure: "Callable[[Messages, float], float | None] | None" = None
-    """From a trial's messages and the length of its window in s, where it follows from them."""
+    """Computes the value from a trial's messages and the length of its window in s; None where more
+    than that is needed."""
     counts: "Callable[[Ledger], tuple[int, int]] | None" = None
-    """(events, of) of a fraction that the ledger tells."""
+    """Gives (events, of) of a fraction that the ledger has."""
     complement: str = ""
-    """The fraction that it is one minus."""
+    """The fraction whose complement to 1 this metric is."""
     counter: str = ""
-    """The counter of processes that is read once, after the window."""
+    """The counter of processes that is read once, after the window, and gives the value."""
     instead: str = ""
-    """Without a better direction: the metric by which a side is better."""
+    """The metric that says which side is better, for a metric without a better direction."""
     words: tuple[str, ...] = ()
-    """How `capacity --limit` names it; of quantiles behind the percentile."""
+    """The names in `capacity --limit`; for a quantile they follow the percentile."""
     fate: Fate | None = None
     judged_first: bool = False
-    """Verdicts on a metric of the same kind of messages (`of`) judge it first."""
+    """Whether the metric is judged before other metrics with the same scope (`of`)."""
     without_under_way: bool = False
-    """A fraction that messages under way are not in: whether they would have arrived is not
-    known."""
+    """Whether the fraction leaves messages under way out: nobody knows whether they would have
+    arrived."""
     failed: float | None = None
-    """What a trial that its arm failed counts as; None where that is not known."""
+    """The value of a trial that failed by the fault of the arm; None where that is not known."""
     clocks: Clocks | None = None
     per_message: bool = False
-    """It is divided by the messages that arrived."""
+    """Whether the value is divided by the number of messages that arrived."""
     whole_window: bool = False
-    """It is not known without the window, nor of a part of it."""
+    """Whether the value needs the whole window, and part of a window gives none."""
     arrivals: bool = False
-    """It counts arrivals: nothing in any trial is a bound, and not a zero."""
+    """Whether the metric counts arrivals: 0 in every trial gives a bound, and not a zero."""
     whatever_load: bool = False
-    """What else the machine does leaves it as it is."""
+    """Whether other load of the machine leaves the value as it is."""
 
     @property
     def is_latency(self) -> bool:
-        """Whether messages that never arrived are infinite in it."""
+        """Whether messages that never arrived count as infinite."""
         return self.kind == "quantile" and self.unit == "ns"
 
     @property
@@ -182,7 +184,7 @@ class Metric:
 def fraction(
     name: str, title: str, text: str, *, metric: Callable[..., Metric], **attributes: Any
 ) -> Metric:
-    """A share of what is counted, over all trials together."""
+    """A share of the counted things, over all trials together."""
     attributes.setdefault("absent", NOTHING_COUNTED)
     return metric(name, title, "fraction", "fraction", text, **attributes)
 
@@ -197,8 +199,8 @@ def percentiles(
     absent: str = "no message to measure",
     **attributes: Any,
 ) -> tuple[Metric, ...]:
-    """Percentiles of the sample `stem`, in ns. An attribute is of all of them; a mapping has it of
-    some, by quantile."""
+    """Percentiles of the sample `stem`, in ns. An attribute applies to all of them; a mapping from
+    quantile to value, to those it names."""
     counted = attributes.get("counted", "messages")
     return tuple(
         metric(

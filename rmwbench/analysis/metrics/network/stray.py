@@ -1,10 +1,9 @@
-"""What hosts sent that could not reach another host: into interfaces that lead nowhere, and to
+"""Bytes that hosts sent and that could not reach another host: into unconnected interfaces, and to
 themselves.
 
-A host with Docker or a VPN has several addresses, and a middleware that announces them all sends
-where nobody is. Two hosts often have the same address there (172.17.0.1 of docker0): what one sends
-to it never leaves it.
-"""
+A host with Docker or a VPN has several addresses, and a middleware that announces all of them may
+send where no host listens. Two hosts often have the same address there (172.17.0.1 of docker0):
+what one of them sends to it never leaves that host."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -21,8 +20,9 @@ LOOPBACK = "lo"
 
 
 def stray(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
-    """Bytes that all hosts of a trial sent into further interfaces, and over their loopback, from
-    before the first session until the steady state's end. `definition` is the cell's."""
+    """Bytes that all hosts of a trial sent into unconnected interfaces, and over their loopback,
+    from before the first session until the end of the steady state. `definition` is that of the
+    cell."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
         return dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)

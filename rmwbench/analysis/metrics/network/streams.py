@@ -1,9 +1,8 @@
 """The messages of one writer to one reader, over all lives of both nodes, with the hosts at either
 end.
 
-Outages, restarts and late discovery are told by streams: a node that comes back has new endpoints,
-but what its peers miss is one stream with a hole in it.
-"""
+Outages, restarts and late discovery are measured on streams: a node that comes back has new
+endpoints, but its peers see one stream with a gap."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +19,7 @@ from rmwbench.analysis.records.ledger import ABSENT, Arrivals, arranged, is_soun
 @dataclass(frozen=True)
 class End:
     """One end of a stream: its node, the node's host, and the endpoint's life in the workers' clock
-    (−inf and inf where it was there before and after)."""
+    (from −inf or to inf where it was there before or after the trial)."""
 
     endpoint: int
     node: str
@@ -35,14 +34,15 @@ class End:
 
 @dataclass(frozen=True)
 class StreamPair:
-    """One writer's messages for one reader, of one life of each: arrays of shape (n,) in the order
-    of sequence numbers, of the steady state, due while both were there, and of those that pass the
-    reader's content filter. `taken_ns` is ABSENT for what did not arrive sound and in time.
+    """The messages of one writer for one reader, during one life of each: arrays of shape (n,) in
+    the order of sequence numbers. They are messages of the steady state that were due while both
+    endpoints were there and that pass the reader's content filter. `taken_ns` is ABSENT for a
+    message that did not arrive sound and in time.
 
-    `sent`: the publish call was made and returned no error. `late`: it had not come when the trial
-    stopped waiting, and is not lost, as the ledger has it. `again_ns`: when further sound
-    copies came, shape (k,). `servers`: of a client, the nodes of its service.
-    """
+    `sent`: whether the publish call was made and returned no error. `late`: whether the message had
+    not come when the trial stopped waiting, and is not lost, by the rules of the ledger.
+    `again_ns`: when further sound copies came, shape (k,). `servers`: the nodes of the service,
+    where the writer is a client."""
 
     topic: str
     writer: End
@@ -62,18 +62,18 @@ class StreamPair:
 
     @property
     def lost(self) -> np.ndarray:
-        """What was sent, did not arrive and was not late."""
+        """Whether each message was sent, did not arrive and was not late."""
         lost: np.ndarray = self.sent & ~self.arrived & ~self.late
         return lost
 
     @property
     def is_of_a_client(self) -> bool:
-        """Whether its messages are requests: such a pair is a client with itself."""
+        """Whether the messages are requests: such a pair is a client with itself."""
         return self.writer.endpoint == self.reader.endpoint
 
     @property
     def name(self) -> tuple[str, str, str]:
-        """The stream that it is a part of: topic, writer's node, reader's node."""
+        """The stream to which the pair belongs: topic, writer's node, reader's node."""
         return self.topic, self.writer.node, self.reader.node
 
     @property
@@ -88,8 +88,8 @@ def pairs_of(
     window: SteadyWindow,
     lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
 ) -> list[StreamPair]:
-    """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` as `joining.lives` has
-    them. A service's client is a pair with itself, whose hosts are its own and its service's.
+    """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` as `joining.lives` gives
+    them. A service's client is a pair with itself, whose hosts are its own and that of its service.
     Raises as `latency.measure`."""
     ends = {row["endpoint"]: _end(row, window) for row in rows}
     services = [row for row in rows if row["kind"] == "service"]
@@ -132,8 +132,8 @@ def pairs_of(
 
 
 def _filters(lives: Mapping[int, ReaderLife]) -> dict[int, ReaderLife]:
-    """Their content filters alone: what is due before a late reader's match is what its discovery
-    cost, and none of its messages in the ledger."""
+    """The lives with their content filters alone. In the ledger a late reader does not miss
+    messages that were due before its match; here they count, as what its discovery cost."""
     return {
         number: ReaderLife(percent=life.percent)
         for number, life in lives.items()
