@@ -145,9 +145,7 @@ def test_messages_under_way_are_those_that_came_late_and_some_of_those_behind_th
     waiting = int(np.count_nonzero(late(writer, known, pace)))
     ledger = reconcile(writer, known)
     behind = replace(writer, steady=writer.steady & (np.arange(len(known.first)) > last(known)))
-    vanished = (
-        reconcile(behind, known).vanished if pace is not Pace.ENDED and last(known) >= 0 else 0
-    )
+    vanished = reconcile(behind, known).vanished if pace is not Pace.ENDED else 0
     most = ledger.after_drain + vanished
     assert ledger.after_drain <= waiting <= most
     if pace is Pace.MOVING or kept is None:

@@ -21,6 +21,7 @@ from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import Arrivals, Ledger, Pace, WriterPlaces, arranged, late
+from rmwbench.codes import LATE
 from tests.support.columns import Columns, received_columns, sent_columns
 
 SECOND = 1_000_000_000
@@ -29,20 +30,24 @@ MESSAGES, WARMUP = 35, 5
 
 
 def recorded(
-    latency_ms, drain_s, *, reliable=True, lost=(), depth=None
+    latency_ms, drain_s, *, reliable=True, lost=(), depth=None, stays_s=0.0
 ) -> tuple[Columns, list, SteadyWindow]:
     """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for
-    the `lost`."""
+    the `lost`. The reader stays for `stays_s` after the drain."""
     place = np.arange(MESSAGES)
     due = BEGIN_NS - WARMUP * SECOND // 30 + place * SECOND // 30
     taken = due + (np.broadcast_to(latency_ms, MESSAGES) * 1e6).astype(np.int64)
     end_ns = BEGIN_NS + SECOND + int(drain_s * SECOND)
-    came = (taken < end_ns) & ~np.isin(place, lost)
+    came = (taken < end_ns + int(stays_s * SECOND)) & ~np.isin(place, lost)
     flags = np.where(due >= BEGIN_NS, 0, 4)
     size = np.full(MESSAGES, 6_220_800)
     sent = sent_columns(due, call_ns=due + 1, return_ns=due + 2, flags=flags, bytes=size)
     received = received_columns(
-        place[came], taken[came], consumed_ns=taken[came] + 1, flags=flags[came], bytes=size[came]
+        place[came],
+        taken[came],
+        consumed_ns=taken[came] + 1,
+        flags=(flags | np.where(taken < end_ns, 0, LATE))[came],
+        bytes=size[came],
     )
     ends = [
         EndpointRow(1, "publisher", "t", reliable, depth),
@@ -82,6 +87,26 @@ def test_a_stream_whose_latency_exceeds_the_window_is_slow_too(latency_ms, deliv
     measured = MeasuredTrial(1, 0, messages, SECOND)
     finding = judge(parse_limit("loss < 1 %"), measured, Stability(0.0, 0.0, 0, 30, 1.0))
     assert finding.kind == "slow"
+
+
+@pytest.mark.parametrize(("latency_ms", "reliable", "lost"), [(1250, True, 0), (1250, False, 28)])
+def test_a_stream_that_began_to_arrive_after_the_drain_was_moving(latency_ms, reliable, lost):
+    """Four messages of its warm-up came then, and two others."""
+    ledger, _ = trial(latency_ms, 0.05, reliable=reliable, stays_s=0.25)
+    assert (ledger.wanted, ledger.delivered, ledger.late) == (30, 0, 30 - lost)
+    assert (ledger.lost, ledger.undelivered) == (lost, 0 if reliable else 30)
+
+
+@pytest.mark.parametrize(("depth", "gone"), [(None, 0), (2, 0), (1, 1)])
+def test_what_is_missing_at_the_end_of_a_stream_that_went_on_after_the_drain_was_under_way(
+    depth, gone
+):
+    """After 5 s of silence one of the last three came, sent again: so may the others that its
+    writer still keeps."""
+    latency_ms = np.where(np.arange(MESSAGES) == MESSAGES - 3, 5_200.0, 5.0)
+    lost = (MESSAGES - 2, MESSAGES - 1)
+    ledger, _ = trial(latency_ms, 5.0, lost=lost, depth=depth, stays_s=0.2)
+    assert (ledger.delivered, ledger.under_way, ledger.lost) == (27, 3 - gone, gone)
 
 
 def test_a_stream_that_stopped_in_warm_up_has_lost_all():

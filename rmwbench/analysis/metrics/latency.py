@@ -270,7 +270,9 @@ def _pairs(
             out.lent += int(np.count_nonzero(arrangement.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, arrangement), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable and (ledger.after_drain or missing.any()):
-            pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window, reliable=True)
+            pace = pace_of(
+                arrangement, p.taken_ns, p.writer.intended_ns, p.life, window, reliable=True
+            )
             waiting = late(p.places, arrangement, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
@@ -463,6 +465,7 @@ long)."""
 
 
 def pace_of(
+    arrangement: Arranged,
     taken_ns: np.ndarray,
     intended_ns: np.ndarray,
     life: ReaderLife | None,
@@ -471,11 +474,14 @@ def pace_of(
     reliable: bool,
 ) -> Pace:
     """How a stream went when the drain ended, or its reader left (`life`), by the stamps of its
-    messages in order of place; one that is not `reliable` had ended. History given to a late reader
-    is old by design, so its age is not used."""
+    messages in order of place; one that is not `reliable` had ended, and one of which a message came
+    afterwards had not. History given to a late reader is old by design, so its age is not used."""
     arrived = taken_ns != ABSENT
-    if not reliable or window is None or window.drain_end_ns is None or not arrived.any():
+    if not reliable or window is None or window.drain_end_ns is None:
         return Pace.ENDED
+    came_after = bool((~arrived[arrangement.late_places]).any())
+    if not arrived.any():
+        return Pace.MOVING if came_after else Pace.ENDED
     waits_ns = taken_ns - intended_ns
     own = arrived if life is None else arrived & (intended_ns >= life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
@@ -483,7 +489,8 @@ def pace_of(
     silent_ns = end_ns - int(taken_ns[arrived].max())
     if silent_ns < QUIET_NS:
         return Pace.MOVING
-    return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED
+    may_go_on = came_after or silent_ns < QUIET_LATENCIES * longest_ns
+    return Pace.SILENT if may_go_on else Pace.ENDED
 
 
 def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:

@@ -338,15 +338,15 @@ def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
 
 
 def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
-    """Which messages were late, shape (n,): what came after the drain, and what is behind the last
-    delivery (of the warm-up where none was steady) of a reliable stream that had not come to its
-    end. Of a silent one these are no more than its writer's history holds: nothing else is sent
+    """Which messages were late, shape (n,): what came after the drain, and of a reliable stream that
+    had not come to its end what is behind the last delivery, steady or not; all where there is
+    none. Of a silent one these are no more than its writer's history holds: nothing else is sent
     again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[arrangement.corrupt_places] = True
     delivered = np.flatnonzero(arrangement.first >= 0)
-    if pace is not Pace.ENDED and len(delivered):
-        behind = int(delivered[-1]) + 1
+    if pace is not Pace.ENDED:
+        behind = int(delivered[-1]) + 1 if len(delivered) else 0
         if pace is Pace.SILENT and writer.depth is not None:
             # What was sent after a reader left pushed nothing out that it still waited for.
             until = int(np.flatnonzero(writer.steady)[-1]) + 1

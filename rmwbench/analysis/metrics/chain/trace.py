@@ -246,6 +246,7 @@ class Tracer:
             out[LATE] = np.zeros(len(sent), bool)
             if len(taken) < len(sent):
                 pace = pace_of(
+                    arrangement,
                     out["taken_ns"],
                     sent.intended_ns,
                     life,

@@ -111,9 +111,10 @@ def pairs_of(
         if (both & (pair.first < 0)).any():
             reliable = pair.writer.reliable and pair.reader.reliable
             life = lives.get(pair.reader.endpoint)
-            pace = pace_of(pair.taken_ns, due, life, window, reliable=reliable)
             places = replace(pair.places, steady=both)
-            waiting = late(places, arranged(places, arrivals), pace)
+            arrangement = arranged(places, arrivals)
+            pace = pace_of(arrangement, pair.taken_ns, due, life, window, reliable=reliable)
+            waiting = late(places, arrangement, pace)
         pairs.append(
             StreamPair(
                 topic=pair.writer.topic,
