@@ -151,3 +151,6 @@ def test_what_no_trial_showed_may_be_in_many_trials():
     bound."""
     assert intervals.wrong_trials(3) == pytest.approx(0.6316, abs=1e-4)
     assert all((1 - intervals.wrong_trials(n)) ** n == pytest.approx(0.05) for n in (1, 5, 11))
+    assert intervals.wrong_trials(5, 0.99) == pytest.approx(0.6019, abs=1e-4)
+    _, text = intervals.clustered_fraction(np.zeros(5), np.full(5, 50), 0.99)
+    assert text.startswith("99 %") and "up to 60 % of them" in text

@@ -189,7 +189,7 @@ def clustered_fraction(
         if not count:
             method += (
                 f"; a fault of whole trials, seen in none of {groups}, may be in up to "
-                f"{100 * wrong_trials(groups):.0f} % of them"
+                f"{100 * wrong_trials(groups, confidence):.0f} % of them"
             )
         return (p, *clopper_pearson(count / burst, total / burst, confidence)), method
     if groups < 2:
@@ -217,10 +217,10 @@ def clustered_variance(counts: np.ndarray, totals: np.ndarray) -> float:
     return groups / (groups - 1) * float(z @ z) / total**2
 
 
-def wrong_trials(trials: int) -> float:
-    """The share of trials that may go wrong as a whole where none of so many did, with 95 %
-    confidence: 1 − 0.05^(1/trials). Not a matter of messages: 45 % after five trials."""
-    return float(1 - 0.05 ** (1 / trials))
+def wrong_trials(trials: int, confidence: float = 0.95) -> float:
+    """The share of trials that may go wrong as a whole where none of so many did: 1 −
+    (1 − confidence)^(1/trials). Not a matter of messages: 45 % after five trials at 95 %."""
+    return float(1 - (1 - confidence) ** (1 / trials))
 
 
 def clustered_count(counts: np.ndarray, confidence: float = 0.95) -> tuple[Interval, str]:

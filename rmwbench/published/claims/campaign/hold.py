@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from rmwbench.analysis.stats.intervals import wrong_trials
 from rmwbench.campaign.blocks import Dropped
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
@@ -20,7 +21,6 @@ from rmwbench.published.claims.judging.decision_rules import (
     ErrorShare,
     decided,
     level_of,
-    unseen,
 )
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.sides import arms_of
@@ -121,7 +121,8 @@ def _never(
         part = blocks / MOST_BLOCKS
         # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
         # blocks alone.
-        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], ErrorShare(earlier=0)))
+        level = level_of([MOST_BLOCKS], ErrorShare(earlier=0))
+        trials = wrong_trials(MOST_BLOCKS, level.confidence)
         ends = [
             (min(c.low * part, -trials), max(c.high * part, trials))
             for c in cells

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.stats.intervals import BURST
+from rmwbench.analysis.stats.intervals import BURST, wrong_trials
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.claims.amounts import unit_of
@@ -85,12 +85,6 @@ def level_of(blocks: Sequence[int], share: ErrorShare = ALL_OF_IT) -> ErrorLevel
     return ErrorLevel(
         sequential.alpha_at(LOOKS, last, alpha=alpha, ended=share.earlier is None) / 2
     )
-
-
-def unseen(blocks: int, level: ErrorLevel) -> float:
-    """An upper bound on the share of trials that go wrong as a whole, where none of `blocks` trials
-    did: if the share is p, none is seen with probability (1 − p)^blocks."""
-    return float(1 - (2 * level.error) ** (1 / blocks))
 
 
 def decided(
@@ -241,7 +235,10 @@ def run_needed(
 def _blocks(level: float) -> RunNeeded:
     """As many blocks as exclude that a share of trials as large as `level` goes wrong unseen."""
     counted = range(2, MAX_COUNTED_BLOCKS)
-    blocks = next((n for n in counted if unseen(n, level_of([n])) < level), MAX_COUNTED_BLOCKS)
+    blocks = next(
+        (n for n in counted if wrong_trials(n, level_of([n]).confidence) < level),
+        MAX_COUNTED_BLOCKS,
+    )
     return RunNeeded(blocks, None, None)
 
 

@@ -34,7 +34,6 @@ from rmwbench.published.claims.judging.decision_rules import (
     ErrorLevel,
     ErrorShare,
     level_of,
-    unseen,
 )
 from rmwbench.results.model import Estimate
 
@@ -577,7 +576,7 @@ def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel
 
 def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """Block by block. A side may have trials that go wrong as a whole and were not seen
-    (`decision_rules.unseen`): that bound is taken where it is wider than what the messages and the
+    (`intervals.wrong_trials`): that bound is taken where it is wider than what the messages and the
     spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
@@ -590,7 +589,8 @@ def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> Cl
         _fraction([arm.metrics[test.metric] for arm in arms], values, level)
         for arms, values in zip(_arms_by_side(cell), (a, b), strict=True)
     ]
-    value, low, high = difference(a, b, *own, level=level.error, unseen=unseen(len(common), level))
+    unseen = intervals.wrong_trials(len(common), level.confidence)
+    value, low, high = difference(a, b, *own, level=level.error, unseen=unseen)
     half = between_half(a - b, [campaign for campaign, _ in common], level)
     return ClaimValue(
         *_possible(value, min(low, value - half), max(high, value + half)), len(common)
