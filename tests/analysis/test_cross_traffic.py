@@ -45,6 +45,7 @@ def rows(process: str, received: dict[str, int], cpu_ns: int = 0, length_s: int 
 
 
 LAPTOP = rows("a", {"steady_begin": 100, "second_1": 1100, "steady_end": 4100}, cpu_ns=S // 10)
+ONE = {"network": {"cross_traffic": DEFINITION["network"]["cross_traffic"][:1]}}
 TV = rows("b", {"steady_begin": 0, "second_1": 6000, "steady_end": 6000}, cpu_ns=S // 10)
 
 
@@ -58,7 +59,7 @@ def test_all_flows_count_together_in_the_window_and_in_its_worst_second():
 
 
 def test_a_starved_flow_has_no_goodput_and_that_is_zero():
-    got = cross_traffic(rows("a", {"steady_begin": 5, "second_1": 5, "steady_end": 5}), DEFINITION)
+    got = cross_traffic(rows("a", {"steady_begin": 5, "second_1": 5, "steady_end": 5}), ONE)
     assert got["cross_goodput"] == 0 and got["cross_goodput_least"] == 0
 
 
@@ -66,10 +67,15 @@ def test_absent_is_not_zero():
     assert cross_traffic(LAPTOP, {}) == dict.fromkeys(OTHERS, NONE)
     assert cross_traffic(LAPTOP, {"network": {"hosts": ["robot"]}}) == dict.fromkeys(OTHERS, NONE)
     assert cross_traffic([], DEFINITION) == dict.fromkeys(OTHERS, NO_ACCOUNT)
-    half = [row for row in LAPTOP if row["at"] != "steady_end"]
-    assert cross_traffic([*half, *TV], DEFINITION) == dict.fromkeys(OTHERS, NO_ACCOUNT)
-    got = cross_traffic([row for row in LAPTOP if row["at"] != "second_1"], DEFINITION)
+    got = cross_traffic([row for row in LAPTOP if row["at"] != "second_1"], ONE)
     assert got["cross_goodput"] == pytest.approx(2000) and got["cross_goodput_least"] == TOO_SHORT
+
+
+@pytest.mark.parametrize("unread", ["steady_begin", "steady_end", "all"])
+@pytest.mark.parametrize("counter", ["tcp.received", "cpu"])
+def test_the_goodput_of_some_flows_is_not_that_of_all(unread, counter):
+    half = [row for row in LAPTOP if row["counter"] != counter or unread not in (row["at"], "all")]
+    assert cross_traffic([*half, *TV], DEFINITION) == dict.fromkeys(OTHERS, NO_ACCOUNT)
 
 
 def test_frames_of_cross_traffic_are_nobodys_bytes():

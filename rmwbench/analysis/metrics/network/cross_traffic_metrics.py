@@ -28,14 +28,18 @@ Counted = dict[tuple[str, str], float]
 def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]) -> Measures:
     """What all cross traffic of a trial together did: bytes per second in the window and in its
     worst second, and processor time per second. `definition` is the cell's."""
-    if not hosts_of(definition):
+    flows = _flows(definition)
+    if not flows:
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
     processes: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             processes.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
-    receivers = [own for own in processes.values() if (RECEIVED, BEGIN) in own]
-    if not receivers or any((RECEIVED, END) not in own for own in receivers):
+    receivers = [
+        own for own in processes.values() if {(RECEIVED, BEGIN), (RECEIVED, END)} <= own.keys()
+    ]
+    unread = any(not {(USED, BEGIN), (USED, END)} <= own.keys() for own in processes.values())
+    if unread or len(receivers) < len(flows):
         return dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
     seconds = [sum(_rate(own, *ends) for own in receivers) for ends in _seconds(receivers)]
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
@@ -50,8 +54,12 @@ def cross_traffic(counters: Iterable[Mapping[str, Any]], definition: Mapping[str
 def hosts_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The hosts that cross traffic alone has, from a cell's definition; empty where there is
     none."""
-    traffic = (definition.get("network") or {}).get("cross_traffic") or ()
-    return tuple(dict.fromkeys(flow[end] for flow in traffic for end in ("from", "to")))
+    return tuple(dict.fromkeys(flow[end] for flow in _flows(definition) for end in ("from", "to")))
+
+
+def _flows(definition: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Each has a receiver of its own."""
+    return (definition.get("network") or {}).get("cross_traffic") or ()
 
 
 def _seconds(receivers: Sequence[Counted]) -> Iterator[tuple[str, str]]:
