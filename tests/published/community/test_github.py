@@ -14,6 +14,7 @@ from rmwbench.published.community.github.engagement import measure
 from rmwbench.published.community.github.engagement_view import view
 from rmwbench.published.community.github.project import digest
 from rmwbench.published.community.github.saved import load, save
+from rmwbench.published.importers.formats.github_csv import ISSUES, PULLS
 from rmwbench.report.render.html import render_html
 from rmwbench.results import model
 from tests.published.community.github_server import (
@@ -24,6 +25,7 @@ from tests.published.community.github_server import (
     person,
     release,
 )
+from tests.published.importers.samples import csv
 from tests.support.command import exit_code
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -236,6 +238,23 @@ def test_lists_that_something_else_fetched(wheels, tmp_path):
     assert repository["issues"]["opened"] == 5
     assert repository["pulls"]["first_response"] == {"no_data": "not in these files"}
     assert repository["facts"]["stars"] == {"no_data": "not in these files"}
+
+
+def test_pull_requests_that_were_closed_at_an_unknown_time_end_in_no_curve(tmp_path):
+    """Only the issues' table says when one was closed without merge; without it, `ends` said of
+    any time that none was."""
+    url = "https://api.github.com/repos/a/b"
+    day = "2020-10-01 10:00:00"
+    merged = [f"{n},closed,{day},,3600.0,2,{n},t,{url}/pulls/{n}," for n in range(20)]
+    unmerged = f"20,closed,{day},,,2,20,t,{url}/pulls/20,"
+    (tmp_path / "b_pr.csv").write_text(csv(PULLS, *([row] for row in (*merged, unmerged))))
+    pulls = document(load(tmp_path))["repositories"][0]["pulls"]
+    assert pulls["closed_unmerged"] == pulls["closing_time_unknown"] == 1
+    assert "ends" not in pulls and pulls["time_to_close"]["count"] == 20
+    issue = f"0,2020-10-01 11:00:00,{day},[],1,20,closed,t,{url}/issues/20,,0,3600.0"
+    (tmp_path / "b_issue.csv").write_text(csv(ISSUES, [issue]))
+    within = document(load(tmp_path))["repositories"][0]["pulls"]["ends"]["within"]
+    assert within[0]["closed_unmerged"] == pytest.approx(1 / 21)
 
 
 @pytest.mark.parametrize(

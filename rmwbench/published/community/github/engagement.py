@@ -99,7 +99,8 @@ class AuthorGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class ItemTimes:
-    """Pull requests or issues. `closing_time_unknown`: how many of the closed are in no time."""
+    """Pull requests or issues. `closing_time_unknown`: how many of the closed are in no time; then
+    there are no `ends`, of which theirs is one."""
 
     opened: int
     open: int
@@ -214,7 +215,7 @@ def _times(
         closed_unmerged=len(closed) - merged if pull else None,
         closing_time_unknown=len(items) - len(known) or None,
         time_to_close=_waiting(days, [i.closed is not None for i in known]),
-        ends=_ends(days, causes) if pull else None,
+        ends=_ends(days, causes) if pull and len(known) == len(items) else None,
         first_response=(
             NoDataReason(no_data=responses) if responses else _first_response(items, until)
         ),
