@@ -253,6 +253,19 @@ def test_a_large_sample_has_exact_percentiles_and_a_close_shape(losses, ahead):
         assert sample.at(place) == ordered[place]
 
 
+@pytest.mark.parametrize("n", [1_000, 2 * KEEP])
+def test_of_one_trial_a_percentile_has_an_interval_of_its_own_messages(n):
+    values = np.random.default_rng(5).permutation(np.arange(1.0, n + 1))
+    messages = Messages(samples={"response_latency": make_sample([values])})
+    median = aggregate(GLOSSARY["response_latency_p50"], [MeasuredTrial(1, 0, messages, 1)])
+    assert (median.value, median.trials, median.count) == (n / 2, 1, n)
+    beside = 0.98 * n**0.5
+    assert (median.low, median.high) == pytest.approx(
+        (n / 2 - beside, n / 2 + beside), abs=0.05 * beside + 0.004 * n
+    )
+    assert "of one trial" in median.interval
+
+
 def test_thinning_a_series_keeps_spikes_and_the_shares_of_what_is_slow_or_lost():
     rng = np.random.default_rng(5)
     response = rng.lognormal(10, 0.5, 60_000)
