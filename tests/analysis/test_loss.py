@@ -141,6 +141,8 @@ def test_what_the_kernel_counted_before_anybody_looked_says_nothing_of_the_windo
     assert drops(ends) == Drops()
     late = counter("socket_drops", 0, 4)[1]
     assert drops([*ends, late]).sockets == {"listener": 4}, "of a process that began meanwhile"
+    closed = counter("socket_drops", 40, 3, process="rejoining")
+    assert drops([*closed, late]).sockets == {"rejoining": 0, "listener": 4}
 
 
 def test_an_interface_whose_name_has_a_dot_is_not_another():

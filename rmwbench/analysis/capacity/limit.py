@@ -168,7 +168,7 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
     if stability.unstable:
         return LimitFinding("unstable", (stability.text,))
     broken: list[Condition] = []
-    late: list[Condition] = []
+    undecided: list[Condition] = []
     texts: list[str] = []
     for condition in limit.conditions:
         value = condition.value(trial)
@@ -179,10 +179,10 @@ def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFind
             broken.append(condition)
             texts.append(f"{condition.name} {condition.shown(value)}")
         elif outcome is Outcome.OPEN:
-            late.append(condition)
+            undecided.append(condition)
     if not broken:
-        if late:
-            count, of = under_way_of(late[0].metric, trial)
+        if undecided:
+            count, of = under_way_of(undecided[0].metric, trial)
             return LimitFinding(
                 "slow",
                 (f"{fmt.percent(count / of)} of the messages were still under way at the end",),

@@ -90,7 +90,8 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     """From one trial's rows of the bundle's `counters`: what grew over the steady window; a
     reader's own counts are of the whole trial, because a middleware tells them at its end only.
     Sockets' drops begin with their process, and at 0 where it began within the window; the kernel
-    counts the rest since its start, which says nothing without a beginning."""
+    counts the rest since its start, which says nothing without a beginning. A socket that was
+    closed took its count along: fewer than before is none."""
     edges: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     readers: dict[int, Counter[str]] = defaultdict(Counter)
     for row in counters:
@@ -104,7 +105,9 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
         if name == "socket_drops":
             at.setdefault("steady_begin", 0)
     grown = {
-        key: int(at["steady_end"] - at["steady_begin"]) for key, at in edges.items() if len(at) == 2
+        key: max(int(at["steady_end"] - at["steady_begin"]), 0)
+        for key, at in edges.items()
+        if len(at) == 2
     }
     sockets = {process: n for (process, name), n in grown.items() if name == "socket_drops"}
     if not sockets:  # without the sampler only the host's sum is known
