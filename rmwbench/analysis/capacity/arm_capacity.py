@@ -1,4 +1,4 @@
-"""The capacity of one arm, in the axis's own unit. Campaign and report go through here with the
+"""The capacity of one arm, in the axis's own unit. Campaign and report compute it here from the
 same trials in the same order, so that they cannot disagree."""
 
 import math
@@ -12,15 +12,15 @@ from rmwbench.analysis.capacity.level_search import Search
 
 State = Literal["bracketed", "at least", "below", "no data"]
 Unit = Literal["hz", "bytes", ""]
-"""The unit of an axis; empty: it counts."""
+"""The unit of an axis; empty for an axis that counts things."""
 INTERVAL = "95 % interval of the level that half of the trials hold"
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """`bracketed`: value and interval. `at least`: `low` holds, and nothing or too little failed to
-    say where it breaks. `below`: nothing held, not even `high`. All in the axis's `unit`; None
-    where there is no such number. `trials`: so many were judged."""
+    """`bracketed`: value and interval. `at least`: `low` holds, and too few trials failed, or none,
+    to say where it breaks. `below`: no level held, not even `high`. The numbers are in the axis's
+    `unit`, None where there is none. `trials`: how many trials were judged."""
 
     state: State
     value: float | None
@@ -32,8 +32,8 @@ class Capacity:
 
 
 class ArmSearch:
-    """A search over `levels` in order of hardness, in the axis's unit, beginning at `start`, one of
-    them. `whole`: the axis has whole numbers only."""
+    """A search over `levels` in order of hardness, in the axis's unit, that begins at the level
+    `start`. `whole`: the axis has whole numbers only."""
 
     def __init__(self, levels: Sequence[float], start: float, *, whole: bool = False):
         self.levels, self.whole = tuple(levels), whole
@@ -52,7 +52,7 @@ class ArmSearch:
 
     @property
     def held(self) -> int:
-        """Trials that held, at any level."""
+        """How many trials held, at any level."""
         return int(self._search.held.sum())
 
     def next(self) -> float:
@@ -62,7 +62,7 @@ class ArmSearch:
         self._search.record(np.array([self.levels.index(level)]), np.array([held]))
 
     def tried(self, level: float) -> int:
-        """Trials at the level."""
+        """How many trials ran at the level."""
         place = self.levels.index(level)
         return int(self._search.held[0, place] + self._search.failed[0, place])
 
@@ -90,7 +90,8 @@ class ArmSearch:
         )
 
     def _end(self, high: int) -> float:
-        """The upper end; of whole numbers the last that may hold, not the first that fails."""
+        """The upper end of the interval: on an axis of whole numbers the last level that may hold,
+        else the first that fails."""
         if high >= len(self.levels):
             return math.inf
         return (
@@ -100,8 +101,8 @@ class ArmSearch:
         )
 
     def _at(self, boundary: float) -> float:
-        """The level at a place between levels, by a straight line in logarithms; of whole numbers
-        the one that holds."""
+        """The level at a place between levels, on a straight line in logarithms; on an axis of
+        whole numbers the next one below."""
         below = min(max(math.floor(boundary), 0), len(self.levels) - 1)
         above = min(below + 1, len(self.levels) - 1)
         step = self.levels[above] / self.levels[below]

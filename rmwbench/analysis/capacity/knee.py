@@ -31,8 +31,8 @@ class LoadPoint:
 
 @dataclass(frozen=True)
 class Knee:
-    """`load` in the axis's unit; `base_load`, `base_ns`: what it is twice of; `by`: latency |
-    queue."""
+    """`load` in the axis's unit; `base_load`, `base_ns`: the load with the smallest median, and
+    that median, which the knee's doubles; `by`: latency | queue."""
 
     load: float
     base_load: float

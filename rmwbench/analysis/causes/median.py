@@ -16,10 +16,11 @@ from rmwbench.analysis.stats.quantile import rank
 
 
 class Phase(StrEnum):
-    """`BEFORE`: from the intended time to the publish call, which is ours: waiting and writing.
-    `WAY`: from the call's return until the reader was woken or called; `TAKE`: from then until the
-    message is in its hands. A reader that was woken before the call returned ends `PUBLISH`. `READ`
-    comes behind the response latency, which the others add up to."""
+    """The phases of a message. `BEFORE`: from the intended time to the publish call; our own
+    waiting and writing. `PUBLISH`: the publish call; it ends earlier where the reader was woken
+    before the call returned. `WAY`: from the call's return until the reader was woken or called.
+    `TAKE`: from then until the reader has taken the message. `READ` comes after the response
+    latency, which the others add up to."""
 
     BEFORE = "before"
     PUBLISH = "publish"
@@ -29,12 +30,14 @@ class Phase(StrEnum):
 
 
 NEAR = 0.5
-"""A share of the median: who is further from it is not typical, though its rank is near."""
+"""A message is typical within this share of the median; further away it is not, even if its rank is
+near."""
 
 
 @dataclass(frozen=True)
 class TypicalMessage:
-    """Means over so many `messages`, ns; `READ` is not there where nobody stamped it."""
+    """The means of the phases over `messages` messages, ns; without `READ` where the consumer was
+    not stamped."""
 
     messages: int
     response_ns: float
@@ -42,9 +45,9 @@ class TypicalMessage:
 
 
 def typical_message(pairs: Sequence[PairMessages]) -> TypicalMessage | None:
-    """The typical message of several writers and readers together. The median is that of all
-    messages that should have come, of which those that did not are infinite: None where it is, or
-    where no message near it has all stamps."""
+    """The typical message of several writers and readers together. The median is over all messages
+    that should have come; those that did not count as infinite. None where the median is infinite,
+    or where no message near it has all stamps."""
     if not pairs:
         return None
     stamps = np.concatenate([_stamps(pair) for pair in pairs], axis=1)

@@ -1,9 +1,8 @@
-"""Symptoms: what is known to go wrong with middlewares as they are configured, each decided from
-what an arm was granted and what was counted and measured of it, never from a sentence.
+"""Symptoms: known faults of middlewares as they are configured, each decided from the settings
+granted to an arm and from what was counted and measured of it, never from a sentence.
 
-A setting alone is no symptom: a segment that is too small is one where messages were lost or
-repaired for it. What is known to help is beside the middlewares (suites/remedies.yaml).
-"""
+A setting alone is no symptom: a segment is too small where messages were lost or repaired because
+of it. The known remedies are in suites/remedies.yaml."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,18 +10,21 @@ from enum import StrEnum
 
 MS = 1e6
 REPAIRED_NS = 10 * MS
-"""What lies between the publish call and the reader is a repair, and no flight: DDS's two delays of
-5 ms each, before a heartbeat is answered and before an answer is (Fast DDS, both as installed)."""
+"""From this time between publish call and reader on, the message was repaired. DDS has two delays
+of 5 ms each, before a heartbeat is answered and before that answer is (Fast DDS, both as
+installed)."""
 DROPPED = 0.01
-"""Datagrams that sockets dropped, per message that was due: from here on they matter."""
+"""The number of datagrams that sockets dropped per message that was due from which on they
+matter."""
 SMALL_BYTES, LARGE_BYTES = 65_536, 524_288
-"""Up to the one a message costs its wake-ups; from the other on, its copies."""
+"""The cost of a message is that of its wake-ups up to the first size, and that of its copies from
+the second on."""
 SELDOM_HZ = 100.0
-"""Up to this rate a processor falls asleep between two messages."""
+"""Up to this rate a processor goes to sleep between two messages."""
 
 
 class Symptom(StrEnum):
-    """In the order in which they are told: the first ones lose messages or seconds."""
+    """In the order in which they are shown: the first ones cost messages or seconds."""
 
     SEGMENT_TOO_SMALL = "segment_too_small"
     RECEIVE_BUFFER_FULL = "receive_buffer_full"
@@ -35,8 +37,8 @@ class Symptom(StrEnum):
 
     @property
     def is_harm(self) -> bool:
-        """Whether messages are lost, or late by more than what any middleware takes; else it costs
-        something that all pay."""
+        """Whether the symptom loses messages, or delays them by more than any middleware needs;
+        else it only costs something."""
         return self not in (
             Symptom.COPIES_THOUGH_IT_LENDS,
             Symptom.THREAD_OF_THE_WAIT_SET,
@@ -46,15 +48,16 @@ class Symptom(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Conduct:
-    """What of an arm decides its symptoms, in its largest topic; None where nothing says it.
+    """The facts about an arm that decide its symptoms, in its largest topic; None where a fact is
+    not known.
 
     `segment_bytes`: of the shared memory through which it sends; `heartbeat_ns`: how often its
     writers ask what is missing, as configured. `missing`, `wanted`: messages; `dropped`: datagrams
     for which sockets had no room. `way_ns`: the median from the publish call's return until the
     message is taken. `frames_lost`: share of the frames that the links lost. `stall_ns`: the
     longest silence; `period_ns`: between two messages, or two bursts of `burst` messages; `depth`
-    of keep last. `held_ns`: the median publish call of one that waits for room. `slower_when_rare`:
-    decided to take longer at this rate than at a higher one."""
+    of keep last. `held_ns`: the median publish call, where that waits for room. `slower_when_rare`:
+    whether the arm is decided to take longer at this rate than at a higher one."""
 
     one_host: bool = True
     payload_bytes: int | None = None
@@ -86,14 +89,14 @@ class Conduct:
 
 @dataclass(frozen=True)
 class SeenSymptom:
-    """A symptom with what was measured: name of a field of `Conduct` -> its value."""
+    """A symptom and its measurements: name of a field of `Conduct` -> its value."""
 
     symptom: Symptom
     amounts: Mapping[str, float] = field(default_factory=dict)
 
 
 def symptoms(conduct: Conduct) -> tuple[SeenSymptom, ...]:
-    """Those that are seen, in the order of `Symptom`."""
+    """The symptoms of an arm, in the order of `Symptom`."""
     return tuple(
         SeenSymptom(symptom, {name: getattr(conduct, name) for name in names})
         for symptom, (is_seen, names) in _RULES.items()

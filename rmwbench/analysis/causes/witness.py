@@ -1,5 +1,5 @@
-"""From a trial's rows of `events`, `samples` and `schedule` (docs/formats/bundle.md) to the
-witnesses of its tail."""
+"""The witnesses of a trial's tail, from its rows of `events`, `samples` and `schedule`
+(docs/formats/bundle.md)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -29,8 +29,8 @@ def witnesses(
     receiver: str,
     hosts: tuple[str, str],
 ) -> Witnesses:
-    """`publisher`, `receiver`: names of the two processes, on these `hosts`. What was not watched
-    is None, not empty."""
+    """The witnesses of one trial. `publisher`, `receiver`: names of the two processes, on these
+    `hosts`. What was not watched is None, not empty."""
     waits, rows = _waits(schedule), list(samples)
     machine = _bins(row for row in rows if row["process"] == _MACHINE)
     sender, bins = (_of_host(rows, host, machine) for host in hosts)
@@ -52,8 +52,8 @@ def between(
     writer: str,
     reader: str,
 ) -> Witnesses:
-    """The witnesses with what the network between two hosts did; `writer`, `reader`: their names.
-    The same where they are one."""
+    """The witnesses, with what the network did between two hosts; `writer`, `reader`: their names.
+    Unchanged where both are the same host."""
     if frames is None or writer == reader:
         return seen
     away = [
@@ -69,11 +69,11 @@ def between(
 
 
 _EVER = 2**62
-"""The end of a link's outage that did not end, ns."""
+"""The end of a link's outage that had no end, ns."""
 
 
 def _canary(events: Iterable[Row]) -> np.ndarray | None:
-    """Stretches [due, woken) of late wake-ups; None where no canary lived."""
+    """The spans [due, woken) of late wake-ups; None without a canary."""
     watched, late = False, []
     for row in events:
         watched |= row["event"] == "canary"
@@ -83,7 +83,7 @@ def _canary(events: Iterable[Row]) -> np.ndarray | None:
 
 
 def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
-    """Process → stretches in which one of its threads wanted to run and did not: from `woken` or
+    """Process → the spans in which one of its threads was ready and did not run: from `woken` or
     `out_runnable` to `in`."""
     since: dict[tuple[str, int], int] = {}
     waits_of: dict[str, list[tuple[int, int]]] = defaultdict(list)
@@ -98,14 +98,14 @@ def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
 
 
 def _of_host(samples: Sequence[Row], host: str, machine: Bins | None) -> Bins | None:
-    """What its kernel counted. Of several hosts each has a sampler, with times of its own; one
-    alone counts under the machine's name."""
+    """The time series of a host's kernel. With several hosts each has a sampler with times of its
+    own; the series of a single sampler has the machine's name."""
     own = [row for row in samples if row["process"] == host and row["counter"] in _COUNTS]
     return _bins(own) if own else machine
 
 
 def _bins(samples: Iterable[Row]) -> Bins | None:
-    """What grew from sample to sample; None where no series was taken."""
+    """How much each counter grew from sample to sample; None without a time series."""
     series: dict[str, dict[int, float]] = defaultdict(dict)
     for row in samples:
         series[row["counter"]][row["time_ns"]] = row["value"]

@@ -1,13 +1,12 @@
-"""Does a candidate meet all limits? Its probability, and which limit binds.
+"""Does a candidate meet all limits? The probability of that, and the limit that decides it.
 
 A candidate meets all limits only where it meets each, so the probability of "all" is that of their
 joint belief: each limit's own (`posterior.py`), tied by the correlation that the metrics have over
-blocks (a Gaussian copula: a slow block that also loses more counts once). The answer shares one
+blocks (a Gaussian copula: a slow block that also loses messages counts once). The answer shares one
 error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
-limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or campaigns where these
-differ, decide nothing, a metric without data is unknown and never met, and a case in which the
-machine had no time left is never a reason to miss.
-"""
+limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or than five campaigns where
+these differ, decide nothing. A metric without data is unknown and never met, and a case in which
+the machine had no time left is never a reason to miss."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,13 +22,13 @@ from rmwbench.analysis.verdicts.verdict import Rules
 
 DRAWS = 20_000
 ALWAYS = 1e-6
-"""A limit that is met or missed but for this is left out of the joint draws."""
+"""A limit whose probability is within this of 0 or 1 is left out of the joint draws."""
 
 
 @dataclass(frozen=True)
 class UserLimit:
-    """`metric` is at most `at_most`, in its own unit, in `case` (a workload at its levels); of
-    `topic` alone, or of the whole workload."""
+    """`metric` may be at most `at_most`, in its own unit, in `case` (a workload at its levels); the
+    limit is for one `topic`, or for the whole workload."""
 
     case: str
     topic: str | None
@@ -39,7 +38,7 @@ class UserLimit:
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
-    """Trials that failed by the candidate's own fault, of those that ran."""
+    """How many trials failed by the candidate's own fault, of those that ran."""
 
     trials: int
     of: int
@@ -47,11 +46,10 @@ class Failed:
 
 @dataclass(frozen=True)
 class DecideCandidate:
-    """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
-    has no data, for the reason in `absent`. `failed`: a failed trial is in
-    `blocks` as nothing arrived. `machine_bound`: the cases in which
-    the machine had no time left in most of its trials. `not_supported`: why it cannot run at
-    all."""
+    """One arm on one machine. `blocks`: the measured values for each limit; a limit without an
+    entry has no data, for the reason in `absent`. `failed`: failed trials, in `blocks` as trials in
+    which nothing arrived. `machine_bound`: the cases in which the machine had no time left in most
+    of its trials. `not_supported`: why it cannot run at all."""
 
     name: str
     blocks: Mapping[UserLimit, BlockValues]
@@ -63,7 +61,7 @@ class DecideCandidate:
 
 @dataclass(frozen=True, kw_only=True)
 class ValueInterval:
-    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
+    """A value and its interval [`low`, `high`]; the unit is a field of its owner."""
 
     value: float
     low: float
@@ -72,12 +70,12 @@ class ValueInterval:
 
 @dataclass(frozen=True, kw_only=True)
 class Met:
-    """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
-    many observations it rests on, campaigns where these differ. `probability`: that it is met, None
-    where too few blocks have it; `error`: up to which it is missed. `measured`: of one block its
-    value alone, without an interval; None without data, for the reason `no_data`.
-    `campaigns_differ`: by more than chance. `excused`: it would be missed, but the machine had no
-    time left in its case."""
+    """One limit of one candidate in one case; `topic` is None for the whole workload. `blocks`: how
+    many observations there are, campaigns where these differ. `probability`: that the limit is met,
+    None where too few blocks have the metric; at `error` or less the limit is missed. `measured`:
+    the value, without an interval for a single block; None without data, for the reason `no_data`.
+    `campaigns_differ`: whether campaigns differ by more than chance. `excused`: it would be missed,
+    but the machine had no time left in its case."""
 
     case: str
     topic: str | None
@@ -96,8 +94,8 @@ class Met:
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionAnswer:
-    """`probability` of meeting all limits, None where it cannot be said; they are met from
-    1 − `error` on. `blocks`: the fewest of any limit. `binding`: the limit that
+    """The decision on one arm. `probability`: of meeting all limits, None where that is not known;
+    they are met from 1 − `error` on. `blocks`: the fewest of any limit. `binding`: the limit that
     is missed, or likeliest to be, or unknown; None where all are met."""
 
     arm: str
@@ -180,7 +178,7 @@ def _said(
 
 
 def _worst(met: Sequence[Met]) -> Met:
-    """The one that is least likely within its limit."""
+    """The limit that is least likely to be met."""
     return min(met, key=lambda limit: limit.probability or 0.0)
 
 
@@ -199,7 +197,7 @@ def _met(
     least: float,
     rules: Rules,
 ) -> Met:
-    """`least`: the probability below which the limit is missed for certain."""
+    """The outcome of one limit. `least`: the probability up to which the limit is missed."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
         return _unknown(limit, least, candidate.absent.get(limit, "not measured"))
@@ -229,8 +227,8 @@ def _met(
 
 @dataclass(frozen=True)
 class Joint:
-    """The joint belief about limits: `within` each by itself, shape (limits,), and `root`, the
-    Cholesky factor of their correlation, shape (limits, limits)."""
+    """The joint belief about limits: `within`, the probability of each limit, shape (limits,), and
+    `root`, the Cholesky factor of their correlation, shape (limits, limits)."""
 
     within: np.ndarray
     root: np.ndarray
@@ -246,8 +244,9 @@ class Joint:
         return cls(np.array(within), root_of([blocks[limit] for limit in limits]))
 
     def probability(self) -> float:
-        """That all are met. Of one limit exactly its own; of several by DRAWS draws, which are the
-        same for every candidate, and never more than the least of them."""
+        """The probability that all limits are met. For one limit it is exact; for several it comes
+        from DRAWS draws, which are the same for every candidate, and is never above the probability
+        of any single limit."""
         open_ = (self.within > ALWAYS) & (self.within < 1 - ALWAYS)
         if (self.within <= ALWAYS).any() or open_.sum() < 2:
             return float(self.within.min(initial=1.0))
@@ -257,13 +256,14 @@ class Joint:
 
 
 def normals(draws: int, limits: int) -> np.ndarray:
-    """The same standard normals at every call, shape (draws, limits): equal data, equal answer."""
+    """Standard normals, the same at every call, shape (draws, limits): equal data give equal
+    answers."""
     return np.random.default_rng(20261123).standard_normal((draws, limits))
 
 
 def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
-    """The Cholesky factor of the rank correlation of metrics over the blocks that both have, drawn
-    towards none as few blocks leave it open (n/(n+4))."""
+    """The Cholesky factor of the rank correlation of metrics over the blocks that two metrics have
+    in common, shrunk towards none by n/(n + 4) for n such blocks."""
     n = len(blocks)
     correlation = np.eye(n)
     columns = [dict(zip(b.places, b.each(), strict=True)) if b.places else {} for b in blocks]
@@ -282,7 +282,7 @@ def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
 
 
 def _ranks(values: Sequence[float]) -> np.ndarray:
-    """Mean ranks, so that equal values (nothing lost) say nothing."""
+    """Mean ranks, so that equal values (nothing lost) have no effect."""
     array = np.asarray(values, float)
     above, equal = array[:, None] > array[None, :], array[:, None] == array[None, :]
     ranks: np.ndarray = above.sum(1) + equal.sum(1) / 2

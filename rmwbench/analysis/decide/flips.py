@@ -1,9 +1,8 @@
 """Where the answer flips along a factor: `B only above four cameras`.
 
 A campaign whose cells vary a factor answers at each of its levels. A candidate flips between two
-levels where it is decided to meet the limits at one and to miss them at the other; levels between
-that are open only widen the gap. Nothing is said of levels that were not measured.
-"""
+levels where it is decided to meet the limits at one and to miss them at the other; open levels
+between the two only widen the gap. Levels that were not measured have no answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ Level = bool | int | float | str
 
 @dataclass(frozen=True, kw_only=True)
 class AtLevel:
-    """Who is decided to meet all limits at a level, who to miss one, and of whom that is open."""
+    """The candidates that are decided to meet all limits at a level, those that miss one, and those
+    for which it is open."""
 
     level: Level
     meets: tuple[str, ...]
@@ -31,7 +31,8 @@ class AtLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class Flip:
-    """The arm is `before` at the level `from` and `after` at `to`, the next that is decided."""
+    """The arm is `before` at the level `from` and `after` at `to`, the next level at which it is
+    decided."""
 
     arm: str
     before: Outcome
@@ -55,7 +56,7 @@ class Along:
 
 @dataclass(frozen=True)
 class At:
-    """A case: a workload at the levels of its factors, with what became of each candidate there."""
+    """A case: a workload at the levels of its factors, with the outcome of each candidate."""
 
     workload: str
     levels: Mapping[str, Level]

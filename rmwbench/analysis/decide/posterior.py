@@ -28,20 +28,20 @@ from rmwbench.analysis.stats.intervals import Interval
 
 Kind = Literal["positive", "amount", "fraction"]
 LEAST_BLOCKS = 2
-"""Below this there is no scatter, so nothing can be believed; what decides is
-`rules.min_blocks`, asked of a belief's `count`."""
+"""With fewer blocks there is no scatter and so no posterior. Whether more are needed to decide is
+asked of a posterior's `count` (`rules.min_blocks`)."""
 DIFFER = 0.05
-"""If the means of campaigns differ by a chance that is less likely than this, they are not samples
-of one thing."""
+"""Campaigns whose means differ by a chance that is less likely than this are not samples of one
+thing."""
 
 
 @dataclass(frozen=True)
 class BlockValues:
     """One value per block, of one arm, metric and topic. `values`: in the metric's unit, +inf where
-    nothing arrived; of fractions the events, `of` which each. `campaigns`: which one each block is
-    of. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
-    (campaign, block), by which metrics of one trial are correlated. `under_way`: of a fraction, the
-    share of messages whose fate the trials did not wait for: the truth may be larger by it."""
+    nothing arrived; for a fraction its events, of `of` messages. `campaigns`: the campaign of each
+    block. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
+    (campaign, block), by which metrics of one trial are correlated. `under_way`: for a fraction,
+    the share of messages whose fate the trials did not wait for: the truth may be larger by it."""
 
     kind: Kind
     values: tuple[float, ...]
@@ -53,8 +53,8 @@ class BlockValues:
 
     @property
     def spare(self) -> float:
-        """By how much the truth may lie above what the values say: to meet a limit they must be
-        below it by this."""
+        """By how much the truth may be above the values: a limit is met where the values are below
+        it by this."""
         return self.bound + self.under_way
 
     @property
@@ -63,7 +63,8 @@ class BlockValues:
 
     @property
     def used(self) -> "BlockValues":
-        """The blocks without campaigns of one block; all where no campaign has more."""
+        """The blocks of campaigns with more than one block; all blocks where no campaign has
+        more."""
         sizes = Counter(self.campaigns)
         rows = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
         if not rows:
@@ -77,7 +78,7 @@ class BlockValues:
         )
 
     def each(self) -> np.ndarray:
-        """A number per block, shape (count,); of a fraction its share."""
+        """A number per block, shape (count,); for a fraction its share."""
         values = np.asarray(self.values, float)
         return values / np.asarray(self.of, float) if self.kind == "fraction" else values
 
@@ -97,7 +98,8 @@ def posterior(blocks: BlockValues) -> "Posterior":
 
 @dataclass(frozen=True)
 class Mean:
-    """`mean` and `sd` of `count` values, logarithms where `logs`; `freedom` of the t."""
+    """`mean` and `sd` of `count` values, or of their logarithms where `logs`; `freedom` of the
+    t."""
 
     mean: float
     sd: float
@@ -144,8 +146,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class MedianOfBlocks:
-    """Blocks of which some are infinite, `ordered`: no mean exists, so the median over blocks is
-    asked for."""
+    """The `ordered` values of blocks of which some are infinite: they have no mean, so the median
+    over blocks is judged."""
 
     ordered: tuple[float, ...]
     differ: bool = False
@@ -168,7 +170,7 @@ class MedianOfBlocks:
 
 @dataclass(frozen=True)
 class Fraction:
-    """`events` of `of` effective messages; `shown`: what a report prints."""
+    """`events` of `of` effective messages; `shown`: the value and interval that a report prints."""
 
     events: float
     of: float
@@ -230,7 +232,8 @@ def by_campaign(values: np.ndarray, campaigns: Sequence[int]) -> list[np.ndarray
 
 
 def differ(groups: Sequence[np.ndarray]) -> bool:
-    """Whether means of campaigns are further apart than their blocks explain (one-way F test)."""
+    """Whether the means of campaigns differ by more than the scatter of their blocks explains
+    (one-way F test)."""
     groups = [group for group in groups if len(group)]
     total, k = sum(len(group) for group in groups), len(groups)
     if k < 2 or total <= k:

@@ -17,11 +17,11 @@ from rmwbench.words.fields import absent
 @dataclass(frozen=True)
 class Estimate:
     """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
-    says how it was made. `at_least`: a bound, where there are too few messages for a value.
-    `no_data`: why there is neither. `clock_bound_ns`: by how much the interval is widened, or the
-    bound lowered, because the clocks of two hosts are not known better; None where one clock took
-    all stamps. `value` and `high` are infinite where messages that did not arrive reach a quantile.
-    """
+    says how the interval was made. `at_least`: a bound, where there are too few messages for a
+    value. `no_data`: why there is neither. `clock_bound_ns`: by how much the interval is widened,
+    or the bound lowered, because the clocks of two hosts are not known better; None where one clock
+    took all stamps. `value` and `high` are infinite where messages that did not arrive reach a
+    quantile."""
 
     unit: str
     value: float | None = absent()
@@ -81,7 +81,7 @@ class Measured(Estimate):
 
 @dataclass(frozen=True)
 class AtLeast(Estimate):
-    """The value is not below `at_least`: what remains to say when a percentile rests on too few
+    """The value is not below `at_least`: all that can be said where a percentile has too few
     messages (rule 5)."""
 
     at_least: float = field(kw_only=True)
@@ -110,7 +110,8 @@ def finite(value: float) -> float | int | str:
 
 
 def finites(values: Iterable[float]) -> list[float | int | str]:
-    """`finite` of many, in a third of its time: charts have hundreds of thousands of points."""
+    """`finite` for many numbers, in a third of its time: charts have hundreds of thousands of
+    points."""
     values = list(values)
     rounded = list(map(float, ("%.6g " * len(values) % tuple(values)).split()))
     if rounded and min(rounded) > -(2**53) and max(rounded) < 2**53:  # finite as well

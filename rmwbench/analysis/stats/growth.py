@@ -32,8 +32,9 @@ class Growth:
 
 
 def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
-    """`values`: number of nodes -> block -> the trial's value, positive. None for fewer than three
-    sizes or blocks that have them all, or where a value is 0 or infinite."""
+    """The growth of a cost; `values`: number of nodes -> block -> the value of a trial, positive.
+    None where fewer than three sizes have data, where fewer than three blocks have all sizes, or
+    where a value is 0 or infinite."""
     sizes = tuple(sorted(n for n, blocks_of_size in values.items() if blocks_of_size))
     if len(sizes) < FEWEST_SIZES:
         return None
@@ -49,7 +50,7 @@ def growth(values: Mapping[int, Mapping[int, float]]) -> Growth | None:
 
 
 def words(line: Growth) -> str:
-    """What the exponent means, no more than its interval allows."""
+    """What the exponent means; it says no more than its interval allows."""
     if line.high < 0:
         return "falls as the number of nodes grows"
     if line.high < 0.2:
@@ -68,9 +69,9 @@ def words(line: Growth) -> str:
 
 
 def sizes_of(names: Sequence[str], graphs: Mapping[str, tuple[int, int] | None]) -> dict[str, int]:
-    """Workload -> its number of nodes, of those whose graph (nodes, processes) is known: the most
-    that have as many processes, or as many nodes in each; the first where two have the same number
-    of nodes."""
+    """Workload -> its number of nodes, for the largest group of workloads with as many processes,
+    or with as many nodes in each process. Workloads whose graph (nodes, processes) is not known are
+    left out; of two with the same number of nodes the first counts."""
     groups: dict[tuple[str, float], dict[str, int]] = {}
     for name in names:
         if (graph := graphs.get(name)) is None:

@@ -26,7 +26,8 @@ from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 
 
 def groups(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
-    """In the order of the workloads; by copy before by loan. A family without arms is left out."""
+    """The groups of arms that are compared with each other, in the order of the workloads, by copy
+    before by loan. A family without arms is left out."""
     return {
         (workload, family): members
         for workload, arms in workloads.items()
@@ -42,9 +43,9 @@ def judge(
 ) -> dict[str, dict[str, Verdict]]:
     """Verdicts of every arm of every workload of one report: workload -> arm name -> verdict.
 
-    `decided`: verdicts of an earlier look (sequential.py). What they call worse or equivalent stays
-    so, in their words where this look does not claim the same; who is best follows from it.
-    """
+    `decided`: the verdicts of an earlier look (sequential.py). An arm that they call worse or
+    equivalent stays so, with their reason where this look does not claim the same; which arm is
+    best follows from that."""
     decided = decided or {}
     contenders = _contenders(workloads)
     judged = _judged(contenders, pairs(contenders, rules), rules)
@@ -64,7 +65,8 @@ def _verdict(
     rules: Rules,
     earlier: Mapping[str, Verdict],
 ) -> Verdict:
-    """`verdicts`: of those arms of the workload that were tested; `earlier`: of an earlier look."""
+    """The verdict of one arm. `verdicts`: those of the arms of the workload that were tested;
+    `earlier`: that of an earlier look."""
     if arm.floor:
         return Verdict(
             "reference",
@@ -83,7 +85,7 @@ def _verdict(
 
 
 def evidence(workloads: Mapping[str, Sequence[JudgedArm]]) -> GroupPriors:
-    """The priors as the verdicts use them."""
+    """The priors that the verdicts use."""
     return group_priors(_contenders(workloads))
 
 
@@ -96,7 +98,7 @@ def _contenders(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, lis
 
 
 def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str | None:
-    """An arm that works and that nothing is decided against."""
+    """An arm that works and against which nothing is decided."""
     standing = [
         a.name
         for a in arms
@@ -109,9 +111,10 @@ def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str |
 def _judged(
     contenders: Mapping[Group, Sequence[JudgedArm]], pairs_of: Mapping[Group, Pairs], rules: Rules
 ) -> dict[Group, dict[str, TestedArm]]:
-    """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
-    lose more than it; which those are is decided over the whole report, by Bonferroni first and
-    then by what Holm's procedure makes of it."""
+    """The tests of all arms. An arm that is decided to lose more than another is left out of that
+    one's tests: no arm is slower than it, or has to keep up with it. Which arms lose more is
+    decided over the whole report, first by Bonferroni and then by the result of Holm's
+    procedure."""
     count = sum(map(len, contenders.values()))
     lossier = {
         w: pairs_of[w].lossier * _chances(arms) * count <= rules.alpha
@@ -130,7 +133,7 @@ def _with_families(
     rules: Rules,
     lossier: Mapping[Group, np.ndarray],
 ) -> dict[Group, dict[str, TestedArm]]:
-    """The tests of all arms, with what the two Holm families of the report make of them."""
+    """The tests of all arms, with the results of the two Holm families of the report."""
     judged = {
         group: _tests(group[0], arms, pairs_of[group], rules, lossier[group])
         for group, arms in contenders.items()
@@ -140,13 +143,14 @@ def _with_families(
 
 
 def _decided_lossier(judged: Mapping[str, TestedArm], of_group: Pairs, rules: Rules) -> np.ndarray:
-    """[i, j]: i is decided to lose more than j."""
+    """[i, j]: whether i is decided to lose more than j."""
     rows = [j.worse & (of_group.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
     return np.array(rows) if rows else np.zeros((0, 0), bool)
 
 
 def _chances(arms: Sequence[JudgedArm]) -> int:
-    """How many ways an arm has to be called worse: with loss somewhere two for each other arm."""
+    """In how many ways an arm may be called worse: with loss in any of them, two for each other
+    arm."""
     return max(len(arms) - 1, 1) * (
         2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1
     )
@@ -155,7 +159,8 @@ def _chances(arms: Sequence[JudgedArm]) -> int:
 def _tests(
     workload: str, arms: Sequence[JudgedArm], of_group: Pairs, rules: Rules, lossier: np.ndarray
 ) -> dict[str, TestedArm]:
-    """`lossier`: [i, j]: i is decided to lose more than j."""
+    """The tests of the arms of one group. `lossier`: [i, j]: whether i is decided to lose more than
+    j."""
     if not arms:
         return {}
     chances = _chances(arms)

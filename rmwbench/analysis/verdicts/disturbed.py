@@ -1,5 +1,5 @@
-"""What the machine did to an arm's trials without voiding them: the flags that were raised when
-they ran, one per code (docs/doctor.md), and what those of a busy machine may judge."""
+"""What the machine did to an arm's trials without voiding them: the flags that were raised while
+they ran, one per code (docs/doctor.md), and which verdicts may use trials of a busy machine."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,16 +16,16 @@ OF_THE_MIDDLEWARE = (
     Code.HELD,
     Code.FRAMES_UNLOGGED,
 )
-"""Flags of what a middleware did badly, which is in its numbers, and no machine's doing."""
+"""Flags of what a middleware did badly: that is in its numbers, and not caused by the machine."""
 SHARE = 0.5
-"""An arm is marked where at least this share of its trials has the flag; what happens to a few,
-blocks carry."""
+"""An arm is marked where at least this share of its trials has the flag; blocks make up for a flag
+of a few trials."""
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A flag that at least half of an arm's trials have. `code` is one of rmwbench/codes.py; of a
-    bundle from before there were codes it is the first word of the flag's text."""
+    """A flag that at least half of an arm's trials have. `code` is one of rmwbench/codes.py; in a
+    bundle older than the codes it is the first word of the flag's text."""
 
     code: str
     trials: int
@@ -41,7 +41,8 @@ class Disturbance:
 def disturbances(
     trials: Sequence[int], events: Mapping[int, Iterable[Mapping[str, Any]]]
 ) -> list[Disturbance]:
-    """In alphabetical order of their codes; empty for an arm that was left in peace."""
+    """The disturbances of an arm in alphabetical order of their codes; empty where there were
+    none."""
     flagged: dict[str, dict[int, str]] = {}
     for trial in trials:
         for row in events.get(trial, ()):
@@ -57,10 +58,10 @@ def disturbances(
 
 
 def unbound(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
-    """The arms of one comparison without what a busy machine spoilt: no verdict about a network
-    rests on machine-bound trials. Those that were so in at least half of their blocks get no
-    verdict, and a block in which any other was so is left out for all of them, so that no arm
-    selects. Floors are not contenders and bar nobody."""
+    """The arms of one comparison without the trials that a busy machine spoilt: no verdict about a
+    network uses machine-bound trials. An arm that was machine-bound in at least half of its blocks
+    gets no verdict. A block in which any other arm was machine-bound is left out for all arms, so
+    that no arm selects its blocks. Floors are no contenders and exclude no block."""
     barred = [_why_barred(arm) for arm in arms]
     left_out = frozenset(
         block
@@ -88,7 +89,7 @@ def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> Ju
 
 
 def conditions(definition: Mapping[str, Any]) -> str | None:
-    """What else the machine did, as a cell stores it; None for a bundle that does not say."""
+    """What else ran on the machine, as a cell stores it; None for a bundle that does not say."""
     levels = definition.get("conditions")
     if not levels:
         return None

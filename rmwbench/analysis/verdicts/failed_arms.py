@@ -1,7 +1,6 @@
-"""A trial that failed by the worker's fault is a block that its arm lost: nothing of it arrived.
-
-What the machine or the orchestrator broke says nothing about an arm and is in no block.
-"""
+"""A trial that failed by the worker's fault is a block that its arm lost: none of its messages
+arrived. A trial that the machine or the orchestrator spoilt says nothing about an arm and is in no
+block."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +13,9 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import FailedBy
 
 ALL_LOST = 1.0
-"""What fractions count as of which a trial that failed is the whole: nothing of it came to a
-reader, or to the end of a chain. What it sent is not known, so it is in no share of what was late
-or never sent."""
+"""The fractions that a failed trial has as a whole: nothing of it reached a reader, or the end of a
+chain. How much it sent is not known, so it is in no share of late messages or of messages never
+sent."""
 
 
 class FailedLine(Protocol):
@@ -29,14 +28,14 @@ class FailedLine(Protocol):
 
 def lost_by_its_arm(line: FailedLine) -> bool:
     """Whether a finished trial is a block that its arm lost. A journal that does not say who was at
-    fault is older than the question: its failures were the workers', but for a few."""
+    fault is from an older version: nearly all its failures were the workers'."""
     return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
 
 
 def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
-    """The arms of one workload with their failed blocks in `primary`, +inf, and in `undelivered`:
+    """The arms of one workload with their failed blocks: +inf in `primary`, and in `undelivered`
     all of as many messages as a trial of this arm, or else of this workload, usually has. Metrics
-    without messages stay without."""
+    without messages do not count them."""
     everybody = [wanted for arm in arms for _, wanted in arm.undelivered.values()]
     out = []
     for arm in arms:
@@ -55,10 +54,9 @@ def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
 def with_lost(
     entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
-    """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost. These are
-    infinite in its latencies and in its `primary` metric, but 0 where a larger value is the better
-    one, and nothing of as many messages as usual is delivered in them. What a lost block cost is
-    not known."""
+    """Block -> value, or (events, of) of a fraction, with the blocks that an arm lost. Such a block
+    is infinite in latencies and in the `primary` metric, or 0 where a larger value is better, and
+    none of as many messages as usual is delivered in it. The cost of a lost block is not known."""
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
@@ -73,11 +71,11 @@ def with_lost(
 
 
 def undelivered_shares(arms: Sequence[JudgedArm]) -> dict[str, float]:
-    """Arm -> the fraction of its messages that it did not deliver, with those of the blocks that it
-    lost; 0 of an arm without messages. `arms` are of one workload or of one of its topics."""
+    """Arm -> the fraction of its messages that it did not deliver, with the blocks that it lost; 0
+    for an arm without messages. `arms` are of one workload or of one of its topics."""
     return {arm.name: arm.undelivered_share for arm in counted(arms)}
 
 
 def works_never(arm: JudgedArm) -> bool:
-    """Whether it was tried, and failed every time."""
+    """Whether the arm was tried, and failed every time."""
     return bool(arm.failed) and not arm.primary and not arm.undelivered

@@ -1,7 +1,6 @@
-"""Planned ratios: what tuning does, what a feature costs. Each is a statement about a pair of arms
-that shared blocks, asked before the campaign, and all of a report are a family: any claim among
-them that is false has a probability of at most alpha (statements.py).
-"""
+"""Planned ratios: the effect of tuning, the cost of a feature. Each is a statement about a pair of
+arms that shared blocks, and is planned before the campaign. All statements of a report are one
+family: the probability that any claim among them is false is at most alpha (statements.py)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,19 +30,21 @@ def planned(
     right: Mapping[int, float],
     bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> Statement:
-    """Left ÷ right: block -> value, +inf allowed. `bounds`: for the clocks of two hosts."""
+    """The statement left ÷ right; each side is block -> value, +inf allowed. `bounds`: how far
+    values may be from the truth for the clocks of two hosts."""
     return Statement(
         left=left, right=right, metric=metric, paired=True, bounds=bounds, by_ratio=True
     )
 
 
 def has_ratio(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
-    """Whether both sides have values, none of which is 0: else there is nothing to divide."""
+    """Whether both sides have values and none of these is 0."""
     return bool(left and right) and min(*left.values(), *right.values()) > 0
 
 
 def judge(questions: Sequence[Statement], rules: Rules) -> list[Gain]:
-    """A gain for each, in their order; `rules.alpha` is that of the report, or of its last look."""
+    """The gain for each statement, in their order; `rules.alpha` is that of the report, or of its
+    last look."""
     out = []
     for answer in statements.judge(questions, rules):
         ratio = answer.effect

@@ -1,10 +1,9 @@
-"""What a comparison rests on so far: per comparison its arms, each with the primary metric and the
-undelivered messages of every block that has them.
+"""The data of verdicts while a campaign runs: for each comparison its arms, each with the primary
+metric and the undelivered messages of every block that has them.
 
-A campaign asks at each of its looks and a report at the end. Both ask here, so that what stopped a
-campaign is what its report says. A trial is read once, however often one looks; of each only a few
-numbers are kept.
-"""
+A campaign judges at each of its looks and a report at the end. Both use this module, so that a
+report says the same as the look that stopped its campaign. A trial is read once, however often the
+campaign is judged; only a few numbers of it are kept."""
 
 import math
 from collections import defaultdict
@@ -63,7 +62,7 @@ class InterimLine(FailedLine, Protocol):
 
 
 class InterimBundle(Protocol):
-    """A bundle, as far as a look needs it."""
+    """The parts of a bundle that a look needs."""
 
     @property
     def planned_comparisons(self) -> Sequence[AnyComparison]: ...
@@ -78,7 +77,7 @@ class InterimBundle(Protocol):
 
 
 class Looks:
-    """A campaign under way. Raises UserError for what `measure_trial` cannot measure."""
+    """A campaign under way. Raises UserError for a trial that `measure_trial` cannot measure."""
 
     def __init__(self, source: InterimBundle):
         self._source = source
@@ -87,12 +86,12 @@ class Looks:
         self._primary: dict[int, str] = {}
         self._state: dict[int, InterimCell] = {}
         self.comparison_of: dict[str, str] = {}
-        """What `arms` calls a unit -> its comparison."""
+        """Name in `arms` -> its comparison."""
 
     @property
     def cells(self) -> dict[tuple[str, str], int]:
-        """(comparison, arm) -> cell, of arms that no effect divides by another: those are wanted in
-        every block."""
+        """(comparison, arm) -> cell, for arms that no effect divides by another: arms of effects
+        are wanted in every block."""
         tied = {
             name
             for x in self._comparisons
@@ -105,8 +104,8 @@ class Looks:
         return {key: cell for key, cell in names.items() if key[1] not in tied}
 
     def rising(self) -> dict[int, Drift]:
-        """Cell -> how its latency rises within the window, in its worst topic; of what `arms` has
-        read."""
+        """Cell -> how its latency rises within the window, in its worst topic, for the trials that
+        `arms` has read."""
         out = {}
         for cell, state in self._state.items():
             drifts = [drift for topic in state.drifts if (drift := state.drift(topic)) is not None]
@@ -115,9 +114,9 @@ class Looks:
         return out
 
     def arms(self) -> dict[str, list[JudgedArm]]:
-        """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
-        order of their cells, from all trials that the journal has by now: what a look sees of
-        them is `sequential.arms_after`."""
+        """Comparison, or one of its topics where these are judged one by one -> its arms in the
+        order of their cells, from all trials in the journal. A look sees the arms that
+        `sequential.arms_after` makes of them."""
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(
@@ -158,9 +157,9 @@ class Looks:
 
 @dataclass
 class InterimCell:
-    """What a cell's done trials say so far: of the workload (topic None), and of each topic that is
-    judged apart. `drifts`: of the same, trial by trial, how its latency rose or fell within the
-    window; `busy`: block -> whether its trial was machine-bound; `order` has the words of the
+    """The measurements of a cell's done trials so far, for the workload (topic None) and for each
+    topic that is judged by itself. `drifts`: how the latency rose or fell within the window, trial
+    by trial; `busy`: block -> whether its trial was machine-bound; `order` has the words of the
     primary metric."""
 
     blocks: dict[str | None, list["BlockFacts"]] = field(default_factory=dict)
@@ -193,7 +192,8 @@ class InterimCell:
             self.drifts.setdefault(name, []).append(drift)
 
     def drift(self, topic: str | None) -> Drift | None:
-        """The arm's drift; None where it is stationary. A whole of unlike topics has none."""
+        """The arm's drift; None where it is stationary. A workload of unlike topics has none as a
+        whole."""
         if topic is None and len(self.drifts) > 1:
             return None
         return of_arm(self.drifts.get(topic, ()))
@@ -201,9 +201,9 @@ class InterimCell:
     def arm(
         self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()
     ) -> JudgedArm:
-        """The arm of the cell as verdicts take it. `lines`: of all finished trials of its cell; a
-        block that the arm lost is lost in every topic. What an untimed cell measured is judged by
-        nothing."""
+        """The arm of the cell for verdicts. `lines`: of all finished trials of its cell; a block
+        that the arm lost is lost in every topic. The measurements of an untimed cell are not
+        judged."""
         untimed = is_untimed(cell)
         blocks = [] if untimed else self.blocks.get(topic, [])
         network = bool(json_column(cell["definition"]).get("network"))
@@ -230,9 +230,8 @@ def is_bound(events: Iterable[Row]) -> bool:
 
 
 def topics_of(cells: Iterable[InterimCell], primary: str) -> list[str | None]:
-    """What is judged of a comparison with these cells: its topics one by one where they are unlike
-    and the primary metric is one of messages, otherwise the whole ([None]). A metric that is not
-    one of messages has no topic."""
+    """The parts of a comparison with these cells that are judged: its topics one by one where they
+    are unlike and the primary metric is measured on messages, otherwise the whole ([None])."""
     if primary not in POOLED:
         return [None]
     return [
@@ -245,10 +244,10 @@ def leaving(
     cells: Mapping[tuple[str, str], int],
     comparison_of: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[int, ...]:
-    """The cells whose further blocks would decide nothing: those of arms that are worse, of the
-    floor, which no verdict is about, and all of a unit in which nothing is undecided; of a
-    comparison with topics, in each of them. `cells`: (comparison, arm) -> cell. Valid because a
-    decision of a look stays."""
+    """The cells in which further blocks would decide nothing: those of arms that are worse, those
+    of the floor, which gets no verdict, and all cells of a comparison in which nothing is
+    undecided. In a comparison with topics this must hold in each topic. `cells`: (comparison, arm)
+    -> cell. It is valid because the decision of a look stays."""
     gone: set[int] = set()
     wanted: set[int] = set()
     for name, arms in verdicts.items():
@@ -263,9 +262,10 @@ def leaving(
 
 @dataclass(frozen=True, kw_only=True)
 class BlockFacts:
-    """What a verdict takes of a trial. `cost`: its primary metric as what is better when it is
-    smaller (`RankingWords.as_lower_is_better`), None where it has none, known within `bound` for
-    the clocks; `undelivered`: (messages, wanted); `fates`: what became of its messages."""
+    """The data of one trial for a verdict. `cost`: its primary metric, turned so that a smaller
+    value is better (`RankingWords.as_lower_is_better`), None where it has none, known within
+    `bound` for the clocks; `undelivered`: (messages, wanted); `fates`: what became of its
+    messages."""
 
     block: int
     cost: float | None
@@ -287,42 +287,43 @@ class BlockFacts:
 
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:
-    """An arm that names another `against`, and that other."""
+    """An arm that names another one in `against`, and that other one; empty for other arms."""
     against = (json_column(cell["definition"]).get("arm") or {}).get("against")
     return (name, str(against)) if against else ()
 
 
 def since(lines: Iterable[InterimLine]) -> dict[int, int]:
-    """Block -> the number of blocks from which on it counts in verdicts, of those that ran, or ran
-    again, when the campaign had been judged without them."""
+    """Block -> from which number of blocks on it counts in verdicts, for blocks that ran, or ran
+    again, after the campaign had been judged without them."""
     return {x.block: x.judged_before + 1 for x in lines if x.judged_before > x.block}
 
 
 def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
-    """The blocks that a cell's arm lost, of the lines of all its finished trials."""
+    """The blocks that a cell's arm lost; `lines`: of all its finished trials."""
     return frozenset(x.block for x in lines if lost_by_its_arm(x))
 
 
 def family_of(cell: Row) -> Family:
-    """The family is by loan where its publishers were asked to write into memory that the
-    middleware lends."""
+    """The family of a cell's arm: by loan where its publishers were asked to write into memory that
+    the middleware lends."""
     arm = json_column(cell["definition"]).get("arm") or {}
     return Family.LOAN if arm.get("loan") else Family.COPY
 
 
 def is_untimed(cell: Row) -> bool:
-    """Whether its trials counted allocations, which costs time: none of their times is a result."""
+    """Whether the cell's trials counted allocations, which costs time: their times are no
+    result."""
     return bool((json_column(cell["definition"]).get("sampling") or {}).get("allocations"))
 
 
 def is_traced(cell: Row) -> bool:
-    """Whether every thread's schedule was recorded, which costs time, too."""
+    """Whether the cell's trials recorded the schedule of every thread, which costs time too."""
     return bool((json_column(cell["definition"]).get("sampling") or {}).get("schedule"))
 
 
 def aa_noise(ratio: float | None) -> float | None:
-    """The A/A floor that a campaign took along of its machine, as a ratio minus 1; None where it
-    was not measured. Raises UserError for anything that is not such a number."""
+    """The A/A noise of its machine that a campaign stores, as a ratio minus 1; None where it was
+    not measured. Raises UserError for anything that is not such a number."""
     if ratio is None:
         return None
     if not 0 <= ratio < math.inf:
@@ -337,10 +338,9 @@ def aa_noise(ratio: float | None) -> float | None:
 
 
 def rules(aa_floor: float | None, minutes_per_block: float | None) -> Rules:
-    """What a claim needs: a difference beyond 5 %. The A/A noise of the machine
-    only warns: blocks are randomised, so a verdict's own scatter holds what the machine did
-    meanwhile (docs/formulas.md).
-    """
+    """The rules of a claim: a difference must exceed 5 %. The A/A noise of the machine only warns:
+    blocks are randomised, so the scatter of a verdict includes the changes of the machine
+    (docs/formulas.md)."""
     return Rules(
         margin=MARGIN, noise=aa_noise(aa_floor) or 0.0, minutes_per_block=minutes_per_block
     )

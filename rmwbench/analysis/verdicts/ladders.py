@@ -1,10 +1,9 @@
-"""Along a factor: which cells are the same arm at several levels of one thing, and which levels are
-compared with each other.
+"""Along a factor: which cells are the same arm at several levels of one factor, and which levels
+are compared with each other.
 
-That one thing is a factor of the suite, or what two of its workloads differ in where all else is
-alike: then each workload is a level. Every level is compared with the one before it and with the
-first; nothing else is asked, so that a factor of five levels costs seven comparisons, not ten.
-"""
+The factor is one of the suite's, or the one thing in which two of its workloads differ: then each
+workload is a level. Every level is compared with the one before it and with the first, and with no
+other, so that a factor of five levels costs seven comparisons, not ten."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,14 +13,14 @@ from typing import Any, Protocol, TypeVar
 BETWEEN_WORKLOADS = "workload"
 """The factor of a ladder whose levels are workloads."""
 _NAMES = ("cell", "suite", "comparison", "factors", "arm")
-"""Keys of a cell's definition that say which one it is, or are compared apart."""
+"""Keys of a cell's definition that name it, or that are compared separately."""
 _DRAWN = ("capacity", "endpoint", "peers", "node", "process")
 """Keys of an endpoint that follow from others, or are its place."""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """A cell: an arm in a workload at levels (factor -> level), with the cell's definition."""
+    """A cell with its arm, the levels of its workload (factor -> level) and its definition."""
 
     cell: int
     workload: str
@@ -32,9 +31,9 @@ class Rung:
 
 @dataclass(frozen=True)
 class Ladder:
-    """An arm at the `levels` of `factor`, in their order: `cells` has one for each. `others`: the
-    levels of all other factors, which are the same. `changed`: the node that alone differs between
-    workloads, where it is one."""
+    """An arm at the `levels` of `factor`, in their order: `cells` has a cell for each. `others`:
+    the levels of all other factors, which are the same. `changed`: the node in which alone the
+    workloads differ, where it is one node."""
 
     factor: str
     workload: str
@@ -45,20 +44,20 @@ class Ladder:
     changed: str | None = None
 
     def only(self, has: Callable[[int], bool]) -> "Ladder":
-        """The ladder with the levels alone whose cell `has` it."""
+        """The ladder with those levels alone whose cell satisfies `has`."""
         places = [at for at, cell in enumerate(self.cells) if has(cell)]
         levels, cells = ([column[at] for at in places] for column in (self.levels, self.cells))
         return replace(self, levels=tuple(levels), cells=tuple(cells))
 
 
 def steps(levels: int) -> list[tuple[int, int]]:
-    """(place of a level, place of the one that it is compared with), for so many levels."""
+    """(place of a level, place of the level with which it is compared), for that many levels."""
     neighbours = [(at, at - 1) for at in range(1, levels)]
     return neighbours + [(at, 0) for at in range(2, levels)]
 
 
 def ladders(rungs: Iterable[Rung]) -> list[Ladder]:
-    """Those with at least two levels, in the order of the cells."""
+    """The ladders with at least two levels, in the order of the cells."""
     rungs = list(rungs)
     return [*_of_factors(rungs), *_between_workloads(rungs)]
 
@@ -91,7 +90,7 @@ Case = TypeVar("Case", bound=HasLevels)
 
 
 def in_order(cases: Sequence[Case], factor: str) -> list[Case]:
-    """Numbers by their size, whatever else as the suite has it."""
+    """Numbers by their size; other levels in the order of the suite."""
     levels = [case.levels[factor] for case in cases]
     if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
         return sorted(cases, key=lambda case: float(case.levels[factor]))
@@ -99,7 +98,8 @@ def in_order(cases: Sequence[Case], factor: str) -> list[Case]:
 
 
 def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
-    """Two workloads that differ in one thing alone: in a node's endpoints, or in one key of all."""
+    """Ladders of two workloads that differ in one thing alone: in the endpoints of a node, or in
+    one key."""
     first: dict[str, Rung] = {}
     for rung in rungs:
         first.setdefault(rung.workload, rung)
@@ -127,7 +127,7 @@ def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
 
 
 def _asks(rung: Rung) -> bool:
-    """Whether its workload names the one that it is put beside."""
+    """Whether the cell's workload names the one with which it is compared."""
     workload = rung.definition.get("workload")
     return isinstance(workload, Mapping) and bool(workload.get("against"))
 
@@ -137,8 +137,8 @@ _Shape = dict[tuple[str, ...], Any]
 
 
 def _shape(rung: Rung) -> _Shape:
-    """What the cell does, without names. A topic that is called after its workload is the same
-    topic in another."""
+    """All that the cell does, without names. A topic that has the name of its workload counts as
+    the same topic in another workload."""
     out: _Shape = {}
     definition = rung.definition
     workload = definition.get("workload")
@@ -162,8 +162,8 @@ def _shape(rung: Rung) -> _Shape:
 
 
 def _difference(base: _Shape, other: _Shape) -> str | None:
-    """The node in which alone they differ, empty where they differ in another thing; None where it
-    is nothing, or more than one thing."""
+    """The node in which alone they differ, empty where they differ in another single thing; None
+    where they differ in nothing, or in more than one thing."""
     absent = object()
     apart = [k for k in base.keys() | other.keys() if base.get(k, absent) != other.get(k, absent)]
     if not apart:
@@ -182,7 +182,7 @@ def _cells(rungs: Iterable[Rung]) -> tuple[int, ...]:
 
 
 def _key(value: Any) -> str:
-    """The same for equal levels, whatever they are made of."""
+    """A key that is the same for equal levels, whatever type they have."""
     if isinstance(value, Mapping):
         return repr(sorted((name, _key(held)) for name, held in value.items()))
     return repr(value)

@@ -1,19 +1,18 @@
-"""Does an arm meet its limits? The one judge that `show`, `decide` and `capacity` ask, in one set
+"""Does an arm meet its limits? `show`, `decide` and `capacity` all ask this module, and use one set
 of words: meets, misses, open, unknown.
 
-A limit is the statement that a metric of an arm is at most a value. What is known of the metric is
-a belief, which gives the probability that the true value is within (`judge`): a posterior of blocks
-(`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial
-(`OneTrial`). What nobody knows is held against both answers: what the clocks of two hosts leave
-open, and messages that were still under way when the trials ended.
+A limit is the statement that a metric of an arm is at most a value. The knowledge about the metric
+is a belief, which gives the probability that the true value is within (`judge`): a posterior of
+blocks (`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial
+(`OneTrial`). What is not known counts against both answers: the bound of the clocks of two hosts,
+and messages that were still under way when the trials ended.
 
 `show` judges each arm under each condition by printed intervals, and a condition by its arms. Where
 an interval straddles its limit, both outcomes stay possible, and with fewer blocks than any verdict
-needs nothing is decided. One message that arrived refutes `none`, in however few; that nothing
-arrived shows it only where the interval leaves next to nothing. A condition is given an outcome
+needs nothing is decided. One message that arrived refutes `none`, in any number of trials; that
+nothing arrived proves it only where the interval leaves next to nothing. A condition has an outcome
 where every outcome that its arms may still have leads to the same one, so that an arm without data
-leaves it open unless the others alone settle it.
-"""
+leaves it open unless the other arms settle it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,13 +29,13 @@ from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
 
 NO_MATCH, NO_DELIVERY = "no match", "no delivery"
 SILENT = (NO_MATCH, NO_DELIVERY)
-"""Causes of failed trials in which nothing arrived; any other failure does not say whether
-something would have. Only bundles from before have `no delivery`: what matched and delivered
-nothing is a done trial now."""
+"""Causes of failed trials in which nothing arrived; after any other failure it is not known whether
+something would have arrived. Only older bundles have `no delivery`: a trial that matched and
+delivered nothing is done now."""
 
 
 class Outcome(StrEnum):
-    """What can be said of an arm, or of one limit of it."""
+    """The outcome of an arm, or of one of its limits."""
 
     MEETS = "meets"
     MISSES = "misses"
@@ -46,16 +45,16 @@ class Outcome(StrEnum):
 
 MEETS, MISSES, OPEN, UNKNOWN = Outcome
 NONE: Literal["none"] = "none"
-"""Misses, and nothing arrives at all."""
+"""The arm misses its limits, and nothing arrives at all."""
 ONLY: Literal["only"] = "only"
-"""A condition in which anything arrives with one arm alone."""
+"""The condition in which messages arrive with one arm alone."""
 NOT_SUPPORTED: Literal["not supported"] = "not supported"
 ArmOutcome = Outcome | Literal["none", "not supported"]
 ConditionOutcome = Outcome | Literal["none", "only"]
 
 
 class Why(StrEnum):
-    """What stands in the way of `meets` and `misses`, or is the reason of `misses`."""
+    """Why an outcome is neither `meets` nor `misses`, or why it is `misses`."""
 
     LIMIT = "limit"
     NO_DATA = "no_data"
@@ -68,7 +67,7 @@ class Why(StrEnum):
 
 
 SETTLED_BY_BLOCKS = (Why.INTERVAL, Why.TOO_FEW_BLOCKS)
-"""What more blocks would settle."""
+"""The reasons that more blocks would settle."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +80,7 @@ class AtMost:
 
 @dataclass(frozen=True, kw_only=True)
 class NothingArrives:
-    """The threshold from which on nothing is said to arrive."""
+    """The undelivered share from which on an arm counts as delivering nothing."""
 
     metric: str
     at_least: float
@@ -94,20 +93,21 @@ class Belief(Protocol):
 
 
 INTERVAL_ERROR = 0.05
-"""The error of a printed interval: half of it on either side, for a bound all of it on its side."""
+"""The error of a printed interval: half of it on either side; for a bound all of it on one side."""
 
 
 @dataclass(frozen=True)
 class PrintedInterval:
-    """What an interval says: all of it lies within, all beyond, or neither."""
+    """A belief from an interval: all of it lies within the limit, all beyond, or neither."""
 
     low: float
     high: float
 
     @classmethod
     def of(cls, metric: Estimate | None, error: float = INTERVAL_ERROR) -> "PrintedInterval":
-        """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound. With a smaller `error`
-        than the printed one it is as much wider; a lower bound stays as it is."""
+        """The interval of an estimate: from −∞ to ∞ without data, to ∞ for a lower bound. With a
+        smaller `error` than that of the printed interval it is wider accordingly; a lower bound
+        stays as it is."""
         if metric is not None and metric.at_least is not None:
             return cls(metric.at_least, math.inf)
         if metric is None or metric.low is None or metric.high is None:
@@ -121,8 +121,8 @@ class PrintedInterval:
 
 
 def _widened(metric: Estimate, low: float, high: float, error: float) -> tuple[float, float]:
-    """The ends widened by Student's t of its trials; a fraction of which nothing, or all, was seen
-    by the error of its exact bound, 1 − error^(1/n)."""
+    """The ends widened by Student's t of its trials; for a fraction with no events, or with all, by
+    the error of its exact bound, 1 − error^(1/n)."""
     value, trials = metric.value, metric.trials or 0
     if not error or trials < 2 or value is None:
         return -math.inf, math.inf
@@ -138,8 +138,8 @@ def _widened(metric: Estimate, low: float, high: float, error: float) -> tuple[f
 
 @dataclass(frozen=True)
 class OneTrial:
-    """The value of one trial, which holds a limit where it lies below it, or at it where the limit
-    is `inclusive`."""
+    """A belief from the value of one trial, which holds a limit where it is below it, or equal to
+    it where the limit is `inclusive`."""
 
     value: float
     inclusive: bool = False
@@ -150,7 +150,8 @@ class OneTrial:
 
 @dataclass(frozen=True)
 class Judgement:
-    """`probability` of being within, with all that is not known counted against the outcome."""
+    """`probability` that the value is within the limit; what is not known counts against the
+    outcome."""
 
     outcome: Outcome
     probability: float
@@ -159,9 +160,9 @@ class Judgement:
 def judge(
     belief: Belief, at_most: float, *, level: float, clocks: float = 0.0, under_way: float = 0.0
 ) -> Judgement:
-    """Whether the true value is at most `at_most`, each answer false with a probability of at most
-    `level`. `clocks`: how far all values may be from the truth, in the metric's unit; `under_way`:
-    by how much the truth may be larger, since some messages were not waited for."""
+    """Whether the true value is at most `at_most`; each answer is false with a probability of at
+    most `level`. `clocks`: how far all values may be from the truth, in the metric's unit;
+    `under_way`: by how much the truth may be larger, since some messages were not waited for."""
     within = belief.within(at_most - clocks - under_way)
     outside = belief.within(at_most + clocks)
     if outside <= level:
@@ -182,9 +183,9 @@ class FailedTrial(FailedLine, Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What an arm did under a condition, as far as limits ask. `machine_bound`: in how many of its
-    `done` trials; `nothing_arrived` in any of these. `under_way`: metric -> messages that it does
-    not count because they were not waited for."""
+    """The facts about an arm under a condition that limits need. `machine_bound`: how many of its
+    `done` trials were machine-bound; `nothing_arrived`: whether nothing arrived in any of these.
+    `under_way`: metric -> messages that it does not count because they were not waited for."""
 
     done: int
     failures: Sequence[FailedTrial] = ()
@@ -198,8 +199,8 @@ class Tried:
 @dataclass(frozen=True)
 class ArmJudgement:
     """`may`: the outcomes that are still possible, of meets, misses and none; empty for an arm that
-    is not supported. `metric`: the one that decided, or leaves it open. `reason`: what no metric
-    says, and `brief` the same in a few words."""
+    is not supported. `metric`: the one that decides, or that leaves the arm open. `reason`: why,
+    where no metric says it, and `brief` the same in a few words."""
 
     outcome: ArmOutcome
     may: frozenset[ArmOutcome]
@@ -211,9 +212,9 @@ class ArmJudgement:
 
 @dataclass(frozen=True)
 class ConditionJudgement:
-    """`outcome`: `meets` where all arms do, `misses` where some do not, `none`, `only`, `open` or
-    `unknown`. `only`: the one arm with which anything arrives. `may`: what an open one may be, in
-    that order."""
+    """`outcome`: `meets` where all arms meet their limits, `misses` where some do not, `none`,
+    `only`, `open` or `unknown`. `only`: the one arm with which messages arrive. `may`: the outcomes
+    that an open condition may have, in that order."""
 
     outcome: ConditionOutcome
     only: str | None = None
@@ -230,8 +231,8 @@ def of_arm(
     least_blocks: int,
     error: float = INTERVAL_ERROR,
 ) -> ArmJudgement:
-    """The arm judged by the limits of the suite or the user, from so many blocks on. `error`: of
-    each interval, smaller at a look of a campaign under way."""
+    """The arm judged by the limits of the suite or the user; fewer blocks than `least_blocks`
+    decide nothing. `error`: of each interval, smaller at a look of a campaign under way."""
     if arm.not_supported:
         return ArmJudgement(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
     done = arm.done
@@ -279,9 +280,9 @@ def _without_data(failures: Sequence[FailedTrial]) -> ArmJudgement:
 
 
 def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, str | None]:
-    """An arm over its topics (None: the limits of the whole workload), and the topic that decides
-    it or leaves it open. Meets where all do, none where all are, misses otherwise; what is not
-    settled stays possible."""
+    """The outcome of an arm over its topics (None: the limits of the whole workload), and the topic
+    that decides it or leaves it open. The arm meets where it meets in all topics, is `none` where
+    all are, and misses otherwise; what is not settled stays possible."""
     first = next(iter(judged.values()))
     if all(of_topic.outcome in (UNKNOWN, NOT_SUPPORTED) for of_topic in judged.values()):
         return first, None
@@ -308,7 +309,7 @@ def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, 
 
 
 def _still(arm: Tried) -> frozenset[ArmOutcome]:
-    """What is possible whatever the metrics say."""
+    """The outcomes that are possible before any metric is judged."""
     return _ANY if not arm.done or arm.nothing_arrived else _ANY - {NONE}
 
 
@@ -332,7 +333,8 @@ def _by_metrics(
 
 
 def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
-    """The outcome by the metric's interval, which two hosts' clocks have widened already."""
+    """The outcome by the metric's interval, which is widened already for the clocks of two
+    hosts."""
     metric = arm.metrics.get(limit.metric)
     waiting = arm.under_way.get(limit.metric, 0)
     share = waiting / metric.count if waiting and metric is not None and metric.count else 0.0
@@ -341,7 +343,7 @@ def _of_limit(limit: AtMost, arm: Tried, error: float) -> Outcome:
 
 
 def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
-    """What counts the messages that were under way, of a fraction that leaves them out; None for
+    """The metric that counts the messages under way, for a fraction that leaves them out; None for
     any other metric."""
     if not GLOSSARY[metric].without_under_way:
         return None
@@ -349,7 +351,8 @@ def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
 
 
 def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
-    """The condition over the arms that were compared; those that are not supported are left out."""
+    """The judgement of a condition over the arms that were compared; arms that are not supported
+    are left out."""
     able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
     if all(arms[name].outcome == UNKNOWN for name in able):
         return ConditionJudgement(UNKNOWN)
@@ -376,9 +379,8 @@ def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
 
 
 def _may_miss(able: Mapping[str, frozenset[ArmOutcome]], some: Sequence[str]) -> bool:
-    """Whether it is possible that messages arrive with two arms or more (with the one, where there
-    is but one), and not all of them meet the limits: one arm that does not, and enough others with
-    messages."""
+    """Whether it is possible that messages arrive with two arms or more (or with the only arm), and
+    that not all arms meet the limits: one arm that does not, and enough others with messages."""
     if len(able) == 1:
         return any(MISSES in may for may in able.values())
     others = {name: len(some) - (name in some) for name in able}
