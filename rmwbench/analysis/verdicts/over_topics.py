@@ -1,4 +1,5 @@
-"""What becomes of an arm over all topics of a workload that are judged one by one (topics.py)."""
+"""The verdict of an arm over all topics of a workload that are judged one by one
+(judged_topics.py)."""
 
 import math
 from collections.abc import Mapping
@@ -14,16 +15,16 @@ from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, 
 
 @dataclass(frozen=True)
 class Overall:
-    """An arm's verdict over all topics of a workload, and the topic that it rests on: the worst of
-    a worse arm, the one that is furthest from a decision of an undecided one; None where all say
-    the same."""
+    """An arm's verdict over all topics of a workload, and the topic on which it rests: for a worse
+    arm the worst one, for an undecided arm the one that is furthest from a decision; None where all
+    topics say the same."""
 
     verdict: Verdict
     topic: str | None
 
 
 Lost = Mapping[str, Mapping[str, float]]
-"""Topic -> arm -> the fraction of its messages that it did not deliver."""
+"""Topic -> arm -> the fraction of its messages that the arm did not deliver."""
 
 
 def over_topics(
@@ -33,12 +34,13 @@ def over_topics(
     families: Mapping[str, Family] = MappingProxyType({}),
     noun: Noun = "topic",
 ) -> dict[str, Overall]:
-    """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in
-    any topic, because a robot needs all of them; undecided where any is open; else equivalent, or
-    best where every other contender is worse in some topic. It claims nothing that is not claimed
-    of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
-    what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named;
-    `noun`: how a topic is called."""
+    """The verdicts of a workload (arm -> verdict) from those of its topics (topic -> arm ->
+    verdict). An arm is worse where it is worse in any topic, because a robot needs all of them; it
+    is undecided where any topic is open; else it is equivalent, or best where every other contender
+    is worse in some topic. A workload's verdict claims nothing that is not claimed for a topic, so
+    it needs no share of the error. `lost` only says which topic is the worst, `order` has the words
+    for a smaller value; `families`: arm -> its family, by copy if not named; `noun`: the word for a
+    topic."""
     arms = list(dict.fromkeys(arm for by_arm in verdicts.values() for arm in by_arm))
     per = {arm: {t: by[arm] for t, by in verdicts.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
@@ -61,26 +63,27 @@ def over_topics(
 
 
 MOST_LOST = 0.1
-"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
-shipped (limits/) allows more."""
+"""An arm that does not deliver a larger share of its messages does not carry a topic: no limit that
+is shipped (limits/) allows more."""
 
 
 def is_rate(metric: str) -> bool:
-    """Whether a workload that is judged by it has a publisher that sends as fast as it can: nobody
-    asked for all to be delivered."""
+    """Whether the metric is a rate: a workload that is judged by it has a publisher that sends as
+    fast as it can, and does not ask for all messages to be delivered."""
     return metric in GLOSSARY and GLOSSARY[metric].group is RATES
 
 
 def is_carried(undelivered: float, primary: str) -> bool:
-    """Whether an arm that does not deliver this share of its messages delivers what was asked."""
+    """Whether an arm that does not deliver this share of its messages still carries the topic."""
     return is_rate(primary) or undelivered <= MOST_LOST
 
 
 def decisive(
     verdicts: Mapping[str, Mapping[str, Verdict]], lost: Lost, primary: str
 ) -> dict[str, dict[str, Verdict]]:
-    """`verdicts` for `over_topics`, without what is open in topics that no contender carries:
-    nobody can be chosen for them, so they leave nobody open. Whole where no topic is carried."""
+    """The `verdicts` for `over_topics`, without open ones in topics that no contender carries: no
+    arm can be chosen for such a topic, so it leaves no arm open. All verdicts where no topic is
+    carried."""
     nobody = set()
     for topic, by in verdicts.items():
         gone = [lost[topic][arm] for arm, v in by.items() if v.verdict in _CONTENDS]
@@ -132,7 +135,8 @@ def _overall(
 
 
 def _worst(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
-    """Loss is judged first; then the largest ratio."""
+    """The topic with the most loss where loss made the arm worse, else that with the largest
+    ratio."""
     by_loss = {t: v for t, v in per.items() if v.by is By.DELIVERY}
     topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))
     v = per[topic]
@@ -150,8 +154,8 @@ def _furthest(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) ->
 
 
 def _size(v: Verdict) -> float:
-    """How much slower; without a ratio (messages that did not arrive reach the quantile) it is the
-    largest."""
+    """How much slower an arm is; infinite without a ratio, since messages that did not arrive reach
+    the quantile."""
     if isinstance(v.ratio, BlockRatio):
         return v.ratio.value
     return math.inf if isinstance(v.ratio, NoRatio) else 0.0

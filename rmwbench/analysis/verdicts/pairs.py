@@ -1,10 +1,9 @@
-"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests that
-verdicts rest on. The variances of log-ratios are moderated by each other (variances.py), over the
+"""All pairs of arms of all workloads of a report: their block log-ratios, and the tests on which
+verdicts rest. The variances of log-ratios are moderated by each other (variances.py), over the
 whole report.
 
-As matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is judged at
-every look.
-"""
+They are matrices, because a campaign of 500 cells has up to a quarter of a million pairs and is
+judged at every look."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from rmwbench.analysis.verdicts.ratio import (
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Family, JudgedArm, NoRatio, Rules
 
 Group = tuple[str, Family]
-"""A workload and a family: the arms that are compared with each other."""
+"""A workload and a family: the arms in it are compared with each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +58,7 @@ class Pairs:
         return differences
 
     def ratio(self, i: int, j: int, level: float, min_blocks: int) -> BlockRatio | NoRatio:
-        """As `ratio.ratio` of the two arms."""
+        """The ratio of the two arms, as `ratio.ratio` gives it."""
         n = int(self.blocks[i, j])
         if n < min_blocks:
             return NoRatio(no_data=f"{have_both(n)}, {min_blocks} are needed")
@@ -99,8 +98,9 @@ def pairs(groups: Mapping[Group, Sequence[JudgedArm]], rules: Rules) -> dict[Gro
 
 @dataclass(frozen=True)
 class GroupPriors:
-    """What the comparisons of a report tell each other: what moderates the variances of each group,
-    and how much neighbouring blocks resemble each other, in each group and `pooled` over all."""
+    """What the comparisons of a report say about each other: the priors of the variances of each
+    group, and how much neighbouring blocks resemble each other, in each group and `pooled` over
+    all."""
 
     priors: Mapping[Group, variances.Prior]
     likenesses: Mapping[Group, Likeness]
@@ -108,7 +108,7 @@ class GroupPriors:
 
 
 def group_priors(groups: Mapping[Group, Sequence[JudgedArm]]) -> GroupPriors:
-    """The priors as `pairs` uses them."""
+    """The priors that `pairs` uses."""
     return _priors({group: _raw(arms) for group, arms in groups.items()})
 
 
@@ -194,9 +194,9 @@ def _tested(
 def _error(
     raw: _RawPairs, finite_blocks: np.ndarray, prior: variances.Prior, alike: Likeness
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The standard error of the mean over finite blocks, and its degrees of freedom: with a
-    variance that is shared between arms, larger where blocks resemble each other, and not below
-    what the clock's steps give."""
+    """The standard error of the mean over finite blocks, and its degrees of freedom. Its variance
+    is shared between arms; it is larger where blocks resemble each other, and not below what the
+    steps of the clock give."""
     variance, freedom = prior.moderated(raw.variance, np.maximum(finite_blocks - 1, 0))
     inflated = (
         np.vectorize(alike.variance_factor, otypes=[float])(finite_blocks)
@@ -210,8 +210,9 @@ def _error(
 
 
 def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
-    """[i, j]: i is infinite in some common blocks, j in none, and neither is 0 in any. To leave
-    those blocks out makes i look faster than it is, so a test of "i is slower" may do it."""
+    """[i, j]: whether i is infinite in some common blocks, j in none, and neither is 0 in any.
+    Leaving those blocks out makes i look faster than it is, so a test of "i is slower" may do
+    it."""
     ran, endless, zero = ~np.isnan(logs), np.isposinf(logs), np.isneginf(logs)
     no_zero = _common(zero, ran) + _common(ran, zero) == 0
     only_first: np.ndarray = (_common(endless, ran) > 0) & (_common(ran, endless) == 0) & no_zero
@@ -219,17 +220,16 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
 
 
 def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
-    """The clocks' bounds, as `JudgedArm.bounds`; shape (arms, blocks), 0 where one clock took all
-    stamps."""
+    """The bounds of the clocks as in `JudgedArm.bounds`; shape (arms, blocks), 0 where one clock
+    took all stamps."""
     places = _blocks([a.primary for a in arms])
     return np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
 
 
 def _shifts(values: np.ndarray, bound: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """By how much the mean log-ratios may be too large and too small, [i, j], because the hosts'
-    clocks are only known within a bound. No number of blocks averages that out: it may be the same
-    in all of them. Infinite where a value is not larger than its bound.
-    """
+    clocks are only known within a bound. No number of blocks averages that out, since it may be the
+    same in all of them. Infinite where a value is not larger than its bound."""
     if not bound.any():
         return np.zeros(n.shape), np.zeros(n.shape)
     finite = np.isfinite(values) & (values > 0)
@@ -283,7 +283,7 @@ def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.nda
 
 
 def _table(columns: Sequence[Mapping[int, float]]) -> np.ndarray:
-    """Rows of equal blocks, nan where there is none; shape (columns, blocks)."""
+    """The values of each column by block, nan where a column has none; shape (columns, blocks)."""
     place = {b: at for at, b in enumerate(_blocks(columns))}
     out = np.full((len(columns), len(place)), np.nan)
     for row, column in zip(out, columns, strict=True):

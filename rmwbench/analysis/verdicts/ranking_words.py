@@ -1,5 +1,5 @@
 """The words that rank arms by a workload's primary metric. A verdict is a ratio of that metric;
-only the median response, which nearly all workloads are judged by, is called fast without its
+only the median response, by which nearly all workloads are judged, is called fast without its
 name."""
 
 from dataclasses import dataclass, replace
@@ -24,10 +24,10 @@ class RankingWords:
     by: str
     higher: bool = False
     infinite: str = ""
-    """Why the metric may be infinite; empty where that is for the messages that are lost."""
+    """Why the metric may be infinite; empty where lost messages are the reason."""
 
     def amount(self, arms: int, ratio: str) -> str:
-        """`takes 2× as long` of one arm, `take 2× as long` of several."""
+        """`takes 2× as long` for one arm, `take 2× as long` for several."""
         text = self.so_much.format(ratio)
         verb, _, rest = text.partition(" ")
         return text if arms == 1 else f"{_plural(verb)} {rest}"
@@ -41,7 +41,7 @@ class RankingWords:
         return self.infinite or f"messages that did not arrive reach {what}"
 
     def as_lower_is_better(self, value: float) -> float:
-        """A value of the metric, or a ratio of two, as what is better when it is smaller."""
+        """A value of the metric, or a ratio of two, turned so that a smaller one is better."""
         if not self.higher:
             return value
         return 1 / value if value else inf
@@ -69,8 +69,8 @@ _BEST = {"ns": "has the shortest {}", "bytes": "needs the least {}", "cores": "u
 
 @lru_cache
 def words(metric: str) -> RankingWords:
-    """A metric that this version does not know is called by its name; its lower value is taken for
-    the better one."""
+    """The ranking words of a metric. A metric that this version does not know has its name in them,
+    and its lower value counts as the better one."""
     if metric == "response_latency_p50":
         return TIME
     known = GLOSSARY.get(metric)
@@ -99,13 +99,13 @@ def _by_name(title: str, best: str, so_much: str, *, higher: bool) -> RankingWor
 
 
 def phrase(metric: Metric) -> str:
-    """Within a sentence: `median publish call`, `p99 response latency`."""
+    """The name of a metric within a sentence: `median publish call`, `p99 response latency`."""
     head, comma, quantile = metric.title.rpartition(", ")
     return f"{quantile} {head}" if comma else metric.title
 
 
 def is_resource(metric: str) -> bool:
-    """Whether the metric rests on no message: an idle process has it, too."""
+    """Whether the metric needs no message: an idle process has it too."""
     known = GLOSSARY.get(metric)
     if known is None:
         return False

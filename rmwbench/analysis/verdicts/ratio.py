@@ -1,6 +1,6 @@
 """Block ratios: arms are compared within blocks only, because a block shares the machine's state.
-Values without a ratio, infinite ones or 0, have an order: the signs of blocks, the ranks of
-trials."""
+Values without a ratio, infinite ones or 0, still have an order: by the signs of blocks, or by the
+ranks of trials."""
 
 import functools
 import math
@@ -14,7 +14,8 @@ from rmwbench.words.numbers import counted
 
 FLIPS = 20_000
 Bounds = Mapping[int, float]
-"""Block -> how far a value may be from the truth for the clocks of two hosts; absent: 0."""
+"""Block -> how far a value may be from the truth for the clocks of two hosts; a block that is
+absent has 0."""
 
 
 def ratio(
@@ -23,8 +24,9 @@ def ratio(
     *,
     bounds: tuple[Bounds, Bounds] = ({}, {}),
 ) -> BlockRatio | NoRatio:
-    """Geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms, no
-    narrower than a coarse clock leaves it. `bounds` of i and j widen it."""
+    """The geometric mean of i/j over common blocks, with the 95 % t interval on the logarithms,
+    which is at least as wide as the steps of a coarse clock make it. The `bounds` of i and j widen
+    it."""
     blocks = sorted(set(i) & set(j))
     if len(blocks) < 2:
         return NoRatio(no_data=f"{have_both(len(blocks))}, 2 are needed")
@@ -47,8 +49,8 @@ def have_both(blocks: int) -> str:
 
 
 def without_ratio(count: int, of: str, *, zero: bool = False) -> NoRatio:
-    """Why there is no ratio where so many of the blocks or trials have none; `zero`: some value
-    is 0."""
+    """Why there is no ratio where that many of the blocks or trials have none; `zero`: whether some
+    value is 0."""
     if zero:
         return NoRatio(no_data=f"in {count} of {of} a value is 0 or infinite: that has no ratio")
     return NoRatio(
@@ -60,7 +62,7 @@ def without_ratio(count: int, of: str, *, zero: bool = False) -> NoRatio:
 def bounds_in(
     bounds: tuple[Bounds, Bounds], blocks: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides' bounds in these blocks, shapes (blocks,)."""
+    """The bounds of both sides in these blocks, shapes (blocks,)."""
     i, j = (np.array([side.get(block, 0.0) for block in blocks]) for side in bounds)
     return i, j
 
@@ -70,7 +72,7 @@ def shifts(
 ) -> tuple[float, float]:
     """By how much the hosts' clocks may have made the mean of log i − log j too large and too
     small, shapes (n,); infinite where a value is not larger than its bound. No number of blocks
-    averages it out."""
+    averages that out."""
     shares = [bound / x for x, bound in zip((i, j), bounds, strict=True)]
     with np.errstate(divide="ignore"):
         down = [float(-np.log(np.maximum(1 - share, 0.0)).mean()) for share in shares]
@@ -101,8 +103,8 @@ def sign_flip(logs: np.ndarray) -> float | None:
 
 @functools.lru_cache(maxsize=16)
 def _flips(n: int) -> np.ndarray:
-    """Signs, shape (flips, n): the same for all pairs of a report, and costlier to draw than to
-    use."""
+    """Signs, shape (flips, n). They are the same for all pairs of a report, since drawing them
+    costs more than using them."""
     if n <= 14:
         return 1.0 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
     return np.random.default_rng(20).choice([-1.0, 1.0], (FLIPS, n))
@@ -127,7 +129,8 @@ def spread(workload: Sequence[JudgedArm]) -> float | None:
 
 
 def standard_error(logs: np.ndarray) -> float:
-    """The standard error of the mean of block log-ratios, shape (n,); infinite below two."""
+    """The standard error of the mean of block log-ratios, shape (n,); infinite for fewer than
+    two."""
     return float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
 
 
@@ -159,7 +162,8 @@ def rounding_error(a: np.ndarray, b: np.ndarray) -> float:
 
 
 Bound = np.ndarray | float
-"""How far values may be from the truth for the clocks of two hosts: each its own, or all alike."""
+"""How far values may be from the truth for the clocks of two hosts: one number each, or one for
+all."""
 
 
 def p_of_signs(
@@ -184,8 +188,8 @@ def p_of_signs(
 def p_of_ranks(
     x: np.ndarray, y: np.ndarray, least: float, bounds: tuple[Bound, Bound] = (0.0, 0.0)
 ) -> float:
-    """The same by the ranks of trials that share no blocks (Mann & Whitney): x is taken smaller,
-    and y larger, by what is no evidence."""
+    """As `p_of_signs`, by the ranks of trials that share no blocks (Mann & Whitney): x is taken
+    smaller, and y larger, by the difference that is no evidence."""
     from scipy.stats import mannwhitneyu  # half a second to import, and rarely needed
 
     of_x, of_y = bounds
@@ -193,6 +197,6 @@ def p_of_ranks(
 
 
 def _larger(x: np.ndarray, y: np.ndarray, least: float, of_x: Bound, of_y: Bound) -> np.ndarray:
-    """Whether each x exceeds its y by more than `least`, even if both are off by their bounds."""
+    """Whether each x exceeds its y by more than `least`, even if both are wrong by their bounds."""
     larger: np.ndarray = x - of_x > (y + of_y) * (1 + least)
     return larger

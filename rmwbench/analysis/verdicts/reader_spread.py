@@ -1,16 +1,15 @@
-"""How far the readers of one sample are apart, and whether they turned out unlike.
+"""How far the readers of one sample differ, and whether they turned out unlike.
 
-Of readers that are alike by what was asked and where they are, one median is told. Where they did
-not hear alike nevertheless, it is that of none of them: then it is told so, and each stands for
-itself. No verdict rests on it, since it is seen only after the fact: what is judged stays as it was
+Readers with the same settings at the same place have one median. Where they nevertheless received
+unlike, that median is the median of no reader: then the report says so, and shows each reader by
+itself. No verdict rests on this, since it is only seen afterwards: what is judged stays as it was
 planned.
 
-They are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the
-median of the reader with the largest is more than `RATIO` times that of the one with the smallest,
-also with both off by what the hosts' clocks allow; or where what they were delivered differs by
-more than `POINTS` likewise. Scatter does not do that: it would have to fall the same way in each of
-five blocks, and by a factor that no fan-out on an idle machine shows.
-"""
+Readers are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the
+median of the reader with the largest is more than `RATIO` times that of the reader with the
+smallest, even if both are wrong by the bounds of the hosts' clocks; or where, in the same way, the
+delivered fractions differ by more than `POINTS`. Scatter does not do that: it would have to go the
+same way in each of five blocks, and by a factor that no fan-out on an idle machine shows."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,9 +31,9 @@ UnlikeBy = Literal["latency", "delivery"]
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """What one reader heard. `response_p50_ns`: the middle one of its trials' medians, infinite
-    where half of its messages or more did not arrive; None where none has enough messages.
-    `delivered`: of what it was to hear, the fraction that arrived sound and in time."""
+    """The delivery to one reader. `response_p50_ns`: the middle one of its trials' medians,
+    infinite where half of its messages or more did not arrive; None where no trial has enough
+    messages. `delivered`: the fraction of the messages for it that arrived sound and in time."""
 
     topic: str
     node: str
@@ -44,10 +43,10 @@ class Reader:
 
 @dataclass(frozen=True, kw_only=True)
 class Spread:
-    """So many `readers`, whose messages are one sample: those with the smallest and the largest
-    median (None where none has one), and those that were delivered least and most. `unlike`: by
-    what they turned out so, empty where they did not, over so many `blocks`; `apart`: then each of
-    them."""
+    """The `readers` readers whose messages are one sample: the one with the smallest and the one
+    with the largest median (None where none has a median), and those with the least and the most
+    delivered. `unlike`: in what they turned out unlike, empty where they did not, over `blocks`
+    blocks; `apart`: each reader by itself, where they are unlike."""
 
     readers: int
     blocks: int
@@ -62,10 +61,10 @@ class Spread:
 def spread(
     trials: Sequence[MeasuredTrial], endpoints: Sequence[Mapping[str, Any]]
 ) -> Spread | None:
-    """The spread over an arm's done `trials`, all of one cell, whose rows of `endpoints` these are.
+    """The spread over an arm's done `trials`, all of one cell, which has these rows of `endpoints`.
     None where fewer than two readers are in the sample, or where these are the hops of a chain. A
-    node that comes again is left out: what it hears in a part of the time is not put beside what
-    others hear in all of it."""
+    node that comes again is left out: it receives in a part of the time only, and others in all of
+    it."""
     names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
     lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
     heard: dict[int, dict[int, ReaderDelivery]] = {}
@@ -125,6 +124,7 @@ def _is_slower(
 
 
 def _each(in_blocks: Iterable[bool]) -> bool:
-    """Whether it is so in each block that has both, and these are enough."""
+    """Whether the condition holds in each block that has both readers, and there are enough such
+    blocks."""
     each = list(in_blocks)
     return len(each) >= LEAST_BLOCKS and all(each)

@@ -36,11 +36,12 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict, Verdic
 
 SPENDING_EXPONENT = 2
 GROWTH = 1.5
-"""Each look has half as many blocks again as the one before: closer ones see almost the same data
-and cost as much."""
+"""Each look has half as many blocks again as the one before: closer looks would see almost the same
+data and cost as much."""
 LEAST_GROWTH = 1.25
 RESERVE = 0.2
-"""The part of what is left when time ends a campaign that stays for the same campaign resumed."""
+"""The share of the remaining error that is kept for the resumed campaign when time ends a
+campaign."""
 
 
 def planned_looks(minimum: int, maximum: int) -> tuple[int, ...]:
@@ -70,22 +71,22 @@ def alpha_at(
 ) -> float:
     """The share of `alpha` for judging after `blocks` complete blocks: give it to `Rules(alpha=…)`.
 
-    At a look: its share. Between looks, and before the first: 0, nothing may be decided. With
-    `ended` (the campaign is over at this block for a reason that is not its results: time, an
-    interruption): what earlier looks left, but for RESERVE of it, which a resumed campaign has for
-    the looks behind. That is valid because the place of such a look does not depend on what was
-    measured; where a campaign stops because everything is decided, `ended` must stay False.
-    `endings`: where the campaign ended before it was resumed. Beyond the last look nothing is left:
-    0.
-    """
+    At a look it is the share of that look. Between looks, and before the first, it is 0: nothing
+    may be decided. With `ended` it is what earlier looks left, but for RESERVE of it, which a
+    resumed campaign has for its later looks; `ended` means that the campaign is over at this block
+    for a reason that is not its results, such as time or an interruption. That is valid because the
+    place of such a look does not depend on what was measured; where a campaign stops because
+    everything is decided, `ended` must stay False. `endings`: where the campaign ended before it
+    was resumed. After the last look nothing is left: 0."""
     return shares(looks, {*endings, blocks} if ended else endings, alpha).get(blocks, 0.0)
 
 
 def shares(
     looks: Sequence[int], endings: Iterable[int] = (), alpha: float = 0.05
 ) -> dict[int, float]:
-    """Blocks -> share of alpha, of every planned look and of every one at which a campaign ended
-    because time was over. They add up to no more than alpha whatever the endings are."""
+    """Blocks -> share of alpha, for every planned look and for every block at which a campaign
+    ended because time was over. The shares add up to no more than alpha whatever the endings
+    are."""
     if not looks or any(b <= a for a, b in itertools.pairwise(looks)) or looks[0] < 1:
         raise ValueError(f"looks are ascending numbers of blocks, not {tuple(looks)}")
     last = looks[-1]
@@ -137,15 +138,15 @@ def judge(
 
 
 def arms_after(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
-    """The arms of one comparison as they are judged after so many blocks. What a busy machine
-    spoilt is known of these blocks only: if later ones had a say in it, a report could not give the
-    decisions of its looks again."""
+    """The arms of one comparison as they are judged after that many blocks. The blocks that a busy
+    machine spoilt are found in these blocks alone: if later ones had an influence, a report could
+    not repeat the decisions of its looks."""
     return unbound([arm_after(arm, blocks) for arm in arms])
 
 
 def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
-    """What is known of it after so many blocks: those, without the ones that the machine spoilt
-    and that ran again later."""
+    """The arm with its first `blocks` blocks, without those that the machine spoilt and that ran
+    again later."""
 
     def counts(block: int) -> bool:
         return block < blocks and arm.since.get(block, 0) <= blocks
@@ -155,7 +156,7 @@ def arm_after(arm: JudgedArm, blocks: int) -> JudgedArm:
 
 
 def needs_more(verdicts: Verdicts) -> bool:
-    """Whether a comparison is still undecided. Arms without data and floors need nothing."""
+    """Whether a comparison is still undecided. Arms without data and floors need no more blocks."""
     return any(
         verdict.verdict == "undecided" for arms in verdicts.values() for verdict in arms.values()
     )
@@ -166,7 +167,7 @@ def _spent(blocks: int, maximum: int) -> float:
 
 
 def blocks_of(workloads: Mapping[str, Sequence[JudgedArm]]) -> int:
-    """How many blocks there are, by the last of which an arm has anything."""
+    """The number of blocks, up to the last one in which an arm has a result."""
     return max(
         (
             block + 1

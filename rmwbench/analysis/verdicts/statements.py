@@ -1,17 +1,18 @@
 """Is an arm better than another by a metric, worse, equivalent, or is it not decided? The one
-engine that `compare` asks row by row, and `show` for what tuning does and what a feature costs.
+engine that `compare` asks row by row, and `show` for the effect of tuning and the cost of a
+feature.
 
 Within a campaign both sides share blocks and are compared within them. Two campaigns share none:
-trials are compared with trials (Welch's t, Biometrika 34, 1947), and the machine's state of either day stays in
-the difference, whatever their number. Multiplicity is controlled over all statements of a call,
-twice: worse and better claims are one family of two-sided tests, equivalence (two one-sided tests)
-another; in each Holm's procedure keeps the probability of any false claim below alpha. Variances
-are moderated by those of the same metric (variances.py). Where neighbouring blocks of one campaign
-resemble each other, variances of ratios are multiplied for it (likeness.py).
+trials are compared with trials (Welch's t, Biometrika 34, 1947), and the state of the machine on
+either day stays in the difference, whatever their number. Multiplicity is controlled over all
+statements of a call, twice: worse and better claims are one family of two-sided tests, equivalence
+(two one-sided tests) another; in each, Holm's procedure keeps the probability of any false claim
+below alpha. Variances are moderated by those of the same metric (variances.py). Where neighbouring
+blocks of one campaign resemble each other, variances of ratios are multiplied accordingly
+(likeness.py).
 
-Delivery is judged first (`judged_loss`): what delivers less is never called better or equivalent
-for being fast.
-"""
+Delivery is judged first (`judged_loss`): a side that delivers less is never called better or
+equivalent for being fast."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -48,20 +49,19 @@ from rmwbench.words.numbers import percent, points
 Counts = tuple[int, int]
 """(events, of)."""
 _Logs = tuple[np.ndarray, np.ndarray]
-"""Logarithms of the values of left and of right."""
+"""The logarithms of the values of left and of right."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """Is `left` worse than `right` by this metric? Each: block -> its trial's value (+inf allowed),
-    or `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
-    together (a cell): the loss in any of its topics comes first. `reliable`: neither side may lose
-    anything. `bounds`: how far the values of left and right may be from the truth for the clocks of
-    two hosts, in the metric's unit; of each block where they differ. `topic`: whose the values are,
-    None: the whole cell's. `primary`: the metric that the cell is judged by, which says what loss
-    comes first. `by_ratio`: values without a ratio, infinite or 0, decide nothing; else their order
-    is compared.
-    """
+    """Is `left` worse than `right` by this metric? Each side is block -> its trial's value (+inf
+    allowed), or `Counts` for fractions. `paired`: whether the blocks are of one campaign. `group`:
+    the name of what is judged together (a cell): the loss in any of its topics comes first.
+    `reliable`: neither side may lose anything. `bounds`: how far the values of left and right may
+    be from the truth for the clocks of two hosts, in the metric's unit, for each block where they
+    differ. `topic`: the topic of the values, None for the whole cell. `primary`: the metric by
+    which the cell is judged, which says which loss comes first. `by_ratio`: whether values without
+    a ratio, infinite or 0, decide nothing; else their order is compared."""
 
     left: Mapping[int, Any]
     right: Mapping[int, Any]
@@ -87,7 +87,7 @@ class Statement:
         return [self.left[k] for k in ours], [self.right[k] for k in theirs]
 
     def bounds_of_values(self) -> tuple[np.ndarray | float, np.ndarray | float]:
-        """Shapes as `values`, or one for all."""
+        """The bounds, with the shapes of `values` or one number for all."""
         left, right = (
             side
             if isinstance(side, float | int)
@@ -114,10 +114,8 @@ StatementVerdict = Literal["worse", "better", "equivalent", "undecided", "no dat
 @dataclass(frozen=True)
 class StatementAnswer:
     """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, its
-    interval at the level at which the statement was judged. `needed`: how
-    many blocks (or trials of each campaign) would decide it, were the effect and its spread what
-    they look like now.
-    """
+    interval at the level at which the statement was judged. `needed`: how many blocks (or trials of
+    each campaign) would decide it if the effect and its spread are as they look now."""
 
     verdict: StatementVerdict
     effect: BlockRatio | NoRatio | FractionChange | None
@@ -143,7 +141,7 @@ class _Test:
 
 
 def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer]:
-    """An answer per question, in their order."""
+    """An answer for each statement, in their order."""
     logs = [_logs(q, rules) for q in statements]
     shared, alike = _priors(statements, logs), _likeness(statements, logs)
     effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in statements]
@@ -164,9 +162,8 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer
 
 
 def overall(verdicts: Iterable[StatementVerdict]) -> StatementVerdict:
-    """The verdict over a table: `worse` where anything is, `undecided` where anything is open or
-    nothing was compared, else `equivalent`, or `better` where something is.
-    """
+    """The verdict over a table: `worse` where any row is worse, `undecided` where any row is open
+    or none was compared, else `better` where any row is better, or `equivalent`."""
     distinct = set(verdicts)
     if "worse" in distinct:
         return "worse"
@@ -180,17 +177,17 @@ def _is_fraction(q: Statement) -> bool:
 
 
 def _has_margin(q: Statement) -> bool:
-    """Whether its sides can be shown to be equivalent: reliable arms are allowed no loss."""
+    """Whether the sides can be shown to be equivalent: reliable arms are allowed no loss."""
     return not _is_fraction(q) or (q.metric is not FAILED_TRIALS and not q.reliable)
 
 
 def _kind(q: Statement) -> tuple[str, bool]:
-    """Rows of one kind have variances alike."""
+    """The kind of a statement; statements of one kind have similar variances."""
     return q.metric.name, q.paired
 
 
 def _logs(q: Statement, rules: Rules) -> _Logs | None:
-    """None where there is no ratio of them, or too few."""
+    """The logarithms of both sides; None where a value has no ratio, or where there are too few."""
     if q.metric is FAILED_TRIALS or _is_fraction(q):
         return None
     left, right = (np.array(side, float) for side in q.values())
@@ -204,8 +201,8 @@ def _logs(q: Statement, rules: Rules) -> _Logs | None:
 def _priors(
     statements: Sequence[Statement], logs: Sequence[_Logs | None]
 ) -> dict[tuple[str, bool], Prior]:
-    """What the rows of a kind tell about each other's variances: of block log-ratios, or of the
-    trials of each side."""
+    """What the rows of a kind say about each other's variances: those of block log-ratios, or those
+    of the trials of each side."""
     samples_of: dict[tuple[str, bool], list[np.ndarray]] = {}
     for q, both in zip(statements, logs, strict=True):
         if both is not None:
@@ -274,7 +271,7 @@ def _effect(
 
 
 def _too_few(q: Statement, left: int, right: int, rules: Rules) -> str | None:
-    """Why nothing can be said of so many values."""
+    """Why this number of values decides nothing."""
     if not q.by_ratio and not (q.left and q.right):
         if not q.left and not q.right:
             return "neither side has data for it"
@@ -287,8 +284,9 @@ def _too_few(q: Statement, left: int, right: int, rules: Rules) -> str | None:
 
 
 def _rules_of(q: Statement, rules: Rules) -> Rules:
-    """Blocks share the machine's state, so within one campaign the scatter of the ratio holds the
-    machine's noise; two campaigns have nothing that averages it out."""
+    """The rules for a statement. Blocks share the machine's state, so within one campaign the
+    scatter of the ratio includes the machine's noise; between two campaigns nothing averages it
+    out."""
     return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
@@ -338,7 +336,7 @@ def _summed(side: Mapping[int, Counts]) -> Counts:
 
 
 def _failures(q: Statement) -> _Test | str:
-    """Fisher's exact test on trials that failed, of those that ran."""
+    """Fisher's exact test on the trials that failed, of those that ran."""
     (fa, na), (fb, nb) = (_summed(side) for side in (q.right, q.left))
     if not na or not nb:
         return "no trial ran on one side"
@@ -363,8 +361,8 @@ def _mean(
     prior: Prior = NOTHING,
     alike: Likeness = NONE,
 ) -> tuple[float, float, float]:
-    """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are
-    not taken below. `alike`: of neighbouring blocks, where they are paired."""
+    """(mean of b − a, its standard error, degrees of freedom). `least`: lower limits of the two
+    variances. `alike`: the likeness of neighbouring blocks, where they are paired."""
     if paired:
         d = b - a
         variance, freedom = prior.moderated(float(d.var(ddof=1)), len(d) - 1)
@@ -396,15 +394,15 @@ def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], flo
 
 @dataclass(frozen=True)
 class Holm:
-    """Whether a hypothesis is rejected, and by how much its p was multiplied."""
+    """Whether a hypothesis is rejected, and the factor by which its p was multiplied."""
 
     rejected: bool = False
     multiplier: int = 1
 
 
 def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, Holm]:
-    """Holm's step-down procedure (Scand. J. Stat. 6, 1979); those after the stop are multiplied as
-    at the stop. Keys have an order, which decides between equal p values."""
+    """Holm's step-down procedure (Scand. J. Stat. 6, 1979). Hypotheses after the stop have the
+    factor of the stop. Keys have an order, which decides between equal p values."""
     outcomes, stop = {}, None
     for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
         remaining = len(p) - place
@@ -472,8 +470,8 @@ def _order_answer(q: Statement, e: _Test, claim: Direction | None) -> StatementA
 
 
 def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
-    """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p
-    is multiplied."""
+    """The blocks (or trials of each side) that decide the statement with 95 % power; the last two
+    arguments are the factors of its p values."""
     sd = e.error * math.sqrt(e.trials)
     upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
     ratio_now, least = math.exp(min(abs(e.mean), 700.0)), e.trials + 1
@@ -543,7 +541,8 @@ def _loss_first(
 
 
 def _after_loss(a: StatementAnswer, losses: Sequence[str]) -> StatementAnswer:
-    """`losses`: what left is in the losses of the cell, which may differ from topic to topic."""
+    """The answer after loss is judged. `losses`: the answers on the losses of the cell, which may
+    differ from topic to topic."""
     for loss in losses:
         if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
@@ -559,8 +558,8 @@ _OPPOSITE = {"worse": "better", "better": "worse"}
 
 
 def _ratio(q: Statement, e: _Test, level: float) -> BlockRatio:
-    """Left ÷ right with its interval at this one-sided level, from what the row was judged by,
-    widened by what the hosts' clocks leave open."""
+    """Left ÷ right with its interval at this one-sided level, from the values by which the row was
+    judged, widened by the bounds of the hosts' clocks."""
     mean = -e.mean if q.metric.better is Better.HIGHER else e.mean
     half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
     low, high = math.exp(mean - half - e.spare), math.exp(min(mean + half + e.extra, 700.0))

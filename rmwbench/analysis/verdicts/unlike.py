@@ -1,10 +1,10 @@
-"""What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path,
-publish mode, touch, into whose memory they write and take, what a full queue does, what else the
-machine did, or age carry a flag; so do versions of one middleware beside each other.
+"""Differences that must not be compared silently (rule 8): arms carry a flag where they differ in
+layer, granted QoS, path, publish mode, touch, the memory into which they write and take, what a
+full queue does, what else ran on the machine, or age; so do versions of one middleware beside each
+other.
 
-A flag names the difference to what most contenders of the workload have; where no value has a
-majority every arm says its own.
-"""
+A flag names the difference from most contenders of the workload; where no value has a majority
+every arm names its own."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,8 +16,8 @@ MONTHS = 18
 
 @dataclass(frozen=True)
 class ArmFacts:
-    """What was granted and attested for one arm; None where it is not known. `release_date` is ISO
-    8601; `library` is the middleware without its version."""
+    """The facts that were granted and attested for one arm; None where one is not known.
+    `release_date` is ISO 8601; `library` is the middleware without its version."""
 
     arm: str
     layer: str | None = None
@@ -35,11 +35,11 @@ class ArmFacts:
     library: str | None = None
     version: str | None = None
     written: str | None = None
-    """`loan` or `copy`: what its publishers were asked to do, and so its family."""
+    """`loan` or `copy`: how its publishers were asked to write, and so its family."""
     schedule: str | None = None
     """`own` or `shared`: which thread sends for a publisher; None where none could be shared."""
     support_ended: str | None = None
-    """The month, as `2023-07`, in which its vendor's support of this version had ended."""
+    """The month, as `2023-07`, in which its vendor's support of this version ended."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def _word(value: str) -> str:
 
 def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     """Arm -> its flags: how it differs from the others of its family, and in age from all. Floors
-    are not contenders and carry none."""
+    are not contenders and carry no flag."""
     contenders = [a for a in arms if not a.floor]
     out: dict[str, list[str]] = {a.arm: [] for a in arms}
     loaned = [a for a in contenders if a.written == "loan"]
@@ -183,7 +183,7 @@ def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
 def _different(
     arms: Sequence[ArmFacts], attribute: str, against_most: str, against_rest: str
 ) -> Iterator[tuple[str, str]]:
-    """(arm, its flag) of those that differ in one thing."""
+    """(arm, its flag), for arms that differ in one fact."""
     values = Counter(v for a in arms if (v := getattr(a, attribute)) is not None)
     if len(values) < 2:
         return
@@ -199,7 +199,7 @@ def _different(
 
 
 def outdated(arms: Sequence[ArmFacts]) -> set[str]:
-    """The arms that carry a flag of their age or of their vendor's support, see `flags`."""
+    """The arms that carry a flag for their age or for their vendor's support, see `flags`."""
     contenders = [a for a in arms if not a.floor]
     old = {arm for arm, age in _ages(contenders).items() if age.months > MONTHS}
     return old | {a.arm for a in contenders if a.support_ended}
@@ -214,14 +214,14 @@ def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
 
 
 def _months(earlier: date, later: date) -> int:
-    """How many months have begun since: 19 where it is 18 and a day."""
+    """How many months have begun since then: 19 for 18 months and a day."""
     months = (later.year - earlier.year) * 12 + later.month - earlier.month
     return months + (later.day > earlier.day)
 
 
 def between(a: ArmFacts, b: ArmFacts) -> list[str]:
-    """The same of two arms that are compared with each other and nothing else: `path: shared memory
-    in A, … in B`."""
+    """The flags of two arms that are compared with each other alone: `path: shared memory in A, …
+    in B`."""
     out = []
     for attribute in _TEXTS:
         mine, other = getattr(a, attribute), getattr(b, attribute)

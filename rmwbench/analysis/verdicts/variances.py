@@ -19,18 +19,18 @@ from scipy import special
 TRUST = 0.5
 """The share of the prior's fitted degrees of freedom that is used."""
 MOST = 3.0
-"""The most degrees of freedom of a prior, in those of one comparison."""
+"""The most degrees of freedom of a prior, as a multiple of those of one comparison."""
 OWN_LEVEL = 6
-"""From so many arms on a workload's variances are moderated towards their own level, not towards
-the report's."""
+"""From this number of arms on, a workload's variances are moderated towards their own level, not
+towards the report's."""
 LEAST_RATIO = 1e-5
-"""Variances below this share of the median are taken as this: equal rounded values have none, and
-no logarithm."""
+"""Variances below this share of the median are set to it: equal rounded values have a variance of
+0, which has no logarithm."""
 
 
 @dataclass(frozen=True)
 class Prior:
-    """What the others say about a comparison's variance; `freedom` 0: nothing."""
+    """What the other comparisons say about a comparison's variance; `freedom` 0: nothing."""
 
     variance: float = 1.0
     freedom: float = 0.0
@@ -60,10 +60,9 @@ class Variances:
 
 
 def priors(workloads: Sequence[Variances]) -> list[Prior]:
-    """A prior for each workload of a report. One with OWN_LEVEL arms or more has a level of its
-    own; all others have one together. How much variances scatter about their level is estimated
-    over all levels of a kind. A level that few arms tell is worth few degrees of freedom
-    (`room`)."""
+    """A prior for each workload of a report. A workload with OWN_LEVEL arms or more has a level of
+    its own; all others share one. How much variances scatter about their level is estimated over
+    all levels of a kind. A level from few arms has few degrees of freedom (`room`)."""
     each = [NOTHING] * len(workloads)
     own = [n for n, w in enumerate(workloads) if w.arms >= OWN_LEVEL]
     rest = [n for n, w in enumerate(workloads) if 2 <= w.arms < OWN_LEVEL]
@@ -121,8 +120,8 @@ def _fitted(levels: Sequence[Variances], room: Sequence[float]) -> list[Prior]:
 
 
 def _usable(level: Variances) -> tuple[np.ndarray, np.ndarray]:
-    """Log variances without the bias of their degrees of freedom, and these; none where most have
-    no variance."""
+    """Log variances without the bias of their degrees of freedom, and these; empty where most
+    variances are 0."""
     known = (level.freedom > 0) & np.isfinite(level.variance)
     variance, d = level.variance[known], level.freedom[known].astype(float)
     middle = float(np.median(variance)) if len(variance) else 0.0

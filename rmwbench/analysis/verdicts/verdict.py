@@ -1,4 +1,4 @@
-"""What a comparison takes and gives: arms, the rules, ratios and verdicts."""
+"""The input and the output of a comparison: arms, the rules, ratios and verdicts."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -16,8 +16,8 @@ from rmwbench.words.fields import absent
 
 class Family(StrEnum):
     """What publishers do with a payload: hand it over to be copied, or write it into memory that
-    the middleware lends. These are two kinds of work, so each has a best, and a floor, of its
-    own."""
+    the middleware lends. These are two kinds of work, so each has its own best arm and its own
+    floor."""
 
     COPY = "copy"
     LOAN = "loan"
@@ -25,19 +25,20 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class JudgedArm:
-    """One arm in one workload. `primary`: block -> the trial's primary metric (0, +inf allowed) as
-    what is better when it is smaller: one divided by it where a larger value is the better one.
+    """One arm in one workload. `primary`: block -> the trial's primary metric (0, +inf allowed),
+    turned so that a smaller value is better: where a larger value is better it is one divided by
+    it.
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
-    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, which
-    the arm has lost. `bounds`: block -> how far `primary` may be from the truth for the clocks of
-    two hosts, in its unit; absent: 0. `barred`: why an arm that has trials gets no verdict; it
-    comes without values then. `order`: the words for what is smaller. `since`: block -> after how
-    many blocks of the campaign it counts, where a look had passed before it ran. `busy`: block of
-    each done trial -> whether it was machine-bound, where that matters; `left_out`: the blocks that
-    no arm of the comparison has for it (disturbed.py). `family`: whom it is compared with. `fates`:
-    block of each done trial -> what became of its messages, where that was counted.
-    """
+    done trials are listed; `failed` are the blocks whose trial failed by the worker's fault: the
+    arm has lost them. `bounds`: block -> how far `primary` may be from the truth for the clocks of
+    two hosts, in its unit; an absent block has 0. `barred`: why an arm that has trials gets no
+    verdict; it has no values then. `order`: the words for a smaller value. `since`: block -> the
+    number of blocks of the campaign from which on it counts, where a look had passed before it ran.
+    `busy`: block of each done trial -> whether it was machine-bound, where that matters;
+    `left_out`: the blocks that no arm of the comparison has because of it (disturbed.py). `family`:
+    the arm is compared within it. `fates`: block of each done trial -> what became of its messages,
+    where that was counted."""
 
     name: str
     primary: Mapping[int, float]
@@ -67,7 +68,7 @@ class JudgedArm:
         return sum(events for events, _ in self.undelivered.values()) / wanted if wanted else 0.0
 
     def in_blocks(self, keeps: Callable[[int], bool]) -> "JudgedArm":
-        """The arm with what it won and lost in these blocks alone."""
+        """The arm with its results in these blocks alone, lost blocks included."""
         return replace(
             self,
             primary={b: v for b, v in self.primary.items() if keeps(b)},
@@ -76,7 +77,8 @@ class JudgedArm:
         )
 
     def fates_together(self) -> Fates | None:
-        """The fates over its blocks, with those that it lost; None where they were not counted."""
+        """The sum of the fates over its blocks, with those that it lost; None where they were not
+        counted."""
         counts_of_blocks = [
             counts for block, counts in self.fates.items() if block in self.undelivered
         ]
@@ -90,8 +92,8 @@ class JudgedArm:
 
 @dataclass(frozen=True)
 class Ratio:
-    """A ratio with its interval over so many blocks. `caution`: what the interval does not contain.
-    `no_data`: why there is no ratio."""
+    """A ratio with its interval over `blocks` blocks. `caution`: what the interval does not
+    contain. `no_data`: why there is no ratio."""
 
     value: float | None = absent()
     low: float | None = absent()
@@ -129,7 +131,7 @@ VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "refe
 
 
 class By(StrEnum):
-    """By what an arm is worse: it delivers less, it is slower (its primary metric is larger), or it
+    """In what an arm is worse: it delivers less, it is slower (its primary metric is larger), or it
     never works."""
 
     DELIVERY = "delivery"
@@ -139,9 +141,9 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`by`: what a worse arm is worse by; `fates`: where that is delivery, what became of what it
-    did not deliver in the blocks that were judged. `minutes_to_decide`: the length of a campaign
-    that would decide it; None where none would, or nothing is open."""
+    """`by`: in what a worse arm is worse; `fates`: where that is delivery, what became of the
+    messages that it did not deliver in the blocks that were judged. `minutes_to_decide`: the length
+    of a campaign that would decide it; None where none would, or where nothing is open."""
 
     verdict: VerdictName
     against: str | None
@@ -192,6 +194,6 @@ class Rules:
         return max(self.margin, self.aa_floor)
 
     def noise_at(self, blocks: int) -> float:
-        """The ratio minus 1 within which the calibration saw identical arms stay, carried to that
+        """The ratio minus 1 within which the calibration saw identical arms stay, converted to that
         many blocks."""
         return math.expm1(math.log1p(self.noise) * math.sqrt(NOISE_BLOCKS / max(blocks, 1)))

@@ -1,4 +1,5 @@
-"""From tests to verdicts in words, each with the reason that a reader needs to disagree with it."""
+"""The words of verdicts, from tests: each has the reason that a reader needs to disagree with
+it."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ HOPELESS_MINUTES = 10_000
 
 @dataclass
 class TestedArm:
-    """An arm on its way through the two Holm families."""
+    """An arm with its tests in the two Holm families."""
 
     workload: str
     arm: JudgedArm
@@ -63,8 +64,8 @@ class TestedArm:
         return self._ratio(other, self.level(rules.alpha), rules)
 
     def ratio_equivalent(self, other: str, rules: Rules) -> BlockRatio | NoRatio:
-        """At the level at which it was tested to be equivalent: an arm that is has an upper bound
-        within the margin."""
+        """The ratio at the level at which the arm was tested to be equivalent: an arm that is
+        equivalent has an upper bound within the margin."""
         return self._ratio(other, rules.alpha / self.multiplier_equivalent, rules)
 
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
@@ -74,7 +75,7 @@ class TestedArm:
         return self.cost(ratio) if isinstance(ratio, BlockRatio) else ratio
 
     def cost(self, ratio: BlockRatio) -> BlockRatio:
-        """A ratio of the primary metric as one of what is better when it is smaller, and back."""
+        """A ratio of the primary metric, turned so that a smaller one is better, and back."""
         return ratio.inverse() if self.arm.order.higher else ratio
 
 
@@ -176,8 +177,8 @@ def _undelivered(arm: JudgedArm, fates: Fates | None) -> str:
 
 
 def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
-    """An arm that is not decided worse: equivalent, or undecided with the time that would decide
-    it."""
+    """The verdict of an arm that is not decided worse: equivalent, or undecided with the time that
+    would decide it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
     ratio = j.ratio(name, rules)
     if j.equivalent:
@@ -218,14 +219,15 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
 
 
 def _any_other(j: TestedArm) -> str:
-    """`slower than any other arm`: than whom an equivalent arm is not. Those that deliver less
-    were left out of its test."""
+    """`slower than any other arm`: the arms with which an equivalent arm was compared. Arms that
+    deliver less were left out of its test."""
     whole = np.count_nonzero(j.fair) == len(j.places) - 1
     return j.arm.order.behind_of(f"any other arm{'' if whole else ' that delivers as much'}")
 
 
 def _below_the_clocks(j: TestedArm, leader: TestedArm, ratio: BlockRatio) -> str | None:
-    """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
+    """Why no number of blocks decides a verdict: the clocks of two hosts are not known well
+    enough."""
     bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
         leader.arm.bounds.values(), default=0.0
     )
@@ -280,10 +282,9 @@ def _lead(
 
 
 def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | None, str]:
-    """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what
-    they look like now: up to a look still to come, or, where none suffices, as a campaign of its
-    own.
-    """
+    """How long a campaign must be to decide a verdict with 95 % power, if the ratio and its spread
+    are as they look now: up to a later look of this campaign, or, where none suffices, a campaign
+    of its own."""
     n = int(j.pairs.blocks[j.at, leader.at])
     mean, sd = (
         float(j.pairs.mean[j.at, leader.at]),
@@ -379,8 +380,8 @@ def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
 
 
 def _place(arm: JudgedArm) -> tuple[float, float, float]:
-    """The share of infinite blocks, then of those that are not 0, then the geometric mean of the
-    others: the order in which arms lead."""
+    """The order in which arms lead: by the share of infinite blocks, then of those that are not 0,
+    then by the geometric mean of the others."""
     values = list(arm.primary.values())
     finite = [v for v in values if math.isfinite(v)]
     logs = [math.log(v) for v in finite if v > 0]
@@ -389,7 +390,7 @@ def _place(arm: JudgedArm) -> tuple[float, float, float]:
 
 
 def _centre(arm: JudgedArm, blocks: Sequence[int]) -> float:
-    """The geometric mean over these blocks, in which it is finite."""
+    """The geometric mean over these blocks, in all of which it is finite."""
     return math.exp(float(np.mean(np.log([arm.primary[block] for block in blocks]))))
 
 
@@ -402,7 +403,7 @@ def interval(ratio: BlockRatio) -> str:
 
 
 def _digits(value: float) -> str:
-    """Three significant digits; a large one whole, because no exponent is for people."""
+    """Three significant digits; a large number whole, because people do not read exponents."""
     if 999.5 <= value < math.inf:
         return f"{value:.0f}"
     return np.format_float_positional(value, precision=3, unique=False, fractional=False, trim="-")
