@@ -10,7 +10,7 @@ from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
 ANSWERS: tuple[Tone, ...] = ("good", "bad", "open")
-"""By exit code."""
+"""The sentence for each exit code."""
 TRUTHS = tuple(
     TableColumn(head) for head in ("truth", "arm", "outcome", "what", "expected", "found")
 )

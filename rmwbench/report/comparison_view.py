@@ -44,9 +44,9 @@ TONES: Mapping[StatementVerdict, Tone] = {
     "no data": "odd",
 }
 MOST = 12
-"""Differences of a kind, and lines of one, in a terminal."""
+"""How many differences of a kind, and how many lines of each, a terminal shows."""
 FEW_CELLS = 3
-"""Up to so many cells a terminal has all; of more those in which something changed."""
+"""A terminal shows all cells up to this number; of more cells those in which something changed."""
 ANSWERS = {
     "worse": "B is worse than A in something.",
     "better": "B is better than A in something and worse in nothing.",
@@ -183,8 +183,8 @@ def change_text(row: MetricRow) -> str:
 
 
 def effect(row: MetricRow) -> tuple[str, str]:
-    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 points`, `[0.8 … 1.6]`); an absent one reads
-    `–`."""
+    """(`1.20×`, `[1.10–1.31]`), for a fraction (`+1.2 points`, `[0.8 … 1.6]`); `–` for an absent
+    one."""
     if (change := row.difference) is not None:
         low, high = _points(100 * change.low), _points(100 * change.high)
         return f"{_points(100 * change.value)} points", f"[{low} … {high}]"
@@ -233,8 +233,8 @@ def _side(text: str | None) -> TableCell:
 
 
 def _cells(compared: Compared) -> Iterator[Block]:
-    """A table for each cell; a terminal has those in which something changed, or all where there
-    are few."""
+    """A table for each cell; a terminal shows the cells in which something changed, or all where
+    there are few."""
     cells = by_cell(compared.rows)
     axis = axis_of(compared)
     waits = any(row.needed for row in compared.rows)
@@ -329,7 +329,7 @@ class RatioAxis:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """(place, text), from 1 outwards those that do not touch another."""
+        """(place, text), from 1 outwards, without ticks that would touch another."""
         ticks: list[tuple[float, str]] = []
         for value in sorted(_TICKS, key=lambda tick: abs(log(tick))):
             at = self.place(value)
@@ -340,7 +340,8 @@ class RatioAxis:
 
 
 def axis_of(compared: Compared) -> RatioAxis:
-    """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
+    """A range symmetric around 1, wide enough for every estimate and for intervals up to twice as
+    far."""
     estimates, ends = [_LEAST], []
     for ratio in (row.ratio for row in compared.rows if row.ratio is not None):
         if (value := fmt.finite(ratio.value)) and value > 0:

@@ -1,5 +1,5 @@
-"""What `rmwbench decide` shows: whom to take, then of each machine its candidates with why, each
-case where there are several, and where along a factor the answer flips."""
+"""What `rmwbench decide` shows: whom to take, then for each machine its candidates with the
+reasons, each case where there are several, and where the answer flips along a factor."""
 
 from collections.abc import Iterable, Mapping
 
@@ -39,7 +39,8 @@ def view(decided: Decided) -> View:
     limit_texts += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
     meaning = (
         f"Limits {limits.name}: {'; '.join(limit_texts)}. P(all) is the probability that a candidate "
-        "meets every limit; behind that of an open one that looks decided stands what is asked. "
+        "meets every limit; where it is open and yet near 0 or 1, the value that would decide it "
+        "stands beside it. "
         f"All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
         f"fewer than {rules.min_blocks} blocks decide nothing."
     )

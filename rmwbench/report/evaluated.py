@@ -1,7 +1,7 @@
-"""What published evaluations say of a campaign, as its report shows it beside the answer.
+"""What published evaluations say of a campaign, for its report.
 
-The report shows these sections and knows nothing of evaluations; who does makes them (beside.py).
-"""
+The report shows these sections and does not know the evaluations; the package `published` makes
+them (beside.py)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text, T
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """What is said of one campaign. `markup`: the claims of the HTML page. `lines`: (answer, text)
-    per claim, for the terminal; empty where no claim is about the suite. `table`: (claim, as
-    published, as corrected, here) per claim, for Markdown. `reported`: the effect that the suite is
-    to show, as reported and as measured; empty where it shows none. `write_figures`: writes the
-    page of redrawn figures beside a report and returns its name, or None where there is none."""
+    """What published evaluations say of one campaign. `markup`: the claims of the HTML page.
+    `lines`: (answer, text) per claim, for the terminal; empty where no claim is about the suite.
+    `table`: (claim, as published, as corrected, here) per claim, for Markdown. `reported`: the
+    effect that the suite repeats, as reported and as measured; empty where it repeats none.
+    `write_figures`: writes the page of redrawn figures beside a report and returns its name, or
+    None where there is none."""
 
     markup: Callable[[], str]
     lines: Sequence[tuple[str, str]]
@@ -25,7 +26,7 @@ class Evaluated:
     reported: str = ""
 
     def sections(self, draw: bool) -> Iterator[Section]:
-        """A terminal has those that are decided; the others are counted."""
+        """The sections of the claims. A terminal shows the decided ones; the others are counted."""
         if self.reported:
             yield Section("Reported", [Text(self.reported, "strong")], anchor="reported")
         if not self.lines:
@@ -49,4 +50,4 @@ class Evaluated:
 
 
 NOT_EVALUATED = Evaluated(markup=str, lines=(), table=(), write_figures=lambda report: None)
-"""What a report has that nobody set beside the published evaluations."""
+"""For a report without published evaluations."""

@@ -1,5 +1,5 @@
-"""What every campaign's view has: what its machine does to the numbers, what it is, and what may be
-concluded here and what not."""
+"""The parts that the view of every campaign has: how its machine affects the numbers, the machine
+itself, and what may be concluded here and what not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,11 +10,11 @@ from rmwbench.results.model import GlossaryEntry
 from rmwbench.words import numbers as fmt
 
 TextGroups = Sequence[tuple[str, Sequence[str]]]
-"""Texts under the heading of what they are of, which is empty for the whole campaign."""
+"""Heading -> its texts; the heading is empty for texts of the whole campaign."""
 
 
 def warnings(machine: Machine) -> Iterator[Block]:
-    """Red warnings everywhere; of the others a terminal shows only the number."""
+    """Red warnings in all renderers; for the others a terminal shows only their number."""
     for text in machine.red_warnings:
         yield Text(text, "alarm")
     rest = machine.other_warnings
@@ -40,7 +40,7 @@ def calibrated(machine: Machine) -> Iterator[Block]:
 
 
 def conclusions(conclude: TextGroups, caution: TextGroups, *, on: On = On.EVERYWHERE) -> Section:
-    """Beside each other on a page."""
+    """The conclusions, side by side on a page."""
     kinds: tuple[tuple[str, TextGroups, str, Tone, str], ...] = (
         ("What you may conclude", conclude, "✓", "good", "panel conclude"),
         ("What you may not", caution, "✗", "open", "panel caution"),
@@ -71,7 +71,7 @@ def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
 
 
 def method(points: Sequence[Text], glossary: Mapping[str, GlossaryEntry], *more: Block) -> Section:
-    """How it was measured, in short, and what the words mean; for a page alone."""
+    """How the campaign measured, in short, and what the words mean; on a page only."""
     words = [(entry.title, entry.text) for entry in glossary.values()]
     blocks = [
         Items(points),

@@ -1,11 +1,10 @@
-"""What all HTML pages are made with: the templates of this package, the styles and scripts beside
-them, and Vega.
+"""The parts of all HTML pages: the templates of this package, the styles and scripts beside them,
+and Vega.
 
 A content security policy in each page forbids every request and every script but the ones written
 here (by their hash), so the file is as harmless as a picture even when a middleware's log tries to
 be markup. All texts go through Jinja's escaping; JSON for scripts has its `<` written as an escape,
-because `</script>` ends a script wherever it stands.
-"""
+because `</script>` ends a script wherever it stands."""
 
 import base64
 import hashlib
@@ -30,8 +29,7 @@ from rmwbench.words import numbers as fmt
 
 
 def environment() -> Environment:
-    """Everything that a template is given is escaped, and a name that it was not given is an
-    error."""
+    """The Jinja environment: all values are escaped, and an unknown name is an error."""
     templates = Environment(
         loader=PackageLoader("rmwbench.report"),
         autoescape=True,
@@ -69,7 +67,7 @@ def vega() -> str:
 
 
 def _bundle_file() -> Path | None:
-    """The file of the bundle, whether it is there or not; None where there is no home."""
+    """The path of the bundle, whether it exists or not; None without a home directory."""
     try:
         return home.cache() / "vega" / f"{version('vl-convert-python')}.js"
     except UserError:

@@ -1,10 +1,9 @@
-"""Which metrics the tables show, in which order: one list for terminal, HTML and Markdown. A column
-has its title from the metric (`Metric.column`).
+"""Which metrics the tables show, in which order: one list for terminal, HTML and Markdown. The
+metric gives its column the title (`Metric.column`).
 
 Each column names the metrics that may fill it, best first: a workload with 30 messages has a p90
 where one with 1 100 has a p99, and the header says which one it is. A metric outside this list is
-still in the report, behind its arm.
-"""
+in the report with its arm."""
 
 from dataclasses import dataclass, replace
 
@@ -36,16 +35,16 @@ PUBLISH, CPU = _column("publish_call_p50"), _column("cpu_per_message")
 MEMORY, WRITING = _column("pss"), _column("writing_p50")
 
 QUEUEING = (replace(MEDIAN, title="queueing p50"), replace(TAIL, title="queueing tail"))
-"""What the latencies of a workload that is judged by what gets through are: how long messages wait
-in queues that are always full."""
+"""The meaning of latencies in a workload that is judged by a rate: how long messages wait in queues
+that are always full."""
 BESIDE = (_column("service_latency_p50"), _column("consumed_latency_p50"))
-"""Shown where some arm's is apart from its response latency by more than a tenth: then the time
-before the publish call (writing the payload, or a late schedule) or after the message was taken
-(reading it) is part of the answer."""
+"""Columns that are shown where the value of some arm differs from its response latency by more than
+a tenth: then the time before the publish call (writing the payload, or a late schedule) or after
+the message was taken (reading it) is part of the answer."""
 APART = 1.1
 OWN_SHARE = 0.1
-"""Writing the payload is shown where it is more than so much of some arm's response latency, or of
-its processor time per message: it is the instrument's, and as much in every arm."""
+"""Writing the payload is shown where it is more than this share of some arm's response latency, or
+of its processor time per message: that time is the instrument's, and equal in every arm."""
 IDLE = tuple(
     _column(m.name)
     for m in METRICS
@@ -55,11 +54,12 @@ IDLE = tuple(
 BRING_UP = tuple(_column(m.name) for m in METRICS if m.column and m.of is MetricScope.NODES)
 """The columns of workloads that bring up lifecycle nodes and are judged by that."""
 ASKED_FOR = tuple(_column(m.name) for m in METRICS if m.column and m.asked)
-"""The columns that only campaigns have that ask for them."""
+"""The columns of metrics that only campaigns have that ask for them."""
 
 
 def of(part: Part) -> tuple[Column, ...]:
-    """The columns of a workload: its primary metric, these, and what was asked for."""
+    """The columns of a workload: its primary metric, the usual columns, and the metrics that it
+    asks for."""
     entry = GLOSSARY.get(part.primary_metric)
     if is_bring_up(part):
         return _primary_first(entry, BRING_UP)
@@ -81,14 +81,14 @@ def of(part: Part) -> tuple[Column, ...]:
 
 
 def _is_of_parts(column: Column, part: Part) -> bool:
-    """Whether its topics or readers have it, and the workload has not."""
+    """Whether the topics or readers of the workload have the metric, and the workload has not."""
     if not isinstance(part, WorkloadAnswer) or not part.topics:
         return False
     return all(arm.value(name) is None for arm in part.arms for name in column.metrics)
 
 
 def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The column of the primary metric is the first."""
+    """The columns with that of the primary metric first."""
     if entry is None:
         return columns
     primary = next((one for one in columns if entry.name in one.metrics), None)
@@ -99,8 +99,8 @@ def _primary_first(entry: Metric | None, columns: tuple[Column, ...]) -> tuple[C
 
 
 def fates(part: Part) -> tuple[Column, Column, Column]:
-    """Lost, late and never sent, of the messages by which its verdicts judge loss: of a chain those
-    of its source, and not of all hops together."""
+    """Lost, late and never sent, for the messages by which verdicts judge loss: in a chain those of
+    its source, and not those of all hops together."""
     lost, late, never_sent = (
         replace(column, metrics=(metric,))
         for column, metric in zip(
@@ -111,7 +111,7 @@ def fates(part: Part) -> tuple[Column, Column, Column]:
 
 
 def _fates(part: Part) -> list[Column]:
-    """What was lost, and what else became of messages where it did with some arm."""
+    """The columns of lost messages, and of other fates that messages of some arm had."""
     lost, *others = fates(part)
     return [
         lost,
@@ -124,7 +124,7 @@ def _fates(part: Part) -> list[Column]:
 
 
 def _writing(part: Part) -> list[Column]:
-    """Our own part of what an arm's numbers say, where it is large."""
+    """The columns of our own part of an arm's numbers, where it is large."""
     return [WRITING] if any(_is_written_long(arm) for arm in part.arms) else []
 
 
@@ -135,8 +135,8 @@ def _is_written_long(arm: AnyArm) -> bool:
 
 
 def family_begins(part: Part, place: int) -> str:
-    """`by copy`, `by loan` in front of the first arm of a family, where a part has two: arms are
-    compared within one. Empty elsewhere."""
+    """`by copy`, `by loan` before the first arm of a family, where a part has two families: arms
+    are compared within one. Empty elsewhere."""
     families = [arm.family for arm in part.arms]
     first = place == families.index(families[place])
     return f"by {families[place]}" if first and len(set(families)) > 1 else ""
@@ -151,13 +151,13 @@ def _is_apart(arm: AnyArm, name: str) -> bool:
 
 
 def is_by_topic(part: Part) -> bool:
-    """Whether its topics are judged one by one, so that no latency or loss is the workload's
-    own."""
+    """Whether the topics of the workload are judged one by one, so that the workload as a whole has
+    no latency or loss."""
     return isinstance(part, WorkloadAnswer) and any(topic.judged for topic in part.topics)
 
 
 def is_idle(part: Part) -> bool:
-    """Whether nothing is sent, so that no column of a message has anything to show."""
+    """Whether the workload sends nothing, so that columns of messages have nothing to show."""
     of_messages = (PRIMARY, UNDELIVERED, *CPU.metrics)
     if isinstance(part, WorkloadAnswer) and part.topics:
         return False
@@ -169,7 +169,7 @@ def is_idle(part: Part) -> bool:
 
 
 def is_bring_up(part: Part) -> bool:
-    """Whether lifecycle nodes are brought up in it, and it is judged by how long that takes."""
+    """Whether the workload brings up lifecycle nodes and is judged by how long that takes."""
     entry = GLOSSARY.get(part.primary_metric)
     return entry is not None and entry.of is MetricScope.NODES
 

@@ -1,9 +1,8 @@
-"""What is shown of an answer, made once for a terminal, a page and Markdown
-(rmwbench/report/render/): sections of sentences, lists, tables and pictures.
+"""The view of an answer, made once for a terminal, a page and Markdown (rmwbench/report/render/):
+sections of sentences, lists, tables and pictures.
 
-A view says what a text is (a warning, what is decided, what is open), never how that looks. What a
-renderer has no place for is left out there: a terminal has no pictures, and only a page unfolds.
-"""
+A view says what a text is (a warning, what is decided, what is open), never how it looks. A
+renderer leaves out what it cannot show: a terminal has no pictures, and only a page unfolds."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -14,7 +13,7 @@ from rmwbench.report.chart.style import LineStyle, Spec
 from rmwbench.results.model import GlossaryEntry
 
 Tone = Literal["", "good", "bad", "open", "odd", "muted", "strong", "limits", "warning", "alarm"]
-"""`odd`: there is no data; `warning` and `alarm`: of whole sentences."""
+"""`odd`: there is no data; `warning` and `alarm`: tones of whole sentences."""
 
 
 class On(Flag):
@@ -29,8 +28,8 @@ class On(Flag):
 
 @dataclass(frozen=True, kw_only=True)
 class Bar:
-    """A trial's value as text, and its length against the arm's largest in per cent; None where
-    no length tells it."""
+    """The value of a trial as text, and its length against the arm's largest in per cent; None
+    where there is no length."""
 
     trial: int
     block: int
@@ -40,8 +39,8 @@ class Bar:
 
 @dataclass(frozen=True, kw_only=True)
 class RatioInterval:
-    """A ratio with its ends on a log axis from 1 ÷ `edge` to `edge`, all in per cent from the
-    left; `beyond`: which ends run off it. `band`: (left, width) of the margin."""
+    """A ratio and its ends on a log axis from 1 ÷ `edge` to `edge`, all in per cent from the left;
+    `beyond`: the ends that are outside the axis. `band`: (left, width) of the margin."""
 
     at: float
     low: float
@@ -52,9 +51,10 @@ class RatioInterval:
 
 @dataclass(frozen=True)
 class TableCell:
-    """A place of a table. `detail` is what belongs to it and is smaller: its interval. `why` a page
-    shows when one points at it; `link` is where it leads. `badge`: a verdict, set off from the
-    text. `note`: letters of the notes below the table. `heat`: 0 to 4, how far from the best."""
+    """A cell of a table. `detail`: a smaller text that belongs to it, such as its interval. A page
+    shows `why` when one points at the cell; `link`: where it leads. `badge`: a verdict, set off
+    from the text. `note`: letters of the notes below the table. `heat`: 0 to 4, how far from the
+    best."""
 
     text: str
     tone: Tone = ""
@@ -71,10 +71,11 @@ class TableCell:
 
 @dataclass(frozen=True)
 class TableColumn:
-    """`right`: of numbers, which are never broken in two. `metric`: whose glossary entry explains
-    the heading. `detail`: where a terminal has the cells' details, which it leaves out otherwise.
-    `on`: who has the column at all. `key`: its name in a page's style and script. `ticks`: of the
-    axis that its intervals share, (place in per cent, text). `link`: of its heading on a page."""
+    """`right`: the column has numbers, which are never broken in two. `metric`: the metric whose
+    glossary entry explains the heading. `detail`: where a terminal shows the details of cells,
+    which it leaves out otherwise. `on`: the renderers that show the column. `key`: its name in a
+    page's style and script. `ticks`: of the axis that its intervals share, (place in per cent,
+    text). `link`: of its heading on a page."""
 
     title: str
     right: bool = False
@@ -87,13 +88,13 @@ class TableColumn:
 
 
 Head = TableColumn | tuple[str, bool] | str
-"""A column as a table is given it: a title alone has no numbers below it, or (title, whether of
+"""A column as given to a table: a title alone has no numbers below it; or (title, whether it has
 numbers)."""
 
 
 @dataclass(frozen=True)
 class TableRow:
-    """`heading`: what stands above this row and those that follow. `anchor`: where links lead."""
+    """`heading`: a line above this row and those that follow. `anchor`: the target of links."""
 
     cells: "Sequence[TableCell | Verbatim | str]"
     heading: str = ""
@@ -107,7 +108,7 @@ class Block:
     on: On = On.EVERYWHERE
 
     def only(self, on: On) -> Self:
-        """The block without the places that are not in `on`."""
+        """The block without the parts that are not shown in `on`."""
         return replace(self, on=self.on & on)
 
 
@@ -122,8 +123,8 @@ class Text(Block):
 
 @dataclass(frozen=True)
 class Items(Block):
-    """A list; `folded`: what stands for it on a page until one opens it; `most`: so many of it a
-    terminal has."""
+    """A list; `folded`: the text in its place on a page until a reader opens it; `most`: how many
+    items a terminal shows."""
 
     items: Sequence[Text | str]
     tone: Tone = ""
@@ -134,7 +135,7 @@ class Items(Block):
 
 @dataclass(frozen=True)
 class Facts(Block):
-    """Names with what is to be said of each; one without a name goes on with that before it."""
+    """Names, each with a text; a text without a name continues the one before it."""
 
     facts: Sequence[tuple[str, "TableCell | Verbatim | str"]]
     look: Literal["", "grid", "facts", "terms", "groups", "notes"] = ""
@@ -142,8 +143,9 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
-    thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
+    """A table in which an absent value is never an empty cell. `look`: how a page draws it; `wide`:
+    a table of thousands of lines, of which a terminal breaks none; `most`: how many rows a terminal
+    shows."""
 
     columns: Sequence[Head]
     rows: "Sequence[TableRow | Sequence[TableCell | Verbatim | str]]"
@@ -168,8 +170,9 @@ class LegendKey:
 class Picture(Block):
     """A chart with the sentence that says how to read it. Where `spec` is None the sentence stands
     alone, because it says the same better than a chart. `narrow`: the variant for a phone, None
-    where the chart adapts by itself. `tables`: the same in numbers. `of`: the part of the answer
-    that the picture is of, where several parts have such a picture; `card`: the card of that part."""
+    where the chart adapts by itself. `tables`: its data in numbers. `of`: the part of the answer
+    that the picture shows, where several parts have such a picture; `card`: the card of that
+    part."""
 
     key: str
     title: str
@@ -186,14 +189,14 @@ class Picture(Block):
 
 @dataclass(frozen=True)
 class Verbatim(Block):
-    """A text that is not ours: a configuration, a log."""
+    """A text of others: a configuration, a log."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Html(Block):
-    """What only a page has, as markup that is safe."""
+    """Safe markup, for a page alone."""
 
     html: str
     on: On = field(default=On.PAGE, kw_only=True)
@@ -201,9 +204,9 @@ class Html(Block):
 
 @dataclass(frozen=True)
 class Section(Block):
-    """`anchor`: its name for links; `nav`: what a page's head calls it, empty for those that it
-    does not name; `look`: how a page sets it off; `folded`: opened by whoever wants it, and only on
-    a page; `head`: what stands behind the title."""
+    """`anchor`: its name for links; `nav`: its name at the head of a page, empty where it is not
+    listed there; `look`: how a page sets it off; `folded`: closed until a reader opens it, on a
+    page only; `head`: a text after the title."""
 
     title: str
     blocks: Sequence[Block] = ()
@@ -218,8 +221,8 @@ class Section(Block):
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """`about`: what was read or run, on what. `answer`: what a page and Markdown say first, and a
-    terminal last, where the eye is. `card`: the lines that travel with every picture."""
+    """`about`: what was read or run, and on which machine. `answer`: what a page and Markdown show
+    first, and a terminal last, where the eye is. `card`: the lines that every picture carries."""
 
     title: str
     about: Sequence[Block] = ()
@@ -247,7 +250,8 @@ def column(value: Head) -> TableColumn:
 
 
 def with_data(pictures: Iterable[Picture]) -> list[Picture]:
-    """The pictures with a chart, and that of the loss, whose sentence says that there is none."""
+    """The pictures with a chart, and that of the loss, whose sentence says that nothing was
+    lost."""
     return [one for one in pictures if one.spec is not None or one.key == "loss"]
 
 
@@ -259,8 +263,7 @@ def panel(
     *,
     listed: bool = False,
 ) -> Section:
-    """The section that most answers are made of: sentences (`listed`: as a list), pictures, one
-    table."""
+    """The section of most answers: sentences (`listed`: as a list), pictures, one table."""
     sentences: list[Block] = [Items(text)] if listed and text else [Text(one) for one in text]
     drawn = [replace(one, wide=True) for one in pictures]
     blocks = [*sentences, *drawn, *([] if table is None else [table])]

@@ -1,5 +1,5 @@
-"""What `rmwbench capacity` shows: up to which level each arm holds the limit, and the curve of each,
-level by level. A latency of a level whose queue grows reads `unstable`, never a number."""
+"""What `rmwbench capacity` shows: up to which level each arm holds the limit, and the curve of each
+arm, level by level. The latency of a level whose queue grows reads `unstable`, never a number."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -60,7 +60,7 @@ METHOD = (
 
 
 def view(searched: Searched, *, draw: bool = False) -> View:
-    """`draw` makes the pictures too."""
+    """The view of a capacity search; `draw`: with its pictures."""
     pictures: list[Picture] = []
     if draw:
         from rmwbench.report.capacity.capacity_charts import figures
@@ -199,7 +199,7 @@ def _answers(searched: Searched) -> Table:
 
 
 def _levels(arm: CapacityArm, search: RaisedFactor) -> Iterator[Block]:
-    """An arm's curve in numbers, and on a page every trial."""
+    """The curve of an arm in numbers, and on a page every trial."""
     if not arm.levels:
         return
     version = f"{arm.middleware} {arm.version or ''}, profile {arm.profile}"
@@ -237,7 +237,7 @@ def _knee(arm: CapacityArm, search: RaisedFactor) -> str:
 
 
 def curve(arm: CapacityArm, search: RaisedFactor) -> Table:
-    """A row per level from the lowest to the highest."""
+    """The table of an arm's curve: a row per level from the lowest to the highest."""
     latencies = list(dict.fromkeys(search.curve))
     others = [condition.metric for condition in search.limit.conditions]
     known = arm.levels[0].metrics
@@ -283,8 +283,8 @@ def _judged(row: list[TableCell | str], level: SearchLevel) -> list[TableCell | 
 
 
 def latency(metric: Estimate | None) -> TableCell:
-    """With its interval from three trials on; the t interval of two is a hundred times too wide to
-    read."""
+    """A latency with its interval from three trials on; the t interval of two trials is a hundred
+    times too wide to read."""
     shown = fmt.metric(metric)
     if shown.state == "never":
         return TableCell("never", "bad")
@@ -294,7 +294,8 @@ def latency(metric: Estimate | None) -> TableCell:
 
 
 def cause(level: SearchLevel) -> str:
-    """How the level's failing trials broke: the middle one of the most frequent kind."""
+    """How the limit broke in the level's failing trials: the middle one of the causes of the most
+    frequent kind."""
     if not level.causes:
         return ""
     kinds = Counter(map(_stem, level.causes))

@@ -1,8 +1,7 @@
 """The charts as Vega-Lite specifications: one source for the page, SVG and PNG.
 
-Lines are labelled where they run instead of in a legend; label positions are computed here, because
-Vega-Lite has no layout for them. None of a chart that has no data.
-"""
+Lines have their labels beside them instead of a legend; the places of labels are computed here,
+because Vega-Lite has no layout for them. A chart without data is None."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -86,8 +85,8 @@ def comparison(
 
 
 def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Chart]:
-    """The layers of `frame.rows_of`: the interval of each as a line, its value as a dot, and as a number
-    beside it."""
+    """The layers of a chart of `frame.rows_of`: each interval as a line, its value as a dot, and as
+    a number beside it."""
     base = alt.Chart(frame.ROWS)
     lines = base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True).transform_filter(
         frame.HAS_INTERVAL
@@ -108,8 +107,8 @@ def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Char
 
 
 def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
-    """Share of messages that arrived within a time; a curve that stays below 100 % misses the
-    rest."""
+    """The share of messages that arrived within a time; a curve that stays below 100 % shows that
+    the rest did not arrive."""
     curves = _curves(part, ((one.arm, one.latency_ns, one.fraction) for one in part.charts.ecdf))
     if (extent := _extent(curves)) is None:
         return None
@@ -150,8 +149,8 @@ def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
 
 
 def spectrum(part: Part, title: str = "response latency", *, narrow: bool = False) -> Spec | None:
-    """Latency at every percentile with the tail spread out: each step to the right is ten times
-    rarer."""
+    """The latency at every percentile, with the tail spread out: each step to the right is ten
+    times rarer."""
     curves = _curves(
         part, ((one.arm, one.latency_ns, one.quantile) for one in part.charts.spectrum)
     )
@@ -197,7 +196,7 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
 def _names_at_ends(
     curves: list[dict[str, Any]], domain: list[float], x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Right of the picture the name of each curve, with a line to its end."""
+    """The name of each curve at the right of the picture, with a line to the curve's end."""
     ends = [
         curve["points"][-1] | {"arm": curve["arm"], "colour": curve["look"].colour}
         for curve in curves
@@ -225,8 +224,8 @@ def _names_at_ends(
 
 
 def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
-    """Where messages that did not arrive reach the percentiles of a curve: the first of these, at
-    the latency at which the curve ends."""
+    """Where messages that did not arrive reach the percentiles of a curve: the first such
+    percentile, at the latency at which the curve ends."""
     spectra = {one.arm: one for one in part.charts.spectrum}
     out = []
     for curve in curves:
@@ -246,8 +245,8 @@ def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
 
 
 def series(part: Part) -> Spec | None:
-    """The messages of one trial per arm over time, a panel per arm on one log axis; lost ones mark
-    the top edge."""
+    """The messages of one trial per arm over time, a panel per arm on one log axis; lost messages
+    are marks at the top edge."""
     arms = looks(part.arms)
     listed = [one for one in part.charts.series if one.arm in arms and one.latency_ns]
     values, names, colours = [], [], []
@@ -290,7 +289,7 @@ def series(part: Part) -> Spec | None:
 
 
 def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec | None:
-    """A share of messages that did not arrive, with its interval; None where it is 0 with all arms
+    """A share of messages that did not arrive, with its interval; None where it is 0 for all arms
     (a sentence says that better). `title`: of the axis."""
     rows = frame.rows_of(part, metric)
     if not any(row["value"] for row in rows):
@@ -327,8 +326,8 @@ def parts(
     *,
     narrow: bool = False,
 ) -> Spec | None:
-    """Stacked bars per arm: `split` gives the parts of an arm that has the metric `total`, which
-    add up to it and stand in their order; `total` is printed beside the bar."""
+    """Stacked bars per arm: `split` gives the parts of an arm that has the metric `total`; they add
+    up to it and are stacked in their order, and `total` is printed beside the bar."""
     values = [row for arm in workload.arms for row in _parts(arm, split, total)]
     if not values:
         return None
@@ -370,9 +369,9 @@ def _parts(
 
 
 def delivered(workload: WorkloadAnswer) -> Spec | None:
-    """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one,
-    what was due as a dashed line, outages as shaded bands. None where no trial was looked at stream
-    by stream."""
+    """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one, the
+    messages due as a dashed line, outages as shaded bands. None where no trial has its messages by
+    stream."""
     arms = looks(workload.arms)
     listed = [one for one in workload.charts.delivered if one.arm in arms]
     if not listed:
@@ -426,7 +425,7 @@ def _rates(panel: int, one: Delivered) -> Iterator[dict[str, Any]]:
 
 
 def _away(panel: int, one: Delivered) -> Iterator[dict[str, Any]]:
-    """The outages of an arm; one that is too short for a band is a `moment`."""
+    """The outages of an arm; an outage that is too short for a band is a `moment`."""
     for outage in one.outages:
         end = round(_edges(one)[-1], 6) if outage.end_s is None else outage.end_s
         when = {"t": outage.begin_s, "t2": end, "text": outage.text}
@@ -440,7 +439,7 @@ def _edges(one: Delivered) -> list[float]:
 
 
 def _shades(outages: list[dict[str, Any]], x: alt.X) -> Iterator[alt.Chart]:
-    """Vega warns of a layer without a row, and the page is to be quiet."""
+    """The layer of bands, none without a row: Vega warns of a layer without rows."""
     chart, tip = _of_kind("outage"), frame.tooltip(text="interrupted")
     if any(not row["moment"] for row in outages):
         band = chart.transform_filter("!datum.moment").mark_rect(color=MUTED, opacity=0.16)
@@ -491,8 +490,8 @@ def up(workload: WorkloadAnswer) -> Spec | None:
 
 def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -> Spec | None:
     """The ladders of one factor, each with the same levels. None where fewer than two levels of any
-    have a value. A line ends where a level has none: where messages never arrived a cross at the
-    top edge says so, and `no data` at the foot where there is none."""
+    ladder have a value. A line ends at a level without a value: a cross at the top edge marks a
+    level at which messages never arrived, and `no data` at the foot one without data."""
     every = [row for number, one in enumerate(ladders) for row in _levels(number, one)]
     rows = [row for row in every if row["value"] is not None]
     ends = [row[key] for row in rows for key in ("low", "high")]
@@ -541,7 +540,8 @@ def along(ladders: Sequence[Levels], looks: Mapping[str, LineStyle], title: str)
 def _levels_without_value(
     rows: list[dict[str, Any]], lines: int, x: alt.X, colour: alt.Color
 ) -> Iterator[alt.Chart]:
-    """Crosses at the top edge, those of several lines side by side, and `no data` at the foot."""
+    """Crosses at the top edge, side by side where several lines have one, and `no data` at the
+    foot."""
     top = frame.fixed(alt.YValue, 7)
     for row in (row for row in rows if row["state"] == "never"):
         aside = 11 * (row["n"] - (lines - 1) / 2)
@@ -594,7 +594,7 @@ def _curves(part: Part, rows: Iterable[tuple[str, Numbers, Numbers]]) -> list[di
 
 
 def _extent(curves: Sequence[dict[str, Any]]) -> frame.LogRange | None:
-    """The range of the points' latencies; those that it has no place for are put at its ends."""
+    """The range of the points' latencies; points outside it are put at its ends."""
     points = [point for curve in curves for point in curve["points"]]
     extent = frame.log_range(point["latency"] for point in points)
     if extent is not None:
@@ -627,8 +627,8 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
 
 
 def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:
-    """The arm's name in its colour over a seam of the page's surface, legible where it crosses
-    other curves."""
+    """The arm's name in its colour, with an outline in the colour of the page, legible where it
+    crosses other curves."""
     mark |= {"baseline": "middle", "fontSize": 12, "fontWeight": 600}
     seam = chart.mark_text(stroke=SURFACE, strokeWidth=4, strokeJoin="round", **mark)
     return [
@@ -670,7 +670,8 @@ def _floor_line(bound: float, domain: list[float], scale: alt.Scale) -> alt.Char
 
 
 def _at(points: list[dict[str, float]], share: float) -> float:
-    """Where a curve passes `share`, between its points; its last point where it never does."""
+    """Where a curve passes `share`, interpolated between its points; its last point where it never
+    does."""
     for before, after in pairwise(points):
         if after["other"] >= share:
             width = after["other"] - before["other"]
@@ -680,8 +681,8 @@ def _at(points: list[dict[str, float]], share: float) -> float:
 
 
 def _with_room(extent: frame.LogRange, labels: list[dict[str, Any]]) -> frame.LogRange:
-    """The range widened until the labels stay inside a picture of the smallest width that has
-    them."""
+    """The range, widened until the labels stay inside a picture of the smallest width at which they
+    are drawn."""
     low, high = log(extent.edge), log(extent.high)
     for label in labels:
         share = min(0.6, (len(label["arm"]) * _LETTER + 12) / _LABELLED_WIDTH)
@@ -696,8 +697,8 @@ def _with_room(extent: frame.LogRange, labels: list[dict[str, Any]]) -> frame.Lo
 
 
 def _spread(values: list[float], domain: list[float], height: float) -> list[float]:
-    """Label places for ascending values of a log axis: `_LABEL_GAP` px apart, else as near to them
-    as possible."""
+    """Places of labels for ascending values on a log axis: `_LABEL_GAP` px apart, else as near to
+    their values as possible."""
     scale = height / log(domain[1] / domain[0])
     # (centre of the wanted places, labels); touching groups merge
     groups: list[tuple[float, int]] = []

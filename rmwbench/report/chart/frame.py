@@ -1,11 +1,10 @@
-"""What every chart stands in: its axes, ticks, legends, labels, the row of each arm, and the common
+"""What all charts have in common: axes, ticks, legends, labels, the row of each arm, and the common
 style of a Vega-Lite specification.
 
 A specification is built for the light page; the dark one is the same with its colours replaced
 (`style.to_dark`), so the two cannot drift apart. `usermeta.rmwbench.facet` says how a page fits a
 chart to its box: charts with panels get a width per panel, the others a width for the whole
-picture; `narrow` draws the variant for a phone.
-"""
+picture; `narrow` draws the variant for a phone."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -52,13 +51,13 @@ LABELS = {
     "hz": unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
     "fraction": "format(100 * datum.value, '.3~g') + ' %'",
 }
-"""Unit → how an axis writes it, as the numbers beside it are written."""
+"""Unit → how an axis writes it, which is as the numbers beside it are written."""
 
 PLAIN_LABEL = "format(datum.value, '.3~g')"
 
 
 def of_zero(spec: Spec | None) -> str:
-    """What stands behind the words beside a chart in which a value is 0."""
+    """The sentence for the caption of a chart in which a value is 0; empty for other charts."""
     rows = spec["datasets"]["rows"] if spec else []
     at_zero = any(row.get("shape") == _AT_ZERO for row in rows)
     return " Square at the edge: 0, which has no place on a log axis." if at_zero else ""
@@ -126,7 +125,7 @@ ROWS, POINTS, PARTS = (alt.NamedData(name=name) for name in ("rows", "points", "
 
 
 def tooltip(**titles: str) -> list[alt.Tooltip]:
-    """By field the title that it has."""
+    """A tooltip: field → its title."""
     return [alt.Tooltip(f"{field}:N", title=title) for field, title in titles.items()]
 
 
@@ -134,7 +133,7 @@ TOOLTIP = tooltip(arm="arm", shown="value", basis="from")
 
 
 def rows_of(part: Part, metric: str) -> list[dict[str, Any]]:
-    """One row per arm with the metric's value, interval, label and look; absent and infinite values
+    """A row per arm with the metric's value, interval, label and look; absent and infinite values
     are None."""
     arms = looks(part.arms)
     rows = []
@@ -168,14 +167,14 @@ def shape_of(value: float | None) -> str:
 
 
 def labelled(arm: str, text: str) -> dict[str, Any]:
-    """The row of an arm whose bar has this text beside it."""
+    """The row of an arm with this text beside its bar."""
     return {"arm": arm, "label": text, "shown": text, "label_colour": TEXT, "basis": None}
 
 
 def strokes(
     looks: Mapping[str, LineStyle], legend: alt.Legend | None, field: str = "arm:N"
 ) -> tuple[alt.Color, alt.StrokeDash]:
-    """How the line of each value of `field` is drawn."""
+    """The colour and the dash of the line of each value of `field`."""
     names = list(looks)
     colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
     dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in looks.values()])
@@ -197,13 +196,12 @@ def legend_below(columns: int) -> alt.Legend:
 
 
 def fixed(channel: Any, value: Any) -> Any:
-    """A place that no datum gives. Of `alt.value` Altair tries all of its classes."""
+    """A place that no datum gives. `alt.value` would try all classes of Altair."""
     return channel(value)
 
 
 def values_beside(base: alt.Chart, y: alt.Y, narrow: bool) -> list[alt.Chart]:
-    """The numbers in a column of their own right of the picture, where they align; and the names,
-    if narrow."""
+    """The numbers in an aligned column at the right of the picture; and the names, if narrow."""
     numbers = base.mark_text(align="left", fontSize=12, fontWeight=600).encode(
         x=fixed(alt.XValue, alt.ExprRef("width + 12")),
         y=y,
@@ -252,7 +250,7 @@ def literal(field: str) -> alt.Color:
 
 
 def chart_of(rows: list[dict[str, Any]]) -> alt.Chart:
-    """A chart whose rows stand in the specification itself."""
+    """A chart whose rows are in the specification itself."""
     data = alt.Data(values=rows)  # type: ignore[no-untyped-call] # it has no types
     return alt.Chart(data)
 
@@ -264,26 +262,26 @@ def axis(**settings: Any) -> alt.Axis:
 
 @dataclass(frozen=True)
 class LogRange:
-    """What a logarithmic axis shows: from `low` to `high`, and values of 0 at its `edge`, a little
-    before `low`; that is `low` where there are none. Below 0 are latencies between two clocks
-    alone."""
+    """The range of a logarithmic axis: from `low` to `high`. Values of 0 are at its `edge`, a
+    little before `low`, or at `low` where there are none. Only latencies between two clocks are
+    below 0."""
 
     low: float
     high: float
     edge: float
     zero: str
-    """What stands at the edge: `0`, `≤ 0`; empty where nothing is there."""
+    """The label of the edge: `0`, `≤ 0`; empty where no value is there."""
 
     @property
     def ends(self) -> list[float]:
         return [self.edge, self.high]
 
     def with_room(self) -> "LogRange":
-        """For marks at the edge behind `high`."""
+        """The range with room for marks at the edge after `high`."""
         return replace(self, high=self.high * (self.high / self.low) ** 0.06)
 
     def put(self, rows: Iterable[dict[str, Any]], *keys: str) -> None:
-        """Their values where they stand; what the axis has no place for at its end."""
+        """Moves values of these fields that lie outside the range to its end."""
         for row in rows:
             for key in keys:
                 if row[key] is not None:
@@ -324,9 +322,9 @@ def ticks_of(low: float, high: float, most: int, apart: float) -> list[float]:
 def log_range(
     values: Iterable[float | None], intervals: Iterable[float | None] = ()
 ) -> LogRange | None:
-    """A little wider than the positive values, and not narrower than a factor 1.5, so that noise
-    does not look like a mountain; None without values. An end of an interval that is 0 runs off the
-    picture: it is no value."""
+    """A range a little wider than the positive values, and not narrower than a factor 1.5, so that
+    noise does not look like a mountain; None without values. An end of an interval that is 0 is
+    drawn to the edge: it is no value."""
     known = [value for value in values if value is not None]
     positive = [value for value in (*known, *intervals) if value is not None and value > 0]
     if not known and not positive:
@@ -343,8 +341,8 @@ def log_range(
 def finish(
     chart: alt.TopLevelMixin, *, height: int | None, **datasets: list[dict[str, Any]]
 ) -> Spec:
-    """The specification with the common style and its data sets, which are put in here instead of
-    handed to Altair: it takes a second to walk through ten thousand rows."""
+    """The specification with the common style and its data sets. They are added here and not by
+    Altair, which takes a second to go through ten thousand rows."""
     return styled(chart.to_dict(validate=False), height=height, **datasets)
 
 
@@ -355,7 +353,7 @@ def finish_bars(
     parts: list[dict[str, Any]],
     narrow: bool,
 ) -> Spec:
-    """Bars that are put together from `parts`, with the numbers of `rows` beside them."""
+    """A chart of bars that are stacked from `parts`, with the numbers of `rows` beside them."""
     whole = alt.layer(*layers, *values_beside(alt.Chart(ROWS), y, narrow))
     return finish(whole, height=rows_height(rows, narrow), rows=rows, parts=parts)
 

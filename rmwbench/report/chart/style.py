@@ -1,11 +1,10 @@
-"""How an arm looks everywhere: colour = middleware, line and marker = profile.
+"""The look of an arm in all charts: colour = middleware, line and marker = profile.
 
 Each colour is a pair for the light and the dark page, with a contrast of at least 4.4:1 on the
 light and 4.5:1 on the dark one, so that it may also colour text. The pairs of the first set differ
 in lightness as well as hue. Nothing rests on colour alone, because every mark is labelled. Where a
-middleware has several profiles, tuned is solid and filled and untouched is dashed and hollow; one
-that has a single profile is solid. The floor is grey because it is a bound, not a contender.
-"""
+middleware has several profiles, tuned is solid and filled and untouched is dashed and hollow; a
+single profile is solid. The floor is grey because it is a bound, not a contender."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -73,7 +72,7 @@ class LineStyle:
 
 
 class ChartArm(Protocol):
-    """Any typed answer's arm."""
+    """The arm of any typed answer."""
 
     @property
     def arm(self) -> str: ...
@@ -124,7 +123,7 @@ class _Middleware(NamedTuple):
 
 
 def looks_of_middlewares(names: Iterable[str]) -> dict[str, LineStyle]:
-    """The look of each by itself, where there are no arms."""
+    """The look of each middleware, for pictures without arms."""
     return looks(_Middleware(name, name) for name in names)
 
 
@@ -133,7 +132,7 @@ def _untouched(arm: ChartArm) -> bool:
 
 
 def part(kind: str) -> str:
-    """The light colour of a part; grey for what nobody can say."""
+    """The light colour of a part; grey where the part is not known."""
     return PARTS.get(kind, FLOOR)[0]
 
 

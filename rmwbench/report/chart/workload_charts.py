@@ -1,8 +1,7 @@
-"""Which charts a workload has, with the words that stand beside them: one list for the page and for
-Markdown.
+"""The charts of a workload, with their captions: one list for the page and for Markdown.
 
-Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
-"""
+The caption of each figure says in one sentence how to read it, for somebody who has never seen such
+a chart."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -71,7 +70,7 @@ _MEAN = (
 
 
 def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
-    """What a metric that rests on no message is with each arm."""
+    """The picture of a metric that needs no message, for each arm."""
     entry = GLOSSARY[column.metrics[0]]
     is_primary = entry.name == workload.primary_metric
     charts = drawn(pictures.comparison, workload, entry.title, metric=entry.name)
@@ -85,7 +84,7 @@ def _of_mean(workload: WorkloadAnswer, column: table_columns.Column) -> Picture:
 
 
 def _brought_up(workload: WorkloadAnswer) -> Iterator[Picture]:
-    """How many lifecycle nodes are active after how long, and what each costs."""
+    """How many lifecycle nodes are active after how long, and the cost of each."""
     first, *others = table_columns.of(workload)
     yield _of_mean(workload, first)
     yield Picture(
@@ -109,8 +108,8 @@ _LEAST_PART = 0.01
 
 
 def _processor(arm: WorkloadArm) -> dict[str, float]:
-    """The parts of `cpu_per_message`. The publisher's own metric is of each message published,
-    which several readers may have: here it is what the others leave over."""
+    """The parts of `cpu_per_message`. The publisher's own metric is per message published, which
+    several readers may receive: here its part is what the other parts leave over."""
     value = partial(_value, arm)
     whole, subscription = value("cpu_per_message"), value("cpu_per_message_subscription")
     cores = value("cpu_cores")
@@ -139,18 +138,18 @@ def _parts(whole: float, publisher: float, subscription: float, helpers: float) 
 
 
 def _value(arm: WorkloadArm, metric: str) -> float:
-    """0 where it is absent: what has no value is no part of its own."""
+    """The value of a metric, 0 where it is absent, so that it is no part."""
     return fmt.finite(arm.value(metric)) or 0.0
 
 
 def of_topic(topic: TopicAnswer) -> Iterator[Picture]:
-    """The same of one topic that is judged by itself."""
+    """The figures of one topic that is judged by itself."""
     yield from latencies(topic)
     yield from _fates(topic)
 
 
 def latencies(part: Part) -> Iterator[Picture]:
-    """What messages took, of a workload or of one of its topics."""
+    """The pictures of latencies, of a workload or of one of its topics."""
     latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
         ", median"
     )
@@ -228,7 +227,7 @@ def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
 
 @dataclass(frozen=True)
 class _Fate:
-    """A picture of what did not arrive: its `title` and what the axis reads."""
+    """The picture of a fate of messages: its `title` and the text of its axis."""
 
     key: str
     title: str
@@ -259,7 +258,7 @@ _FATES = (
 
 
 def _fates(part: Part) -> Iterator[Picture]:
-    """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
+    """A bar chart of each fate that some message had. A sentence says where nothing was lost."""
     lost, late, never_sent = (column.metrics[0] for column in table_columns.fates(part))
     for fate, metric in zip(_FATES, (lost, never_sent, late), strict=True):
         charts = drawn(pictures.fate, part, metric, fate.axis)

@@ -1,1 +1,1 @@
-"""Why: paths, losses and tails of a campaign, for a person or a script."""
+"""What `rmwbench explain` shows: paths, losses and tails of a campaign."""

@@ -1,10 +1,9 @@
 """Explaining bars as Vega-Lite: one specification for paths, places and causes, with the pieces of
 every other chart.
 
-A name stands in its part where that is wide enough on the page it is drawn on, so a wide page names
-more of them. Filled parts are counted, outlined ones somebody's word or an upper bound, dashed ones
-inferred: that does not rest on colour.
-"""
+A part contains its name where it is wide enough on the page, so a wide page names more parts.
+Filled parts are counted; outlined parts are a middleware's word or an upper bound; dashed parts are
+inferred. So the difference does not rest on colour."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -89,7 +88,7 @@ def _rows(bars: Sequence[ShareBar]) -> list[dict[str, object]]:
 
 
 def _spans(lengths: Iterable[float]) -> Iterator[tuple[float, float]]:
-    """Where each part of a bar begins and ends, one behind the other from zero."""
+    """Where each part of a bar begins and ends, one after the other from zero."""
     return pairwise(accumulate(lengths, initial=0.0))
 
 

@@ -1,6 +1,6 @@
-"""What `rmwbench explain` shows: of each workload where the time goes at the median; then of each
-arm which path the bytes took, what sets it apart, where messages went missing, and why the slowest
-were slow, a line where there is little to say; and what is known to help."""
+"""What `rmwbench explain` shows: for each workload where the time goes at the median; then for each
+arm which path the bytes took, what sets it apart, where messages were lost, and why the slowest
+were slow, in one line where there is little to say; and the known remedies."""
 
 from collections.abc import Iterator, Sequence
 
@@ -22,9 +22,9 @@ from rmwbench.results.workload.lost_messages import slow, slow_of
 from rmwbench.words import numbers as fmt
 
 MOST = 3
-"""Tails, and messages of each, that are told."""
+"""How many tails, and how many messages of each, are shown."""
 NamedText = tuple[str, str]
-"""A name, empty where that before goes on, and a text."""
+"""A name and a text; the name is empty where the text continues the one before."""
 _LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
 
 
@@ -45,7 +45,8 @@ def view(explanations: Sequence[Explanation]) -> View:
 
 
 def _once(explanations: Sequence[Explanation]) -> Iterator[Block]:
-    """What is said once for all: many arms have the same causes, and a suite is sampled alike."""
+    """The texts that are said once for all arms: many arms have the same causes, and a suite is
+    sampled alike."""
     tails = [tail for one in explanations for tail in one.tails[:MOST]]
     causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
     if causes:
@@ -97,7 +98,8 @@ def _topic(topic: ArmInTopic) -> str:
 
 
 def _chain(chain: ChainAnswer | None) -> Iterator[str]:
-    """Who takes how much of a typical message's time, and where messages were lost."""
+    """How much of a typical message's time each part of the chain takes, and where messages were
+    lost."""
     if chain is None:
         return
     sums = {

@@ -1,7 +1,6 @@
-"""The figures that explain an arm's numbers on the page, each with its legend in words and with the
-same as tables: nothing is in a picture or a colour only. Where there is nothing to explain, a
-sentence says so.
-"""
+"""The figures that explain an arm's numbers on the page, each with its legend in words and its data
+as tables: nothing is shown by a picture or a colour alone. Where there is nothing to explain, a
+sentence says so."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -54,7 +53,7 @@ OF_CLASSES = {
     "resolution": ("publisher", "address resolution and group membership"),
     "other": ("machine", "anything else"),
 }
-"""Class → whose colour it has, and what it is."""
+"""Class → the side that gives its colour, and what it is."""
 SEEN_CLASS = 0.002
 
 
@@ -65,8 +64,8 @@ def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], fir
 
 
 def explained(workload: WorkloadAnswer) -> Iterator[Picture]:
-    """Along the chain and by layer where anything is relayed or traced; paths, causes and losses; what
-    crossed the links where hosts have any."""
+    """The figures of an arm: along the chain and by layer where messages are relayed or traced;
+    paths, causes and losses; and what crossed the links where hosts have links."""
     arms = workload.arms
     if any(arm.chain for arm in arms):
         yield _along(workload)
@@ -192,7 +191,7 @@ def _causes(arms: Sequence[WorkloadArm]) -> Picture:
 
 
 def _links(arms: Sequence[WorkloadArm]) -> Iterator[Picture]:
-    """The picture of arms whose hosts are behind links."""
+    """The picture of arms whose hosts have links."""
     if not arms:
         return
     bars = [bar for arm in arms if (bar := _bar(arm)).parts]

@@ -37,15 +37,15 @@ WHERE: Mapping[Phase, str] = {
 MEANING = (
     "Before: from the intended time to the publish call, waiting and writing. Way: from the call's "
     "return until the reader is woken. Take: until it has the message; these four add up to its "
-    "latency. Read: by its consumer, behind that. Means of the messages around the median of each "
-    "trial, intervals over trials. Packets and switches of threads are of a message."
+    "latency. Read: by its consumer, after the latency. Means of the messages around the median of "
+    "each trial, intervals over trials. Packets and switches of threads are per message."
 )
 MOST_ROWS, MOST_SENTENCES = 16, 8
-"""How many of a workload a terminal has."""
+"""How many rows and sentences of a workload a terminal shows."""
 
 
 def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:
-    """A section for each workload in which anything was done."""
+    """A section for each workload that has done trials."""
     workloads: dict[str, list[Explanation]] = {}
     for one in explanations:
         if one.medians:
@@ -59,7 +59,7 @@ def sections(explanations: Sequence[Explanation]) -> Iterator[Section]:
 
 
 def helps(explanations: Sequence[Explanation]) -> Iterator[Section]:
-    """What is known to help, a line for each symptom."""
+    """The known remedies, a line for each symptom."""
     advice = {(one.symptom, one.middleware): one for arm in explanations for one in arm.advice}
     if lines := advice_sentences.lines([*advice.values()]):
         yield Section("What helps", [Items(lines)], look="panel")
@@ -139,7 +139,7 @@ def _main(one: MedianAnswer) -> str:
 
 
 def _facts(arm: Explanation, one: MedianAnswer) -> Iterator[str]:
-    """Its path and pieces, and the symptoms that cost messages or seconds."""
+    """The path and the pieces of an arm, and the symptoms that cost messages or seconds."""
     packets = one.beside["packets_per_message"].value
     if arm.path and packets is not None and packets >= 2:
         yield f"it leaves in {fmt.significant(packets)} packets ({arm.path})"

@@ -1,11 +1,10 @@
-"""A show document's arms as bars of shares: which path the bytes took, where messages were lost,
-why the slowest were slow. What is drawn and what is told in words beside it come from here, so that
+"""The arms of a show document as bars of shares: which path the bytes took, where messages were
+lost, why the slowest were slow. Both the bars and the words beside them come from here, so that
 they agree.
 
-Fifteen causes and a dozen places are too many colours to learn. A colour therefore says where: at
-the publisher, on the way, at the reader, in the machine; the name stands in the bar. How solid a
-part is says how well it is known.
-"""
+Fifteen causes and a dozen places are too many colours to learn. So the colour of a part says where
+it is: at the publisher, on the way, at the reader, in the machine; the bar contains its name. How
+solid a part is says how well it is known."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,14 +16,15 @@ from rmwbench.results.workload.lost_messages import measure
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
-"""The phases of a slow message in words; `late` is a fate, so its phase is named otherwise."""
+"""The phases of a slow message in words; `late` is a fate, so its phase has another name."""
 
 SEEN = 0.005
-"""A smaller share of the bytes is discovery and the like: in the document, not in a picture."""
+"""A path with a smaller share of the bytes is discovery and the like: it is in the document, not in
+a picture."""
 
 COUNTED, CLAIMED, INFERRED = "counted", "claimed", "inferred"
-"""How well a part is known, drawn filled, outlined, dashed: counted; the middleware's word, or an
-upper bound; what remained."""
+"""How well a part is known: counted (drawn filled); the middleware's word, or an upper bound
+(outlined); what remained (dashed)."""
 _ATTESTED = {"counted": "counted by the kernel", "evidence": "the middleware's own word"}
 _KNOWN = {"evidence": CLAIMED, "at most": CLAIMED, "inferred": INFERRED, "not located": INFERRED}
 
@@ -93,13 +93,13 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "relay": ("publisher", "relay", "from then until the relay's own publish call"),
 }
-"""Kind of part of a chain → whose colour it has, its name, and what it is."""
+"""Kind of a part of a chain → the side that gives its colour, its name, and what it is."""
 
 
 @dataclass(frozen=True)
 class BarPart:
     """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for
-    how solid it is, `label` to stand in it, `told` the same with everything about it."""
+    how solid it is, `label` for the text in it, `told` for that text with all facts."""
 
     name: str
     share: float
@@ -111,7 +111,7 @@ class BarPart:
 
 @dataclass(frozen=True)
 class ShareBar:
-    """One arm's parts from left to right, and the number right of them."""
+    """The parts of one arm from left to right, and the number at their right."""
 
     arm: str
     parts: Sequence[BarPart]
@@ -123,7 +123,7 @@ def percent(share: float) -> str:
 
 
 def paths(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
-    """Shares of the payload bytes; arms that nobody attested have no bar."""
+    """Shares of the payload bytes; an arm whose paths are not attested has no bar."""
     out = []
     for arm in arms:
         parts = []
@@ -142,8 +142,8 @@ def paths(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
 
 
 def places(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
-    """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what
-    it misses: places that may each explain the same messages are one part."""
+    """Shares of the wanted messages, for arms that miss some. The parts of an arm add up to what it
+    misses: places that may each explain the same messages are one part."""
     out = []
     for arm in arms:
         losses = arm.losses
@@ -154,8 +154,8 @@ def places(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
 
 
 def causes(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
-    """Shares of the slowest messages, of the writer and reader with the longest tail; only arms
-    that have one."""
+    """Shares of the slowest messages, of the writer and reader with the longest tail, for arms that
+    have a tail."""
     out = []
     for arm in arms:
         if tails := arm.tails:
@@ -174,7 +174,7 @@ def path_keys(bars: Iterable[ShareBar]) -> list[LegendKey]:
 
 
 def place_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
-    """Each place of any arm once, with what it means and what to do about it."""
+    """Each place of any arm once, with its meaning and what to do about it."""
     keys: dict[str, LegendKey] = {}
     for losses in (arm.losses for arm in arms):
         if losses is None:
@@ -201,13 +201,13 @@ def cause_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
 
 
 def _cause_side(cause: str) -> tuple[str, str]:
-    """Where it is, and how well that is known."""
+    """The side of a cause, and how well it is known."""
     side = CAUSE_SIDES.get(cause, "unknown")
     return side, INFERRED if side == "unknown" else COUNTED
 
 
 def _joined(paths: Iterable[PathShare]) -> list[PathShare]:
-    """Interfaces of one path and label together, named after the largest: eth0 beside lo is
+    """The interfaces of one path and label as one part, named after the largest: eth0 beside lo is
     discovery."""
     joined: dict[tuple[str, str], PathShare] = {}
     for one in paths:

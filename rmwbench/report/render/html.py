@@ -17,7 +17,7 @@ def write_html(view: View, path: Path | str) -> None:
 
 
 def render_html(view: View) -> str:
-    """The page as text; everything that others wrote is escaped by the template."""
+    """The page as text; the template escapes all texts that others wrote."""
     charts = [
         one
         for one in pictures((*view.about, *view.answer, *view.sections), On.PAGE)
@@ -35,7 +35,7 @@ def render_html(view: View) -> str:
 
 
 def _spec(picture: Picture) -> dict[str, Any]:
-    """Both variants of a chart draw the same rows: they are in the page once."""
+    """A chart with both its variants, which draw the same rows: the page has the rows once."""
     wide, narrow = (
         None if one is None else {key: value for key, value in one.items() if key != "datasets"}
         for one in (picture.spec, picture.narrow)

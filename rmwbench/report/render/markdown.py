@@ -34,9 +34,9 @@ NO_IMAGES: Mapping[tuple[str, str], str] = {}
 def write_markdown(
     view: View, path: Path | str, *, bitmaps: bool = True, charts: Collection[str] | None = None
 ) -> list[Path]:
-    """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path
-    written. The text shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG.
-    `charts`: only those of these keys; all where None."""
+    """Writes the text to `path` and its charts to the directory `NAME-charts` beside it, and
+    returns every path written. The text shows the charts as SVG; `bitmaps`: as PNG too, for places
+    that take no SVG. `charts`: the keys of the charts to write; all where None."""
     import vl_convert
 
     from rmwbench.report.chart.frame import with_card
@@ -91,7 +91,8 @@ def render_markdown(view: View, images: Mapping[tuple[str, str], str] = NO_IMAGE
 def render_blocks(
     blocks: Iterable[Block], images: Mapping[tuple[str, str], str] = NO_IMAGES, *, level: int
 ) -> Iterator[str]:
-    """Lines; a section's title is a heading of `level`, and of those in it one more."""
+    """The lines of blocks; the title of a section is a heading of `level`, that of a section in it
+    one level deeper."""
     for block in blocks:
         if On.MARKDOWN not in block.on:
             continue

@@ -1,11 +1,10 @@
 """A view in a terminal, at its width: the sections, and last, where the eye is, the answer.
 
-Words and numbers are never broken: what is in two pieces cannot be copied, and a number that is cut
+Words and numbers are never broken: a word in two pieces cannot be copied, and a number that is cut
 is a wrong number. A table whose longest words do not fit side by side is printed in parts, each
-with the columns that tell its rows apart; where not even those leave room for one more, as a
+with the columns that tell its rows apart; where these leave no room for another column, as a
 paragraph per row. Colour comes from rich, which is silent on pipes and under NO_COLOR; no statement
-rests on it alone.
-"""
+rests on it alone."""
 
 import textwrap
 from collections.abc import Sequence
@@ -48,15 +47,15 @@ STYLES: dict[Tone, str] = {
 }
 _MARKS: dict[Tone, str] = {"warning": "! ", "alarm": "! "}
 GAP = 2
-"""Between two columns of a table."""
+"""Blanks between two columns of a table."""
 _SHORT = 16
-"""Cells of up to so many columns stay on a line where there is room."""
+"""Cells of up to this many columns stay on a line where there is room."""
 _NAMES, _LONG_NAMES = 10, 24
-"""The least width of a column of names, and the most that it is widened to."""
+"""The least width of a column of names, and the most to which it is widened."""
 
 
 def print_view(view: View, console: Console) -> None:
-    """Prints it. What it shows was written by others, so control characters are made visible."""
+    """Prints a view. Others wrote some of its texts, so control characters are made visible."""
     console.print()
     _paragraph(console, view.title, style="bold")
     print_blocks(view.about, console)
@@ -126,14 +125,14 @@ def _facts(block: Facts, console: Console) -> None:
 
 
 def _plain(text: str) -> str:
-    """As one types it at a prompt, without control characters."""
+    """A text as one types it at a prompt, without control characters."""
     return str(printable(as_typed(fmt.plain(text))))
 
 
 def _paragraph(
     console: Console, text: str, *, style: str = "", first: RichText | None = None
 ) -> None:
-    """Wrapped here, with a hanging indent below what stands `first`."""
+    """A wrapped text with a hanging indent below its `first` part."""
     first = first or RichText("")
     indent = cell_len(first.plain)
     room = max(20, console.width - indent - 1)
@@ -218,8 +217,8 @@ def _longest_word(text: RichText) -> int:
 
 
 def _keys(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
-    """The first columns, as many as make every row another; an empty cell stands for the one above
-    it."""
+    """The first columns, as many as tell all rows apart; an empty cell has the value of the one
+    above it."""
     above, whole = [""] * columns, []
     for row in rows:
         above = [cell or before for cell, before in zip(row, above, strict=True)]
@@ -245,7 +244,7 @@ def _width(needed: Sequence[int], part: Sequence[int]) -> int:
 def _widths(
     part: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
 ) -> dict[int, int]:
-    """Column → its width; what is left over goes to those that want most of it."""
+    """Column → its width; columns that need most get what is left over."""
     widths = {n: needed[n] for n in part}
     room = min(width - _width(needed, part), sum(wanted[n] - needed[n] for n in part))
     for _ in range(room):
@@ -273,7 +272,8 @@ def _part(
 
 
 def _print_part(table: RichTable, console: Console) -> None:
-    """Without the blanks that rich ends a line with: they are copied and compared with the rest."""
+    """Prints a part without the blanks that rich puts at the end of a line: people copy the lines,
+    and tests compare them."""
     for line in console.render_lines(table, pad=False):
         while line and not line[-1].text.strip():
             line.pop()
@@ -313,7 +313,7 @@ def _print_lines(
     cells: Sequence[Sequence[RichText]],
     console: Console,
 ) -> None:
-    """A line per row, however narrow the terminal is: they are searched by the line."""
+    """A line per row, even in a narrow terminal, since such tables are searched line by line."""
     lines = [[_head(one).plain for one in columns]]
     lines += [[" ".join(cell.plain.split()) for cell in line] for line in cells]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]

@@ -1,5 +1,5 @@
-"""What the numbers of a workload rest on: its pictures, why arms are what they are, and of each arm
-how it was set up, every metric, and the values of its trials."""
+"""The evidence for the numbers of a workload: its pictures, the causes of an arm's results, and for
+each arm its settings, every metric, and the values of its trials."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -37,7 +37,7 @@ METRICS = (
     TableColumn("trials", key="trials"),
 )
 MOST_READERS = 20
-"""Told one by one of an arm whose readers turned out unlike."""
+"""How many readers of an arm are listed one by one, where they turned out unlike."""
 COMPARISON = "comparison"
 """The key of the picture that compares the arms by the primary metric."""
 STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
@@ -55,8 +55,8 @@ SETTINGS = (
 
 
 def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
-    """The pictures of a workload that have data, each drawn once; `comparison` stands beside the
-    sentences, and the others in their own section."""
+    """The pictures of a workload that have data, each drawn once; `comparison` goes beside the
+    sentences, the others into their own section."""
     from rmwbench.report.chart.workload_charts import figures
 
     return [
@@ -72,7 +72,7 @@ def _carded(
     on: On = On.EVERYWHERE,
     topic: str = "",
 ) -> Picture:
-    """With the experiment card that travels with it."""
+    """The picture with its experiment card."""
     from rmwbench.report.chart.workload_charts import card
 
     of = f"{workload.workload} {topic}".rstrip()
@@ -82,7 +82,7 @@ def _carded(
 def figures(
     doc: SuiteAnswer, workload: WorkloadAnswer, pictures: Sequence[Picture]
 ) -> Iterator[Section]:
-    """The pictures of a workload but the first, and those that explain its arms."""
+    """The pictures of a workload after the first, and those that explain its arms."""
     from rmwbench.report.explain.figures import explained
 
     others = [one for one in pictures if one.key != COMPARISON]

@@ -1,5 +1,5 @@
-"""What each factor does to each arm: a table of arms by levels, a sentence for each, and one picture
-with a line for each."""
+"""The effect of each factor on each arm: a table of arms by levels, a sentence for each arm, and
+one picture with a line for each."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,11 +24,11 @@ from rmwbench.results.shown import Levels, SuiteAnswer
 from rmwbench.words import numbers as fmt
 
 MOST = 12
-"""Sentences of a factor, and rows of its table, in a terminal."""
+"""How many sentences of a factor, and rows of its table, a terminal shows."""
 
 
 def groups(doc: SuiteAnswer) -> list[list[Levels]]:
-    """Arms of one workload at the same levels: what has a table of its own."""
+    """The arms of one workload at the same levels, which share a table."""
     ladders: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
     for one in doc.levels:
         key = (one.factor, one.workload, tuple(map(str, one.levels)))
@@ -37,8 +37,8 @@ def groups(doc: SuiteAnswer) -> list[list[Levels]]:
 
 
 def answered(doc: SuiteAnswer) -> frozenset[str]:
-    """The comparisons in which an arm was measured alone, so that what its factor does is the whole
-    answer."""
+    """The comparisons in which one arm was measured alone, so that the effect of the factor is the
+    whole answer."""
     along = compared(doc)
     return frozenset(
         one.workload for one in doc.workloads if one.workload in along and headline(one).is_alone
@@ -98,7 +98,7 @@ def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
 
 
 def _cells(one: Levels) -> Iterator[TableCell]:
-    """The primary metric, and below it its interval and what did not arrive."""
+    """The primary metric, and below it its interval and the share that did not arrive."""
     for entry, fates in zip(one.values[one.primary_metric], one.fates, strict=True):
         shown = fmt.metric(entry)
         yield TableCell(

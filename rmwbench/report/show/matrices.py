@@ -1,5 +1,5 @@
-"""Outcomes as tables: what becomes of each condition, with each arm and with all of them together;
-and who talks to whom, where arms are pairs of middlewares."""
+"""Outcomes as tables: the outcome of each condition, with each arm and with all of them together;
+and which pairs of middlewares hear each other, where arms are pairs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,7 +37,8 @@ MARKS = {
     NOT_SUPPORTED: "–",
 }
 _MOST_NAMED = 3
-"""Where a condition may have more outcomes than these, naming them tells nothing."""
+"""Where a condition may have more outcomes than these, they are not named: that would say
+nothing."""
 _PAIRS: dict[str, Tone] = {
     "delivers": "good",
     "degraded": "open",
@@ -56,12 +57,12 @@ _PAIR_MARKS = {
     "not run": "·",
 }
 _HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
-"""Times the best pair's median at which a cell takes the next shade."""
+"""The multiples of the best pair's median at which a cell takes the next shade."""
 
 
 def conditions(doc: SuiteAnswer) -> Iterator[Section]:
-    """A row for each condition, named by the factors that differ. Nothing where no limits are asked
-    for."""
+    """The table of conditions: a row for each, named by the factors that differ. Empty without
+    limits."""
     judged = doc.outcomes
     if judged is None:
         return
@@ -103,7 +104,7 @@ def conditions(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _whole(one: LevelsOutcome) -> TableCell:
-    """The outcome of a condition, and who meets it or what it may become."""
+    """The outcome of a condition, with the arms that meet it or the outcomes that it may have."""
     words = f"{ONLY} {one.only}" if one.only else one.outcome
     good = [arm.arm for arm in one.arms if arm.outcome == MEETS]
     if one.outcome == MISSES and good:
@@ -114,7 +115,8 @@ def _whole(one: LevelsOutcome) -> TableCell:
 
 
 def _arm(doc: SuiteAnswer, one: ArmInCondition, at: int) -> TableCell:
-    """An arm's outcome, with the value that decided, or why none did; it leads to the arm."""
+    """The outcome of an arm, with the value that decided, or why none did; its cell links to the
+    arm."""
     workload = doc.workloads[at]
     place = next(n for n, arm in enumerate(workload.arms) if arm.arm == one.arm)
     known = workload.arms[place].metrics
@@ -137,9 +139,9 @@ def _level(value: Any) -> str:
 
 
 def pairs(workload: WorkloadAnswer) -> Iterator[Block]:
-    """Talkers down, listeners across: a mark, and the median where messages arrived, of each topic
-    or reader that is judged by itself. A cell's heat is by the slowest of these, against the
-    fastest pair's."""
+    """The table of pairs, with talkers as rows and listeners as columns: a mark, and the median
+    where messages arrived, for each topic or reader that is judged by itself. The heat of a cell is
+    that of its slowest topic or reader against the fastest pair's."""
     if workload.matrix is None:
         return
     judged = [topic for topic in workload.topics if topic.judged]

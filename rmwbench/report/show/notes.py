@@ -1,5 +1,5 @@
-"""What sets an arm apart from the others of its table, and what the machine did to it. A note that
-holds for most arms is said once, in words; what belongs to one arm stands where that arm is
+"""Notes on what sets an arm apart from the others of its table, and on what the machine did to it.
+A note that holds for most arms is given once, in words; a note on one arm is where that arm is
 explained."""
 
 from collections.abc import Sequence
@@ -57,6 +57,7 @@ def letter(keys: Sequence[str], key: str) -> str:
 
 
 def _flags(arm: WorkloadArm) -> list[tuple[str, str]]:
-    """(what is the same for all arms that have it, text): of what the machine did its code."""
+    """(key, text) of each flag: equal notes of all arms have the same key; for flags of the machine
+    the key is the code."""
     codes = dict(zip(arm.disturbed, arm.disturbed_by, strict=False))
     return [(codes.get(flag, flag), flag) for flag in arm.flags]

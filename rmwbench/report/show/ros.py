@@ -50,7 +50,7 @@ RECORDED = (
 
 
 def sections(doc: SuiteAnswer) -> Iterator[Section]:
-    """Those that the campaign has anything of."""
+    """The tables of the features that the campaign has."""
     yield from brought_up(doc)
     yield from variables(doc)
     yield from recorded(doc)
@@ -197,7 +197,7 @@ def _recorded(arm: RecordingsArm) -> list[TableCell | str]:
 
 
 def _of(count: int | None, sent: int) -> str:
-    """`12 (3.1 %)`; `–` for what nobody counted."""
+    """`12 (3.1 %)`; `–` for a place that nobody counted."""
     if count is None:
         return "–"
     return f"{count} ({fmt.percent(count / sent, 3)})" if count and sent else str(count)

@@ -1,9 +1,8 @@
-"""A campaign's answer. A page and Markdown begin with a sentence per workload; a terminal has the
-tables first, and then what to be careful with, a sentence per workload, and what is open.
+"""The answer of a campaign. A page and Markdown begin with a sentence per workload; a terminal
+shows the tables first, and then the cautions, a sentence per workload, and what is open.
 
-A terminal says of the machine and of single arms only that there is more: what belongs to one arm
-stands in `rmwbench explain` and on the page.
-"""
+A terminal says of the machine and of single arms only that there is more: facts about one arm are
+in `rmwbench explain` and on the page."""
 
 from collections.abc import Callable, Iterator, Sequence
 from math import inf
@@ -49,10 +48,10 @@ VERDICTS = {
     "no data": "nothing to compare",
 }
 MOST_OPEN = 4
-"""Lines about what is open, in a terminal."""
+"""How many lines about what is open a terminal shows."""
 MOST_CAUTIONS = 6
 MOST_FIRST = 3
-"""Factors with which a page begins; with more it begins with what to take."""
+"""The most factors with which a page begins; with more factors it begins with what to take."""
 METHOD = (
     Text(
         "Each trial starts fresh processes in their own namespaces, waits until they have found "
@@ -165,8 +164,8 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 
 
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
-    """The workloads with their headlines; without those of an arm that was measured alone, whose
-    answer is what its factor does."""
+    """The workloads with their headlines, without those of an arm that was measured alone: their
+    answer is the effect of the factor."""
     limits, answered = conditions(doc), level_view.answered(doc)
     return [
         (one, headline(one, limits.get(one.workload)))
@@ -176,7 +175,7 @@ def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
 
 
 def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
-    """A workload's sentence, who got which verdict, and the picture of them, for a page."""
+    """A workload's sentence, the arms by their verdicts, and the picture of them, for a page."""
     numbers = {one.workload: number for number, one in enumerate(doc.workloads)}
     for workload, answer in _answers(doc):
         number = numbers[workload.workload]
@@ -193,7 +192,7 @@ def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterat
 
 
 def _by_verdict(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
-    """The contenders by verdict, those that are worse each with what it is worse by."""
+    """The contenders by verdict; for a worse one, in what it is worse."""
     groups: list[tuple[str, TableCell | str]] = []
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
@@ -213,7 +212,7 @@ def _worse_by(arm: WorkloadArm, cost: Callable[[float], float]) -> float:
 
 
 def _last(doc: SuiteAnswer) -> Iterator[Block]:
-    """What a terminal ends with: a sentence per workload, and what is open."""
+    """The end of a terminal's output: a sentence per workload, and what is open."""
     facts: list[tuple[str, TableCell | str]] = [*level_view.facts(doc)]
     for workload, answer in _answers(doc):
         tone = TONES.get(answer.tone, "")
@@ -236,7 +235,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
 
 
 def _care(doc: SuiteAnswer) -> Iterator[Block]:
-    """What somebody would wrongly conclude from the tables: first what is of a workload."""
+    """The wrong conclusions that the tables invite, those about one workload first."""
     cautions = said_once(doc, "caution")
     texts = [
         f"{at}: {text}" if at else text for at, text in sorted(cautions, key=lambda one: not one[0])
@@ -254,7 +253,8 @@ def _helps(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.TextGroups:
-    """Under the titles of their workloads, in the document's order; the general ones last."""
+    """The texts under the titles of their workloads, in the document's order; the general ones
+    last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     texts: dict[str, list[str]] = {}
     for where, text in said_once(doc, kind, titles):

@@ -1,5 +1,5 @@
-"""A workload of a campaign: its table and those of its topics, what one changed thing does, groups
-of metrics, its pictures, and the evidence of each arm."""
+"""A workload of a campaign: its table and those of its topics, the effects of single changes,
+groups of metrics, its pictures, and the evidence of each arm."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -85,8 +85,8 @@ def workload_section(
 
 
 def _sentences(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
-    """The sentence, in Markdown, where a workload has its heading and no card; none of an arm alone
-    whose answer is what the factor does to it."""
+    """The sentences of a workload in Markdown, where it has a heading and no card; none for an arm
+    alone whose answer is the effect of the factor."""
     answer = headline(workload, conditions(doc).get(workload.workload))
     if answer.is_alone and not answer.limits and workload.workload in level_view.compared(doc):
         return
@@ -98,7 +98,8 @@ def _sentences(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
 def comparison(
     workload: WorkloadAnswer, number: int, pictures: Sequence[Picture] | None
 ) -> Iterator[Block]:
-    """What a card has beside its sentences: the picture of the primary metric, and the topics."""
+    """The blocks beside the sentences of a card: the picture of the primary metric, and the
+    topics."""
     yield from (one for one in pictures or () if one.key == evidence_view.COMPARISON)
     yield from topic_blocks(workload, number)
 
@@ -108,8 +109,9 @@ def _key(number: int, place: int) -> str:
 
 
 def results(workload: WorkloadAnswer, number: int) -> Table:
-    """An arm per row: the columns that this workload has, and its verdict, which a terminal has
-    beside the latencies; when it was released and how far above the floor it is it has not."""
+    """The table of results, an arm per row: the columns of this workload, and the verdict, which a
+    terminal shows beside the latencies. Only documents have the release date and the distance from
+    the floor."""
     chosen = [(one, choice.chosen(workload, one)) for one in choice.of(workload)]
     first = [pair for pair in chosen if pair[0].leads]
     others = [pair for pair in chosen if pair not in first]
@@ -160,7 +162,7 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
 
 
 def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
-    """A terminal has the interval of the primary metric alone."""
+    """The column of a metric; a terminal shows the interval of the primary metric alone."""
     whole = metric == workload.primary_metric
     return TableColumn(
         choice.title(one, metric),
@@ -171,7 +173,7 @@ def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) ->
 
 
 def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
-    """`key`: of the arm whose evidence the number opens."""
+    """The cell of a metric; `key`: that of the arm whose evidence the number opens."""
     value = arm.metrics.get(metric or "")
     shown = fmt.metric(value)
     return TableCell(
@@ -184,8 +186,8 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
 
 
 def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> TableCell:
-    """`worse 1.84×`, `worse by loss`: `what` stands only beside a verdict that says there is a
-    difference, `before` before the topic that it rests on."""
+    """`worse 1.84×`, `worse by loss`. `what` is added only to a verdict that says there is a
+    difference, `before` stands before the topic on which the verdict rests."""
     if isinstance(arm, WorkloadArm) and arm.not_supported:
         return TableCell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
@@ -197,7 +199,7 @@ def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> 
 
 
 def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
-    """What the table rests on, and what sets single arms apart."""
+    """The evidence on which the table rests, and what sets single arms apart."""
     for arm in workload.arms:
         if text := spread_words.unlike(arm.spread):
             yield Text(f"{arm.label}: {text}.", "strong", on=On.TERMINAL)
@@ -247,8 +249,8 @@ def _resolved(workload: WorkloadAnswer) -> str:
 
 
 def intervals(measured: Sequence[Estimate]) -> str:
-    """How the intervals of most arms were made, with the fewest and the most trials that one of
-    those rests on: decided arms leave early."""
+    """How the intervals of most arms were made, with the fewest and the most trials of those
+    intervals: decided arms stop early."""
     kinds: dict[str, list[Estimate]] = {}
     for entry in measured:
         kind = (entry.interval or "interval").replace(f" {entry.trials} trial", " {} trial")
@@ -267,7 +269,7 @@ def _range(counts: Sequence[int | None]) -> str:
 
 
 def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
-    """Arms by topics; nothing where the workload has one, or topics that are alike."""
+    """Arms by topics; empty where the workload has one topic, or alike ones."""
     topics = workload.topics
     if not topics:
         return
@@ -299,7 +301,7 @@ def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
 
 
 def topic_cell(topic: TopicAnswer, arm: TopicArm) -> TableCell:
-    """`175 ms ✗`, below it what did not arrive."""
+    """`175 ms ✗`, and below it the share that did not arrive."""
     shown = fmt.metric(arm.metrics.get(topic.primary_metric))
     verdict = facts.verdict_of(arm) if topic.judged else ""
     text = "never" if shown.state == "never" else shown.text
@@ -361,7 +363,7 @@ def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
 
 
 def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
-    """Arms against the one that they differ from in one thing, as ratios."""
+    """Arms against the one from which they differ in one thing, as ratios."""
     shown = effects.columns(workload)
     if not shown:
         return
@@ -408,7 +410,8 @@ def _groups(workload: WorkloadAnswer, number: int) -> Iterator[Section]:
 
 
 def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
-    """What could not run, each reason with its arms, and what failed, on a page with all of it."""
+    """The arms that could not run, each reason with its arms, and the trials that failed, on a page
+    with their whole text."""
     reasons: dict[str, list[str]] = {}
     for arm in workload.arms:
         if arm.not_supported:
