@@ -160,6 +160,14 @@ def test_messages_under_way_are_those_that_came_late_and_some_of_those_behind_th
     assert after.wanted == parts
 
 
+def test_a_silent_stream_that_only_warmed_up_has_nothing_late():
+    """A relay may send in the warm-up and never again: no steady message of it can be late."""
+    none = np.zeros(3, bool)
+    writer = WriterPlaces(first_seq=0, steady=none, attempted=~none, failed=none, depth=1)
+    nothing = Arrivals(*(np.empty(0, kind) for kind in (np.uint64, np.int64, np.uint32)))
+    assert not late(writer, arranged(writer, nothing), Pace.SILENT).any()
+
+
 def last(known) -> int:
     """The last place of which anything arrived, steady or not; −1 where nothing did."""
     return int(np.flatnonzero(known.first >= 0).max(initial=-1))

@@ -1,20 +1,20 @@
-"""Where the messages that a recorder should have kept were lost, of one trial.
+"""Where a recorder lost the messages of one trial that it should have kept.
 
-Every message that was sent is in the bag or is not, by its sequence number. Where the others went
-is told by counts alone, topic by topic, and only as far as somebody counted:
+The sequence numbers tell of every message that was sent whether it is in the bag. Where the missing
+messages were lost follows from counts alone, topic by topic, as far as these counts exist:
 
-| place | told by |
+| place | known from |
 |---|---|
-| `unheard` | nothing of the writer has reached the bag yet: sent before the first message of it that did |
-| `disk` | rosbag2 handed it to its storage (its metadata), and it is not in the file |
-| `cache` | rosbag2's own account of what its cache dropped |
-| `before` | the rest: it never reached rosbag2's callback |
-| `unplaced` | the rest where rosbag2 gave no account, since it did not end in order |
+| `unheard` | they were sent before the first message of their writer that reached the bag |
+| `disk` | rosbag2 handed them to its storage (its metadata), and they are not in the file |
+| `cache` | rosbag2's own count of what its cache dropped |
+| `before` | the rest: they never reached rosbag2's callback |
+| `unplaced` | the rest where rosbag2 gave no count, since it did not end in order |
 
-Of `before`, either the middleware lost it, or the executor came too late for a queue that was full:
-nobody counts these apart. The recorder's RMW may have told that some were lost on the way
-(`transport`), all topics together: these are the middleware's, and what it did not tell is still
-either's.
+Messages lost `before` were lost by the middleware, or the executor came too late for a queue that
+was full; no count separates the two. The recorder's RMW may have reported lost messages
+(`transport`), for all topics together: the middleware lost these, and for the others either cause
+remains possible.
 """
 
 from collections import Counter

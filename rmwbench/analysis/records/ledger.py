@@ -338,10 +338,10 @@ def reconcile(writer: WriterPlaces, arrangement: Arranged) -> Ledger:
 
 
 def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
-    """Which messages were late, shape (n,): what came after the drain, and of a reliable stream that
-    had not come to its end what is behind the last delivery, steady or not; all where there is
-    none. Of a silent one these are no more than its writer's history holds: nothing else is sent
-    again."""
+    """Which steady messages were late, shape (n,): those that came after the drain, and, on a
+    reliable stream that had not come to its end, those after the last delivery, steady or not (all
+    where nothing was delivered). On a silent stream they are at most as many as its writer's
+    history holds, since nothing else is sent again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[arrangement.corrupt_places] = True
     delivered = np.flatnonzero(arrangement.first >= 0)
@@ -349,7 +349,7 @@ def late(writer: WriterPlaces, arrangement: Arranged, pace: Pace) -> np.ndarray:
         behind = int(delivered[-1]) + 1 if len(delivered) else 0
         if pace is Pace.SILENT and writer.depth is not None:
             # What was sent after a reader left pushed nothing out that it still waited for.
-            until = int(np.flatnonzero(writer.steady)[-1]) + 1
+            until = int(np.flatnonzero(writer.steady).max(initial=-1)) + 1
             held = np.flatnonzero((writer.attempted & ~writer.failed)[:until])[-writer.depth :]
             behind = max(behind, int(held[0])) if len(held) else behind
         which[behind:] = ~corrupt[behind:]

@@ -207,8 +207,7 @@ def _upper(title: str) -> str:
 
 
 _SHADED = (
-    " Shaded: a link or node was away; a line that stays at zero behind the shade has not "
-    "recovered."
+    " Shaded: a link or node was away; a line that stays at zero after the shade has not recovered."
 )
 
 
