@@ -1,2 +1,2 @@
-"""How much does an arm hold? A limit in words, the search for the largest level that holds it, and
-the knee of the curve. Imports `metrics`, and of `verdicts` the judge of limits."""
+"""How much load does an arm hold? A limit in words, the search for the largest level that holds it,
+and the knee of the curve. Imports `metrics`, and the judge of limits from `verdicts`."""

@@ -1,4 +1,3 @@
-"""From a trial's records to its metrics, and from the trials of an arm to the arm's: what each is
-called, counted in and computed by (`glossary` names them, `trial` measures one trial, `aggregate`
-an arm; `chain` has those of relayed messages, `network` those of links and outages). Imports
-`records` and `stats`."""
+"""The metrics of a trial from its records, and those of an arm from its trials: `glossary` declares
+the metrics, `trial_metrics` measures one trial, `aggregate` an arm; `chain` has the metrics of
+relayed messages, `network` those of links and outages. Imports `records` and `stats`."""

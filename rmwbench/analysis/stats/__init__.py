@@ -1,2 +1,2 @@
-"""From numbers to intervals and tests: quantiles, intervals over trials, ordinal answers, survival,
-what a design can resolve. Knows no trial. Imports no other part of `analysis`."""
+"""Statistics of numbers: quantiles, intervals over trials, ordinal answers, survival, the
+resolution of a design. Does not know what a trial is. Imports no other part of `analysis`."""

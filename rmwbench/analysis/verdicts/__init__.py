@@ -1,4 +1,3 @@
-"""From arms to verdicts: `best` compares all arms with the best one (what a report shows),
-`statements` one arm with another (`rmwbench compare`, tuning, effects), `limits` one with a level,
-`interim` a campaign under way.
-Imports `metrics` and `stats`."""
+"""Verdicts of arms: `best` compares all arms with the best one (what a report shows), `statements`
+one arm with another (`rmwbench compare`, tuning, effects), `limit_outcomes` one with a limit,
+`interim` judges a campaign under way. Imports `metrics` and `stats`."""

@@ -1,11 +1,10 @@
 """Blocks that resemble their neighbours: how much, and what it costs.
 
-What a block does to all arms alike cancels in their ratios. What it does to one arm, and lasts into
-the next block, does not: the blocks are then worth fewer than they are, and the variance between
-them is too small by the same cause. Both are known for a first-order autoregression, whose one
-number is estimated over all arms of a report together, and in a workload that has many blocks it is
-no larger than these allow: what five blocks of a camera say is little against eleven of an IMU.
-"""
+What a block does to all arms alike cancels in their ratios. What it does to one arm, and what lasts
+into the next block, does not: then the blocks are worth less than their number, and the variance
+between them is too small for the same reason. Both are known for a first-order autoregression. Its
+one number is estimated over all arms of a report together; in a workload with many blocks it is no
+larger than these blocks allow, since five blocks of a camera say little beside eleven of an IMU."""
 
 import functools
 import math
@@ -16,19 +15,19 @@ import numpy as np
 
 LEAST_BLOCKS = 5
 LEAST_WORTH = 40
-"""Blocks times contrasts from which on the correlation is told well enough to be used below FEW
+"""Blocks times contrasts from which on the correlation is known well enough to be used below FEW
 blocks."""
 FEW = 8
 GATE = 1.28
-"""A correlation that chance exceeds in one campaign of ten."""
+"""A correlation, in standard errors, that chance exceeds in one campaign of ten."""
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """`lag_one`: the mean correlation of neighbouring blocks over so many `blocks`, None where
-    these are too few; `error`: of the `correlation` by chance were there none. `usable`: whether
-    blocks and arms are enough to use it; `inflates`: whether variances are multiplied for it, then
-    with the correlation `used`."""
+    """`lag_one`: the mean correlation of neighbouring blocks over `blocks` blocks, None where these
+    are too few; `error`: the standard error of the `correlation` if there were none. `usable`:
+    whether blocks and arms are enough to use it; `inflates`: whether variances are multiplied
+    because of it, then with the correlation `used`."""
 
     lag_one: float | None = None
     blocks: int = 0
@@ -39,8 +38,9 @@ class Likeness:
 
     @property
     def correlation(self) -> float | None:
-        """From block to block of one arm's own deviations, its bias removed. Not a field: its
-        simulation takes longer than all tests of a claim, and most claims do not need it."""
+        """The correlation from block to block of an arm's own deviations, its bias removed. It is
+        no field, since its simulation takes longer than all tests of a claim, and most claims do
+        not need it."""
         if self.lag_one is None:
             return None
         least = -1 / self.blocks  # what is expected without any correlation
