@@ -220,8 +220,15 @@ mod tests {
         let schedule = recorder.finish(&mut no_data).unwrap();
         let mut mine: Vec<&ScheduleEvent> =
             schedule.events.iter().filter(|e| e.2 == tid && e.0 >= begin_ns).collect();
+        if let (true, Some(reason)) = (mine.is_empty(), no_data.get("schedule.me")) {
+            return eprintln!("not tested here: {reason}"); // buffers of other suites took what is allowed
+        }
         let count = |what: &str| mine.iter().filter(|e| e.3 == what).count();
-        assert!(count("out_blocked") >= 5 && count("in") >= 5, "{mine:?}");
+        assert!(
+            count("out_blocked") >= 5 && count("in") >= 5,
+            "{mine:?} of {} events; {no_data:?}",
+            schedule.events.len()
+        );
         let woken = count("woken");
         // Not each of the five: a kernel was seen to leave one out, which `few_wakings` allows.
         assert!(
