@@ -19,7 +19,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.machine.checks.network_rules import kernel_backend
 from rmwbench.lab.network import NetworkBroken, bridge, kernel
-from rmwbench.lab.network.kernel import Kernel
+from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
 from rmwbench.lab.network.network_probe import chance_bound
 from rmwbench.lab.process.crew import Crew
@@ -370,7 +370,7 @@ def test_what_is_not_as_asked_for_is_found():
     made = links(KERNEL % "{robot: {up: {rate_mbps: 20, loss: 0.2}}}")
     with Lab(made) as lab:
         kernel = lab.network._switch
-        assert isinstance(kernel, Kernel)
+        assert isinstance(kernel, KernelNetwork)
         read = partial(kernel._configured, "again", bridge.dumps(made))
         bridge.check(made, read())
         for other, words in (
@@ -435,7 +435,7 @@ def test_without_the_privilege_it_says_what_it_needs(monkeypatch):
                 NetworkBroken, match=r"veth to robot \(needs root\): Operation not permit"
             ),
         ):
-            Kernel(crew, hosts, made).open(1)
+            KernelNetwork(crew, hosts, made).open(1)
 
 
 @pytest.mark.timing

@@ -25,7 +25,7 @@ from rmwbench.lab.host import Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import network_probe as probe
 from rmwbench.lab.network import plumbing, promise
-from rmwbench.lab.network.kernel import Kernel
+from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
@@ -81,7 +81,9 @@ class Emulation:
             host: HostDevices(host, number, hosts[host].device or 0, hosts[host].beside_devices)
             for number, host in enumerate(links.hosts, start=1)
         }
-        self._kernel = Kernel(crew, hosts, links) if links.network.backend == KERNEL else None
+        self._kernel = (
+            KernelNetwork(crew, hosts, links) if links.network.backend == KERNEL else None
+        )
         self._switch = self._kernel or Switch(crew, hosts, links, log_records)
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0

@@ -34,7 +34,7 @@ TIMEOUT_S = 10.0
 _OFFLOADS = Path(__file__).with_name("offload_program.py").read_text()
 
 
-class Kernel:
+class KernelNetwork:
     """As `Switch`, without a process: `pid` is None."""
 
     pid: int | None = None
@@ -247,7 +247,7 @@ def _why_not(spec: Spec) -> str:
         with Hosts("doctor", names) as hosts:
             hosts.wait_ready()
             with Crew(hosts) as crew:
-                Kernel(crew, hosts, links).open(0)
+                KernelNetwork(crew, hosts, links).open(0)
     except (HostBroken, NetworkBroken) as broken:
         return str(broken).removeprefix("kernel backend: ")
     return ""

@@ -97,7 +97,7 @@ class HostDevices:
     beside: Mapping[str, int] = field(default_factory=dict)
 
 
-class HostSetup(NamedTuple):
+class HostConfiguration(NamedTuple):
     """What `Host.configure` takes; the last messages are those of `_read_back`."""
 
     messages: list[NetlinkMessage]
@@ -105,7 +105,7 @@ class HostSetup(NamedTuple):
     reads: list[str]
 
 
-def setup(devices: HostDevices, links: Links) -> HostSetup:
+def setup(devices: HostDevices, links: Links) -> HostConfiguration:
     """Everything of one host, in order."""
     network, index = links.network, devices.eth0
     mtu = links.mtu_bytes(devices.host)
@@ -129,7 +129,7 @@ def setup(devices: HostDevices, links: Links) -> HostSetup:
     if network.further(devices.host):
         writes += [(_NO_IPV6, b"1", False)]
     messages += _read_back(index).values()
-    return HostSetup(messages, writes, [_SYS + name for name in RECORDED])
+    return HostConfiguration(messages, writes, [_SYS + name for name in RECORDED])
 
 
 def _read_back(index: int) -> dict[str, NetlinkMessage]:

@@ -45,7 +45,7 @@ from rmwbench.published.claims.judging.proxies import (
     of_class,
     reasons,
 )
-from rmwbench.published.claims.judging.sides import Side, layers_of, sides_of
+from rmwbench.published.claims.judging.sides import ArmOfWorkload, layers_of, sides_of
 from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.judging.values import (
     ClaimValue,
@@ -152,8 +152,8 @@ def _only(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
 class PooledCell:
     """A cell over the campaigns that have measured it."""
 
-    left: Side
-    right: Side | None
+    left: ArmOfWorkload
+    right: ArmOfWorkload | None
     sides: list[Sides]
 
     @property
@@ -247,7 +247,7 @@ class Judging:
     steady_s: float | None
 
 
-def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
+def _key(left: ArmOfWorkload, right: ArmOfWorkload | None) -> tuple[Any, ...]:
     """What must be the same for two campaigns to have measured the same cell."""
     return tuple(
         (

@@ -9,7 +9,7 @@ from rmwbench.published.campaign import NOTHING, CampaignArm, CampaignWorkload, 
 from rmwbench.published.claims.claims_file import ClaimTest, levels_of
 
 
-class Side(NamedTuple):
+class ArmOfWorkload(NamedTuple):
     """An arm in a workload; `name` is the workload's without levels."""
 
     workload: str
@@ -19,7 +19,9 @@ class Side(NamedTuple):
 
 def sides_of(
     test: ClaimTest, sides: Mapping[str, Sequence[str]], campaign: MeasuredCampaign, layer: str
-) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
+) -> Iterator[
+    tuple[ArmOfWorkload, ArmOfWorkload | None, ArmOfWorkload | None, ArmOfWorkload | None]
+]:
     """Left and right of every cell that the test speaks of, and the cells that either is divided
     by."""
     of_left, of_right = test.topics
@@ -59,8 +61,8 @@ def _in_topic(arm: CampaignArm, topic: str) -> CampaignArm:
 
 
 def _base(
-    test: ClaimTest, campaign: MeasuredCampaign, side: Side, topic: str | None
-) -> Side | None:
+    test: ClaimTest, campaign: MeasuredCampaign, side: ArmOfWorkload, topic: str | None
+) -> ArmOfWorkload | None:
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
@@ -75,7 +77,7 @@ def _sides(
     workload: str | None,
     at: Mapping[str, Any],
     topic: str | None,
-) -> Iterator[Side]:
+) -> Iterator[ArmOfWorkload]:
     for item in campaign.workloads:
         if workload is not None and item.name != workload:
             continue
@@ -86,7 +88,7 @@ def _sides(
         ]
         if arms:
             best = min(arms, key=lambda arm: list(names).index(arm.arm))
-            yield Side(item.workload, item.name, best)
+            yield ArmOfWorkload(item.workload, item.name, best)
 
 
 def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:

@@ -32,7 +32,7 @@ class MedianLevel:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ValueInterval:
+class SurveyEstimate:
     value: float = exact()
     low: float = exact()
     high: float = exact()
@@ -48,7 +48,7 @@ class GroupAnswers:
     no_opinion: int
     no_data: str | None = absent()
     median: MedianLevel | None = absent()
-    upper_half: ValueInterval | None = absent()
+    upper_half: SurveyEstimate | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ class ComparedQuestion:
     p: float | None = absent(exact=True)
     p_holm: float | None = absent(exact=True)
     method: str | None = absent()
-    delta: ValueInterval | None = absent()
+    delta: SurveyEstimate | None = absent()
     verdict: str | None = absent()
 
 
@@ -197,7 +197,7 @@ def _answers(question: SurveyQuestion, people: list[int]) -> GroupAnswers:
     return replace(
         answers,
         median=MedianLevel(value=levels[median], low=levels[low], high=levels[high]),
-        upper_half=ValueInterval(value=upper / n, low=share_low, high=share_high),
+        upper_half=SurveyEstimate(value=upper / n, low=share_low, high=share_high),
     )
 
 
@@ -225,7 +225,7 @@ def _comparison(
                 p=test[0],
                 p_holm=corrected,
                 method=test[1],
-                delta=ValueInterval(value=delta, low=low, high=high),
+                delta=SurveyEstimate(value=delta, low=low, high=high),
                 verdict=verdict,
             )
         )
