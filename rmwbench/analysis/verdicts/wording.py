@@ -93,7 +93,7 @@ def word(
     verdicts = {n: _worse(judged[n], order, rules) for n in order}
     # The earlier of two claims stands. One that is made again is told by the blocks of this look:
     # they are more, and what stopped an arm early exaggerates its ratio.
-    again = {n for n in earlier if judged[n].equivalent}
+    kept = {n: v for n, v in earlier.items() if not judged[n].equivalent}
     for n, v in earlier.items():
         verdicts[n] = (verdicts[n] or v) if v.verdict == "worse" else None
         judged[n].equivalent |= v.verdict == "equivalent"
@@ -103,12 +103,10 @@ def word(
     leader = standing[0] if standing else order[0]
     for name in standing:
         if name != leader:
-            kept = None if name in again else earlier.get(name)
-            verdicts[name] = kept or _open(judged[name], judged[leader], rules)
+            verdicts[name] = kept.get(name) or _open(judged[name], judged[leader], rules)
     settled = {name: v for name, v in verdicts.items() if v is not None}
     if leader in standing:
-        kept = None if leader in again else earlier.get(leader)
-        settled[leader] = _lead(judged[leader], settled, kept, rules)
+        settled[leader] = _lead(judged[leader], settled, kept.get(leader), rules)
     return {name: settled[name] for name in order}
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rmwbench.campaign.trial.attest.counted import of_the_trial
 from rmwbench.campaign.trial.outcome import TrialOutcome
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling.cross_traffic_load import ROLE as CROSS_TRAFFIC
 
 HARNESS = "harness"
@@ -214,22 +215,17 @@ def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
         return
     for name in ("p50", "p99", "max"):
         if canary[f"{name}_ns"] is not None:
-            yield _probe(f"canary_{name}", "ns", canary[f"{name}_ns"])
+            yield probe_row(f"canary_{name}", float(canary[f"{name}_ns"]), "ns")
     watched = [
         processor
         for processor in canary["processors"].values()
         if processor["count"] >= FEWEST_WAKE_UPS
     ]
     for name in ("late", "stalled") if watched else ():
-        yield _probe(
+        yield probe_row(
             f"canary_{name}",
-            "fraction",
             max(processor[name] / processor["count"] for processor in watched),
         )
-
-
-def _probe(name: str, unit: str, value: float) -> Row:
-    return {"probe": name, "unit": unit, "at": "window", "value": float(value)}
 
 
 def events(outcome: TrialOutcome) -> Iterator[Row]:

@@ -29,6 +29,7 @@ from rmwbench.lab.network.kernel import KernelNetwork
 from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, described
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec
@@ -241,8 +242,7 @@ class Emulation:
             self.unlogged, unlogged = unlogged, 0
         self.findings += promise.check(self._links, document, unlogged, late, dropped)
         self.rows += [
-            {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}
-            for name, value in late.items()
+            probe_row(f"network.late_{name}", value, "ns") for name, value in late.items()
         ]
         no_priority = self._record["link"].get("scheduler_reason")
         rows, findings = promise.check_wake_ups(

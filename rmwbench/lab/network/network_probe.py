@@ -19,6 +19,7 @@ from typing import Any
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
@@ -285,7 +286,8 @@ def _loss(
         return [], []
     link = f"{host}.{direction}"
     finding = loss_finding(link, spec, lost, frames)
-    return [_row(f"network.loss.{link}", "fraction", lost / frames)], [finding] if finding else []
+    row = probe_row(f"network.loss.{link}", lost / frames, at="before")
+    return [row], [finding] if finding else []
 
 
 def _arrived(
@@ -320,7 +322,8 @@ def _delay(
     if len(delays_ns) < FEW // 2:
         return None, None
     median_ns = round(statistics.median(delays_ns))
-    row = _row(f"network.delay.{flow.sender}.{flow.receiver}", "ns", median_ns)
+    name = f"network.delay.{flow.sender}.{flow.receiver}"
+    row = probe_row(name, float(median_ns), "ns", "before")
     asked_ns = flow.delay_ns
     if asked_ns is None:
         return row, None
@@ -362,7 +365,7 @@ def _rate(
     numbered_bps = numbers * each_bps
     asked_bps = flow.rate_bps or 0
     rate_bps = min(counted_bps, numbered_bps, key=lambda rate_bps: abs(rate_bps - asked_bps))
-    row = _row(f"network.rate.{flow.bottleneck}", "bit/s", rate_bps)
+    row = probe_row(f"network.rate.{flow.bottleneck}", float(rate_bps), "bit/s", "before")
     error = abs(rate_bps / asked_bps - 1)
     if error <= RATE_FLAG:
         return row, None
@@ -384,10 +387,6 @@ def _room(spec: Spec, frame_bits: float) -> Iterator[int]:
         yield int(spec.queue_kb * 8000 / frame_bits) - 2
     if spec.queue_ms is not None:
         yield int(spec.rate_bps * spec.queue_ms / 1000 / frame_bits) - 2
-
-
-def _row(probe: str, unit: str, value: float) -> dict[str, Any]:
-    return {"probe": probe, "unit": unit, "at": "before", "value": float(value)}
 
 
 def chance_bound(count: int, draws: int, chance: float, correlation: float = 0.0) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
 from rmwbench.lab.network.plumbing import ETHERNET_BYTES, QUEUE_FRAMES
 from rmwbench.lab.network.switch import DELIVERED
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.suite.network.network import KERNEL, Links, Port
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
@@ -63,8 +64,7 @@ def check_wake_ups(
         if count < fewest or len(delays_ns) <= above:
             continue
         delay_ns = delays_ns[len(delays_ns) - 1 - above]
-        row = {"probe": f"network.woke_{name}", "unit": "ns", "at": "window"}
-        rows.append(row | {"value": float(delay_ns)})
+        rows.append(probe_row(f"network.woke_{name}", float(delay_ns), "ns"))
         own_ns = delay_ns - links.quantum_ns  # which is meant
         if own_ns > limit_ns:
             text = (
