@@ -12,6 +12,7 @@ from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
+from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse as parse_suite
 from rmwbench.suite.placement import placed
@@ -141,9 +142,9 @@ def test_each_machine_is_judged_by_its_own_rows():
         {"probe": "steal@base", "value": 0.2, **row},
         *stolen,
     ]
-    (reason,) = machines.void_reasons(rows)
+    (reason,) = machines.reasons_by_machine(rows, machine.voids)
     assert reason.code is Code.STEAL and reason.text.endswith("(on the machine of host base)")
-    assert list(machines.void_reasons(rows[:1])) == []
+    assert list(machines.reasons_by_machine(rows[:1], machine.voids)) == []
 
 
 @pytest.fixture

@@ -1,16 +1,17 @@
-"""From the sampler's document to rows of the tables `counters`, `probes`, `samples` and `schedule`
+"""The sampler's document as rows of the tables `counters`, `probes`, `samples` and `schedule`
 (docs/formats/bundle.md).
 
-A worker accounts for itself: what it says of its own CPU, faults and memory is taken, and the
-sampler's reading only adds what a process cannot know of itself. Everything else in the host
-(daemons, what a middleware started, our own processes) is known through the sampler alone. A
-process that began within the window had used nothing at its beginning.
+A worker accounts for its own CPU, faults and memory, and the sampler's reading adds only what a
+process cannot know of itself. All other processes of the host (daemons, what a middleware started,
+our own ones) are known through the sampler alone. A process that began within the window had used
+nothing at its beginning.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.campaign.trial.attest.counted import of_the_trial
+from rmwbench.campaign.trial.attest.counted import Snapshot, trial_edges, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling.cross_traffic_load import ROLE as CROSS_TRAFFIC
@@ -19,7 +20,7 @@ HARNESS = "harness"
 MACHINE = "machine"
 WORKER = "worker"
 FEWEST_WAKE_UPS = 10
-"""So many wake-ups of a processor at least: of fewer, a late one would be a large fraction."""
+"""The fewest wake-ups of a processor that is judged: a late one of fewer is a large fraction."""
 LATE_EVENTS = 1_000
 NOT_OURS = "on the shared host every interface but lo carries what other programs send"
 
@@ -30,8 +31,9 @@ USAGE = {
     "minor_faults": ("minor_faults", "count"),
     "major_faults": ("major_faults", "count"),
 }
-"""Key of a snapshot → counter and unit, of what a worker accounts for itself."""
+"""Key of a snapshot → counter and unit, for what a worker accounts for itself."""
 _OF_PROCESS = USAGE | {"run_delay_ns": ("run_delay", "ns")}
+_MEMORY = ("rss", "pss", "peak_rss", "virtual", "records_rss")
 _OF_HOST = ("udp", "ip", "tcp", "softnet")
 _ENDS = ("steady_begin", "steady_end")
 
@@ -39,8 +41,8 @@ Row = dict[str, Any]
 
 
 def role_of(outcome: TrialOutcome, process: str) -> str:
-    """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of
-    that kind, else `both`; `node` for one without endpoints."""
+    """Return `publisher`, `subscription`, `client` or `service` if all endpoints of the worker are
+    of that kind, else `both`; `node` for a worker without endpoints."""
     kinds = {
         endpoint.kind for endpoint in outcome.order.cell.endpoints if endpoint.process == process
     }
@@ -48,30 +50,37 @@ def role_of(outcome: TrialOutcome, process: str) -> str:
 
 
 def counters(outcome: TrialOutcome) -> Iterator[Row]:
-    """Rows of `counters`: what the window cost, by process, and what the host and the machine
-    counted."""
-    if outcome.sampling.own_cpu_ns is not None:
-        for at, value in zip(_ENDS, outcome.sampling.own_cpu_ns, strict=True):
-            yield _row("orchestrator", HARNESS, "cpu", "ns", at, value)
-    if outcome.sampling.link_cpu_ns is not None:
-        for at, value in zip(_ENDS, outcome.sampling.link_cpu_ns, strict=True):
-            yield _row("link", HARNESS, "cpu", "ns", at, value)
+    """Yield the rows of `counters`: the cost of the window by process, and the counts of the host
+    and the machine."""
+    for process, (begin_ns, end_ns) in _harness_cpu_ns(outcome).items():
+        yield counter_row(process, HARNESS, "cpu", "ns", "steady_begin", begin_ns)
+        yield counter_row(process, HARNESS, "cpu", "ns", "steady_end", end_ns)
     document = outcome.sampling.sampled
     if document is None:
         return
-    edges = _edges(document)
+    edges = edges_of(document)
     for name in dict.fromkeys(name for edge in edges for name in edge["processes"]):
         yield from _process(outcome, name, edges, document)
     for host in outcome.order.cell.hosts:
-        if edges_there := _edges(outcome.sampling.sampled_at.get(host, document)):
-            for edge in of_the_trial(outcome, host, *edges_there):
-                yield from _of_host(host, edge)
+        own_edges = window_edges(outcome.sampling.sampled_at.get(host, document)["snapshots"])
+        for edge in trial_edges(outcome, host, *own_edges) if own_edges else ():
+            if edge.get("time_ns") is not None:
+                yield counter_row(host, MACHINE, "snapshot_time", "ns", edge["at"], edge["time_ns"])
+            yield from host_rows(host, edge, edge["at"])
     for name, sampled in _machines(outcome, document).items():
         yield from _machine(name, sampled)
 
 
+def _harness_cpu_ns(outcome: TrialOutcome) -> dict[str, tuple[int, int]]:
+    """Return the CPU times of our own processes at both ends of the window, as far as known."""
+    sampling = outcome.sampling
+    readings = {"orchestrator": sampling.own_cpu_ns, "link": sampling.link_cpu_ns}
+    return {process: cpu_ns for process, cpu_ns in readings.items() if cpu_ns is not None}
+
+
 def _machines(outcome: TrialOutcome, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Machine → what the sampler on it said: one, but where the hosts are machines of their own."""
+    """Return machine → the document of its sampler. There is one machine, unless the hosts are
+    machines of their own."""
     document_of_host = outcome.sampling.sampled_at
     if outcome.order.cell.real is None or not document_of_host:
         return {MACHINE: document}
@@ -83,35 +92,35 @@ def _machines(outcome: TrialOutcome, document: Mapping[str, Any]) -> dict[str, M
 
 
 def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
-    for edge in _edges(document):
+    for edge in edges_of(document):
         for key, value in edge.get("machine", {}).items():
             is_time = key.endswith("_ns")
             counter = f"processor.{key.removesuffix('_ns')}" if is_time else key
-            yield _row(name, MACHINE, counter, "ns" if is_time else "count", edge["at"], value)
+            unit = "ns" if is_time else "count"
+            yield counter_row(name, MACHINE, counter, unit, edge["at"], value)
     for sensor, reading in document.get("energy", {}).items():
-        yield _row(name, MACHINE, f"energy.{sensor}", "J", "window", reading["joules"])
+        yield counter_row(name, MACHINE, f"energy.{sensor}", "J", "window", reading["joules"])
 
 
-def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
-    if edge.get("time_ns") is not None:
-        yield _row(host, MACHINE, "snapshot_time", "ns", edge["at"], edge["time_ns"])
-    for interface, values in edge["interfaces"].items():
+def host_rows(host: str, snapshot: Snapshot, at: str) -> Iterator[Row]:
+    """Yield the rows of what a host's interfaces and the protocols of its kernel counted."""
+    for interface, values in snapshot.get("interfaces", {}).items():
         for key, value in values.items():
             unit = "bytes" if key.endswith("bytes") else "count"
-            yield _row(host, MACHINE, f"interface.{interface}.{key}", unit, edge["at"], value)
+            yield counter_row(host, MACHINE, f"interface.{interface}.{key}", unit, at, value)
     for group in _OF_HOST:
-        for key, value in edge.get(group, {}).items():
-            yield _row(host, MACHINE, f"{group}.{key}", "count", edge["at"], value)
+        for key, value in (snapshot.get(group) or {}).items():
+            yield counter_row(host, MACHINE, f"{group}.{key}", "count", at, value)
 
 
-def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The snapshots of the window's two ends in their order, or none."""
-    by_name = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
-    return [by_name[at] for at in _ENDS] if by_name.keys() >= set(_ENDS) else []
+def edges_of(document: Mapping[str, Any]) -> Sequence[Snapshot]:
+    """Return the snapshots at both ends of the window in their order; empty unless there are
+    both."""
+    return window_edges(document["snapshots"]) or ()
 
 
 def _process(
-    outcome: TrialOutcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]
+    outcome: TrialOutcome, name: str, edges: Sequence[Snapshot], document: Mapping[str, Any]
 ) -> Iterator[Row]:
     readings = [edge["processes"].get(name) for edge in edges]
     begin, end = readings
@@ -119,18 +128,18 @@ def _process(
     accounts_itself = role == WORKER and name in outcome.sampling.collected
     process_role = role_of(outcome, name) if role == WORKER else role
     if end is None:
-        # It ended within the window and took its counters along: what stood at the beginning says
-        # that it was there, so that no sum over its like stands without it.
+        # It ended within the window, and its counters with it. The values at the beginning say that
+        # it existed, so that no sum over processes of its role is complete without it.
         for key, (counter, unit) in _OF_PROCESS.items():
             if key in begin:
-                yield _row(name, process_role, counter, unit, edges[0]["at"], begin[key])
+                yield counter_row(name, process_role, counter, unit, edges[0]["at"], begin[key])
         return
     for key, (counter, unit) in _OF_PROCESS.items():
         if key not in end or (accounts_itself and key in USAGE):
             continue
         for at, reading in zip(_ENDS, (begin if begin is not None else {key: 0}, end), strict=True):
             if key in reading:
-                yield _row(name, process_role, counter, unit, at, reading[key])
+                yield counter_row(name, process_role, counter, unit, at, reading[key])
     for edge in edges:
         drops = [
             socket["drops"]
@@ -138,31 +147,47 @@ def _process(
             if socket.get("process") == name and "drops" in socket
         ]
         if drops:
-            yield _row(name, process_role, "socket_drops", "count", edge["at"], sum(drops))
+            yield counter_row(name, process_role, "socket_drops", "count", edge["at"], sum(drops))
     if not accounts_itself:
-        yield _row(name, process_role, "threads", "count", "end", end.get("threads"))
         memory = document["memory"].get(name, {})
-        for key in ("rss", "pss", "peak_rss", "virtual"):
-            yield _row(name, process_role, key, "bytes", "end", memory.get(f"{key}_bytes"))
-        if "shared_segments" in memory:
-            for key in ("rss", "pss"):
-                total = sum(segment[f"{key}_bytes"] for segment in memory["shared_segments"])
-                yield _row(name, process_role, f"shared_{key}", "bytes", "end", total)
+        yield from memory_rows(name, process_role, memory, end.get("threads"))
     threads: dict[tuple[str, str], int] = {}
     for thread in document.get("threads", {}).get(name, []):
         for key, counter in (("cpu_ns", "cpu"), ("run_delay_ns", "run_delay")):
             thread_counter = (thread["name"], counter)
             threads[thread_counter] = threads.get(thread_counter, 0) + thread[key]
     for (thread_name, counter), value in threads.items():
-        yield _row(name, process_role, f"thread.{thread_name}.{counter}", "ns", "window", value)
+        counter = f"thread.{thread_name}.{counter}"
+        yield counter_row(name, process_role, counter, "ns", "window", value)
 
 
-def _row(process: str, role: str, counter: str, unit: str, at: str, value: float | None) -> Row:
-    """`value` may be None, which `absent` leaves out."""
+def memory_rows(
+    process: str, role: str, memory: Mapping[str, Any], threads: int | None
+) -> Iterator[Row]:
+    """Yield the rows of the memory and the threads that a process had at the end."""
+    yield counter_row(process, role, "threads", "count", "end", threads)
+    for name in _MEMORY:
+        yield counter_row(process, role, name, "bytes", "end", memory.get(f"{name}_bytes"))
+    if "shared_segments" in memory:
+        for name in ("rss", "pss"):
+            total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
+            yield counter_row(process, role, f"shared_{name}", "bytes", "end", total)
+
+
+def counter_row(
+    process: str,
+    role: str,
+    counter: str,
+    unit: str,
+    at: str,
+    value: float | None,
+    endpoint: int | None = None,
+) -> Row:
+    """Return a row of `counters`. The table leaves a row out whose value is None."""
     return {
         "process": process,
         "role": role,
-        "endpoint": None,
+        "endpoint": endpoint,
         "counter": counter,
         "unit": unit,
         "at": at,
@@ -171,45 +196,44 @@ def _row(process: str, role: str, counter: str, unit: str, at: str, value: float
 
 
 def cpu_by_role(outcome: TrialOutcome) -> dict[str, int]:
-    """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of
-    `harness`."""
-    cpu_ns: dict[str, int] = {}
-    if outcome.sampling.own_cpu_ns is not None:
-        cpu_ns[HARNESS] = outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
-    if outcome.sampling.link_cpu_ns is not None:
-        cpu_ns[HARNESS] = (
-            cpu_ns.get(HARNESS, 0)
-            + outcome.sampling.link_cpu_ns[1]
-            - outcome.sampling.link_cpu_ns[0]
-        )
+    """Return role → CPU time within the window in ns, as the sampler read it; the orchestrator is
+    part of `harness`."""
+    cpu_ns: Counter[str] = Counter()
+    for begin_ns, end_ns in _harness_cpu_ns(outcome).values():
+        cpu_ns[HARNESS] += end_ns - begin_ns
     if outcome.network.cross_traffic_cpu_ns:
         cpu_ns[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
-    edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
-    if not edges:
-        return cpu_ns
-    for name, end in edges[1]["processes"].items():
-        used = end["cpu_ns"] - edges[0]["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
-        role = role_of(outcome, name) if end["role"] == WORKER else end["role"]
-        cpu_ns[role] = cpu_ns.get(role, 0) + used
-    return cpu_ns
+    document = outcome.sampling.sampled
+    if document and (edges := window_edges(document["snapshots"])):
+        for name, used_ns in used_cpu_ns(*edges).items():
+            role = edges[1]["processes"][name]["role"]
+            cpu_ns[role_of(outcome, name) if role == WORKER else role] += used_ns
+    return dict(cpu_ns)
 
 
-def ended(document: Mapping[str, Any]) -> bool:
-    """Whether a process ended within the window, so that what it used there is not known."""
-    edges = _edges(document)
-    return bool(edges) and not edges[0]["processes"].keys() <= edges[1]["processes"].keys()
+def used_cpu_ns(begin: Snapshot, end: Snapshot) -> dict[str, int]:
+    """Return process → the CPU time in ns that it used between two snapshots, for all processes of
+    the later one."""
+    return {
+        name: last["cpu_ns"] - begin["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
+        for name, last in end["processes"].items()
+    }
 
 
 def attributed(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
-    """The rows of `machine.attributed_probes` that hold: without `foreign`, which would have what
-    an ended process of the trial used, where one did."""
-    return [row for row in probes if row["probe"] != "foreign" or not ended(document)]
+    """Return the rows of `machine.attributed_probes` that hold. If a process of the trial ended
+    within the window, `foreign` does not: its CPU time would be counted there."""
+    edges = edges_of(document)
+    if edges and not edges[0]["processes"].keys() <= edges[1]["processes"].keys():
+        return [row for row in probes if row["probe"] != "foreign"]
+    return probes
 
 
 def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
-    """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of
-    wake-ups that came more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor
-    among those with enough of them. A quantile with too few values beyond it is left out."""
+    """Yield rows of `probes` with `at` = `window`: how late a sleeping thread woke (ns), and the
+    fractions of wake-ups that came more than 1 ms (`late`) and 10 ms (`stalled`) late, for the
+    worst processor among those with enough of them. A quantile with too few values beyond it is
+    left out."""
     canary = (document or {}).get("canary")
     if not canary or not canary["count"]:
         return
@@ -229,8 +253,8 @@ def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
 
 
 def events(outcome: TrialOutcome) -> Iterator[Row]:
-    """What the sampler could not read and why, one `no_data` event each; what nobody asked for is
-    not reported."""
+    """Yield a `no_data` event, with the reason, for each quantity that the sampler could not read.
+    A quantity that was not asked for has none."""
     reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))
     if outcome.sampling.unsampled:
         reasons[""] = outcome.sampling.unsampled
@@ -244,8 +268,8 @@ def events(outcome: TrialOutcome) -> Iterator[Row]:
 
 
 def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
-    """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for
-    each late one, at most LATE_EVENTS: the witnesses of a tail."""
+    """Yield a `canary` event (value: its wake-ups) and a `canary_late` event (at its time; value:
+    ns) for each late one, at most LATE_EVENTS."""
     canary = None if document is None else document.get("canary")
     if document is None or not canary:
         return
@@ -260,7 +284,7 @@ def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
 
 
 def samples(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
-    """Columns of the table `samples`; without rows where no series was asked for."""
+    """Return the columns of the table `samples`, without rows if no series was asked for."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("time_ns", "process", "counter", "unit", "value")
     }
@@ -280,24 +304,14 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
         for key, value in sample.get("machine", {}).items():
             if key.endswith("_ns"):
                 put(time_ns, MACHINE, f"processor.{key.removesuffix('_ns')}", "ns", value)
-        for interface, values in sample["interfaces"].items():
-            for key, value in values.items():
-                put(
-                    time_ns,
-                    host,
-                    f"interface.{interface}.{key}",
-                    "bytes" if "bytes" in key else "count",
-                    value,
-                )
-        for group in _OF_HOST:
-            for key, value in sample.get(group, {}).items():
-                put(time_ns, host, f"{group}.{key}", "count", value)
+        for row in host_rows(host, sample, "window"):
+            put(time_ns, host, row["counter"], row["unit"], row["value"])
     return columns
 
 
 def schedule(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
-    """Columns of the table `schedule`; without rows where it was not asked for or may not be
-    read."""
+    """Return the columns of the table `schedule`, without rows if it was not asked for or may not
+    be read."""
     switches = ((document or {}).get("schedule") or {}).get("events", [])
     names = ("time_ns", "process", "thread", "event")
     return {name: [event[index] for event in switches] for index, name in enumerate(names)}

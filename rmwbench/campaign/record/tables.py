@@ -1,8 +1,9 @@
-"""From a trial's outcome to the tables of the bundle (docs/formats/bundle.md), and nothing else: no
-judgement, no input or output."""
+"""The tables of the bundle (docs/formats/bundle.md) from a trial's outcome, without any judgement,
+input or output."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
-from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
+from rmwbench.campaign.trial.attest.counted import own_interfaces, trial_edges, window_edges
 from rmwbench.campaign.trial.held_calls import schedule_of
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import LOANED, WARMUP
@@ -19,18 +20,17 @@ from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordSection
 from rmwbench.suite.timeline import to_ns
 
-# Usage counters that are taken at both ends of the window, with their units.
+# Usage counters that are read at both ends of the window, with their units.
 _USAGE = sampled.USAGE | {
     "allocations": ("allocations", "count"),
     "allocated_bytes": ("allocated", "bytes"),
     "frees": ("frees", "count"),
 }
-_MEMORY = ("rss", "pss", "peak_rss", "virtual", "records_rss")
 _AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
 
 
 def trial_row(outcome: TrialOutcome, status: str, reason: str | None) -> dict[str, Any]:
-    """The row of the table `trials`."""
+    """Return the row of the table `trials`."""
     order, window = outcome.order, outcome.times.window
     return {
         "trial": order.trial,
@@ -56,7 +56,7 @@ def trial_row(outcome: TrialOutcome, status: str, reason: str | None) -> dict[st
 def trial_tables(
     outcome: TrialOutcome, status: str, reason: str | None, attested: list[dict[str, Any]]
 ) -> dict[str, pa.Table]:
-    """Every table of a trial that has rows."""
+    """Return every table of a trial that has rows, by its name."""
     trial = outcome.order.trial
     small = {
         "trials": [trial_row(outcome, status, reason)],
@@ -147,91 +147,70 @@ def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     yield from outcome.network.cross_traffic
     for at, by_host in outcome.network.traffic.items():
         for host, interfaces in by_host.items():
-            yield from _interfaces(host, own_interfaces(outcome, interfaces), at)
+            yield from sampled.host_rows(host, own_interfaces(outcome, interfaces), at)
     for process, reply in outcome.sampling.collected.items():
         yield from _collected(outcome, process, reply)
     if outcome.sampling.sampled is None:
         first = next(iter(outcome.sampling.collected.values()), {})
         yield from _first_host(outcome, first.get("usage", []))
     for name, value in outcome.times.steps_ns.items():
-        own_base = {"process": "orchestrator", "role": "machine", "endpoint": None}
-        yield from _counter(own_base, f"step.{name}", "ns", "end", value)
-    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
+        yield sampled.counter_row(
+            "orchestrator", sampled.MACHINE, f"step.{name}", "ns", "end", value
+        )
+    process_of = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
-        process = places[section.endpoint]
-        role = sampled.role_of(outcome, process)
-        base = {"process": process, "role": role, "endpoint": section.endpoint}
-        yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
+        process = process_of[section.endpoint]
+        role, unfinished = sampled.role_of(outcome, process), section.unfinished
+        yield sampled.counter_row(
+            process, role, "records_unfinished", "count", "end", unfinished, section.endpoint
+        )
 
 
 def _collected(
     outcome: TrialOutcome, process: str, reply: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """What a worker counted of itself and of its endpoints."""
-    base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
+    """Yield the rows of what a worker counted of itself and of its endpoints."""
+    role = sampled.role_of(outcome, process)
+    row = partial(sampled.counter_row, process, role)
     follows = any(p.follows for p in outcome.order.cell.processes if p.name == process)
     for usage in reply.get("usage", []):
         at = _AT.get(usage["at"])
         if at is None:
             continue
-        # A successor began within the window, so with nothing; its first snapshot is of that
-        # moment, and what it used is of the window as it is.
+        # A successor had used nothing when it began within the window, and its first snapshot is
+        # from that moment.
         begins = follows and at == "steady_begin"
         for key, (counter, unit) in _USAGE.items():
             value = usage.get(key)
             used = 0 if begins and value is not None else value
-            yield from _counter(base, counter, unit, at, used)
+            yield row(counter, unit, at, used)
         if at != "end" and not follows:
-            yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
+            yield row("snapshot_time", "ns", at, usage.get("time_ns"))
     memory = reply.get("memory", {})
-    for name in _MEMORY:
-        yield from _counter(base, name, "bytes", "end", memory.get(f"{name}_bytes"))
-    yield from _counter(base, "threads", "count", "end", memory.get("threads"))
-    if "shared_segments" in memory:
-        for name in ("rss", "pss"):
-            total = sum(segment[f"{name}_bytes"] for segment in memory["shared_segments"])
-            yield from _counter(base, f"shared_{name}", "bytes", "end", total)
+    yield from sampled.memory_rows(process, role, memory, memory.get("threads"))
     for endpoint, account in reply.get("endpoints", {}).items():
-        endpoint_base = base | {"endpoint": int(endpoint)}
         for name in ("publish_failures", "reader_drops"):
-            yield from _counter(endpoint_base, name, "count", "end", account.get(name))
+            yield row(name, "count", "end", account.get(name), int(endpoint))
         for name, value in account.get("counters", {}).items():
-            yield from _counter(endpoint_base, f"own.{name}", "count", "end", value)
+            yield row(f"own.{name}", "count", "end", value, int(endpoint))
 
 
 def _first_host(
     outcome: TrialOutcome, usages: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """What one worker counted of its host, where there is no sampler."""
+    """Yield the rows of what one worker counted of its host, for a trial without a sampler."""
     host = outcome.order.cell.hosts[0]
     at = {_AT[usage["at"]]: usage for usage in usages if usage["at"] in _AT}
-    if "steady_begin" in at and "steady_end" in at:
-        edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
+    if edges := window_edges(usages):
+        edges = trial_edges(outcome, host, *edges)
         at |= zip(("steady_begin", "steady_end"), edges, strict=True)
     for name, usage in at.items():
-        yield from _interfaces(host, own_interfaces(outcome, usage), name)
-
-
-def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """The counters of a host's interfaces, under its name."""
-    base = {"process": host, "role": "machine", "endpoint": None}
-    for interface, values in usage.get("interfaces", {}).items():
-        for name, value in values.items():
-            unit = "bytes" if name.endswith("bytes") else "count"
-            yield from _counter(base, f"interface.{interface}.{name}", unit, at, value)
-    for name, value in (usage.get("udp") or {}).items():
-        yield from _counter(base, f"udp.{name}", "count", at, value)
-
-
-def _counter(
-    base: Mapping[str, Any], counter: str, unit: str, at: str, value: Any
-) -> Iterator[dict[str, Any]]:
-    if value is not None:
-        yield {**base, "counter": counter, "unit": unit, "at": at, "value": float(value)}
+        yield from sampled.host_rows(host, own_interfaces(outcome, usage), name)
 
 
 def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
-    """What was recorded, then what never was: the schedule's wish is in the ledger either way."""
+    """Yield the recorded messages of each writer, then those that were due and never sent: the
+    ledger has every message of the schedule."""
     by_endpoint = {endpoint.endpoint: endpoint for endpoint in outcome.order.cell.endpoints}
     for section in (s for s in outcome.sections if s.kind == SENT):
         yield _recorded_sent(section)
@@ -242,9 +221,9 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
             if arrival is None:
-                continue  # a service owes what its clients asked: no schedule says how much
+                continue  # a service has no schedule: it answers its clients' requests
             own_window = schedule_of(outcome, endpoint)
-            # Who never told how many it left did not send what its schedule had besides.
+            # A stuck writer never reported a number: the rest of its schedule was not sent.
             unsent = (
                 planned(arrival, own_window.end_ns - own_window.start_ns) - len(section.rows)
                 if stuck
@@ -260,10 +239,9 @@ def _recorded_sent(section: RecordSection) -> dict[str, np.ndarray]:
     caused = rows["cause_endpoint"] != 0
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
-    # How long the payload of a loaned message was written stands in the place of its cause's number
-    # or, where it has a cause, of `begun_ns`, which is then when the call began
-    # (docs/formats/records.md). A worker from before has a moment there, no duration within the
-    # call.
+    # The time in which the payload of a loaned message was written stands in `cause_seq` or, if
+    # the message has a cause, in `begun_ns`, which then equals `call_ns` (docs/formats/records.md).
+    # An older worker has a moment there and no duration within the call.
     loaned = (rows["flags"] & LOANED) != 0
     within = (rows["call_ns"] != 0) & (rows["begun_ns"] <= rows["return_ns"] - rows["call_ns"])
     relayed = loaned & caused & within
@@ -310,7 +288,7 @@ def _received(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
 
 
 def _feature_tables(outcome: TrialOutcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
-    """Table → columns of what features beside the trial left."""
+    """Return table → the columns that each feature beside the trial left."""
     parts_of_table: dict[str, list[Mapping[str, np.ndarray]]] = {}
     for feature_rows in outcome.beside.feature_records:
         for table, columns in feature_rows.columns():
@@ -327,9 +305,9 @@ def _spans(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
 def frames_columns(
     frames: np.ndarray, hosts: Sequence[str], interfaces: Sequence[str]
 ) -> dict[str, Any]:
-    """Columns of shape (frames,) of the table `frames` from records of `switch.RECORD`; `hosts`,
-    `interfaces`: of each port, and no frame leaves the network of the interface's name. Absent
-    times and destinations are masked: 0 and 65535 in the log."""
+    """Return the columns of the table `frames`, each of shape (frames,), from records of
+    `switch.RECORD`. `hosts` and `interfaces` have one entry per port; a frame stays in the network
+    of its interface. Absent times and destinations (0 and 65535 in the log) are masked."""
     columns: dict[str, Any] = {
         name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")
     }

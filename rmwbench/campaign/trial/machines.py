@@ -1,12 +1,12 @@
-"""A trial whose hosts are machines of their own: each is probed like the one that the trial is
-driven from, each can spoil it, and what lies between them is written down instead of made.
+"""A trial whose hosts are machines of their own. Each machine is probed, each can spoil the trial,
+and the real network between them is described.
 
 Rows of the table `probes` of another machine have `@HOST` behind the probe's name; those of the
-first host's machine are named as ever. The rules are applied to each machine's rows by themselves.
+first host's machine have the plain name. The rules are applied to each machine's rows separately.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,14 +19,14 @@ from rmwbench.lab.machine.timekeeping import timekeeping
 from rmwbench.lab.process.crew import Crew
 
 Posted = dict[str, int]
-"""Host → the number of a question to its machine."""
+"""Host → the number of the question that its machine was sent."""
 AT = "@"
 REAL = "real_network"
-"""The event that says so, once per trial."""
+"""The event of a trial over a real network."""
 
 
 def post(crew: Crew, question: str) -> Posted:
-    """Asks every other machine and does not wait."""
+    """Ask every other machine, without waiting for the answers."""
     return {host: remote_host.post(question) for host, remote_host in crew.hosts.remote.items()}
 
 
@@ -37,7 +37,7 @@ def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
 
 
 def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, Any]]:
-    """What each machine's kernel counted between two `edge` questions."""
+    """Yield the probes of each machine's kernel counters between two `edge` questions."""
     for host, remote_host in crew.hosts.remote.items():
         edges = [remote_host.answer(posted[host]) for posted in (begin, end)]
         if None not in edges:
@@ -47,8 +47,8 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
 
 
 def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]]:
-    """The probes of each machine by its own sampler: the other machines' canaries, and the share of
-    processor time of this trial and of others."""
+    """Yield the probes of each machine by its own sampler: the other machines' canaries, and the
+    shares of processor time of this trial and of other processes."""
     for host, document in outcome.sampling.sampled_at.items():
         if outcome.times.window is None:
             return
@@ -57,13 +57,8 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
         rows = list(sampled.canary_probes(document)) if is_remote else []
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
-        at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
-        if "steady_begin" in at and "steady_end" in at:
-            edges = at["steady_begin"], at["steady_end"]
-            own_ns = sum(
-                end["cpu_ns"] - edges[0]["processes"].get(process, {"cpu_ns": 0})["cpu_ns"]
-                for process, end in edges[1]["processes"].items()
-            )
+        if edges := sampled.edges_of(document):
+            own_ns = sum(sampled.used_cpu_ns(*edges).values())
             if not is_remote and outcome.sampling.own_cpu_ns is not None:
                 own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
             rows += sampled.attributed(
@@ -73,29 +68,21 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
             yield _of_host(host, row) if is_remote else row
 
 
-def by_machine(probes: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """(what a reason says behind its text, rows of one machine with their plain names)."""
+def reasons_by_machine(
+    probes: Iterable[Mapping[str, Any]],
+    rule: Callable[[list[dict[str, Any]]], Iterable[Reason]],
+) -> Iterator[Reason]:
+    """Yield the reasons of a rule on the rows of each machine, with the machine in their text."""
     rows = list(probes)
-    hosts = dict.fromkeys(row["probe"].partition(AT)[2] for row in rows) or {"": None}
-    for host in hosts:
-        yield (f" (on the machine of host {host})" if host else ""), _stripped(rows, host)
-
-
-def void_reasons(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
-    for on_machine, rows in by_machine(probes):
-        for reason in machine.voids(rows):
+    for host in dict.fromkeys(row["probe"].partition(AT)[2] for row in rows) or {"": None}:
+        on_machine = f" (on the machine of host {host})" if host else ""
+        for reason in rule(_stripped(rows, host)):
             yield replace(reason, text=reason.text + on_machine)
 
 
-def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
-    for on_machine, rows in by_machine(probes):
-        for flag in machine.flags(rows):
-            yield replace(flag, text=flag.text + on_machine)
-
-
 def note_network(outcome: TrialOutcome, crew: Crew) -> None:
-    """What the trial ran over, as the file `network.json`: the machines, their interfaces, who
-    keeps their clocks."""
+    """Describe a real network in the file `network.json`: the machines, their interfaces, the
+    services that keep their clocks."""
     real = outcome.order.cell.real
     if real is None or real.gang is None:
         return

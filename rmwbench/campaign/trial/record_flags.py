@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.campaign.trial.attest import shared_segments
+from rmwbench.campaign.trial.attest.counted import growth, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome, note_flag
 from rmwbench.codes import FAILED, FOREIGN, WARMUP, Code, Reason
 from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
@@ -164,14 +165,9 @@ def _wake_ups(outcome: TrialOutcome, readers: set[int]) -> int | None:
     processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}
     total = 0
     for process in processes:
-        usage = {
-            edge["at"]: edge
-            for edge in outcome.sampling.collected.get(process, {}).get("usage", [])
-        }
-        edges = [
-            usage.get(at, {}).get("voluntary_switches") for at in ("steady_begin", "steady_end")
-        ]
-        if None in edges:
+        edges = window_edges(outcome.sampling.collected.get(process, {}).get("usage", []))
+        switches = None if edges is None else growth(edges, "voluntary_switches")
+        if switches is None:
             return None
-        total += edges[1] - edges[0]
+        total += switches
     return total

@@ -425,7 +425,7 @@ def _result(outcome: TrialOutcome) -> TrialResult:
     judgement = judged(outcome)
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
-        machines.flags(outcome.probes),
+        machines.reasons_by_machine(outcome.probes, machine.flags),
         excused_reasons(outcome),
         trial_sources.source_flags(outcome),
         trial_network.network_flags(outcome),

@@ -44,7 +44,7 @@ def of_the_machine(outcome: TrialOutcome) -> list[Reason]:
 
 def _broken(outcome: TrialOutcome) -> list[Reason]:
     late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.times.started_late_ns)}]
-    return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
+    return [*machine.voids(late), *machines.reasons_by_machine(outcome.probes, machine.voids)]
 
 
 def excused_reasons(outcome: TrialOutcome) -> list[Reason]:

@@ -1,4 +1,4 @@
-"""What the kernel counted over the steady window, by transport and interface.
+"""The kernel's counts over the steady window, by transport and interface.
 
 Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts
 datagrams only. So TCP is what its sockets say plus its headers, and UDP the rest of the interface.
@@ -6,7 +6,7 @@ A multicast datagram passes the interface once however many sockets receive it, 
 once per datagram received.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,8 @@ from rmwbench.lab.sampling.background import LoadFlow
 
 LOOPBACK = "lo"
 TCP_HEADER_BYTES = 52
-"""IPv4 20, TCP 32 with time stamps: what the loopback counts of a segment besides its payload (it
-has no Ethernet)."""
+"""The headers of a segment on the loopback, which has no Ethernet: IPv4 20, TCP 32 with time
+stamps."""
 
 Snapshot = Mapping[str, Any]
 
@@ -24,9 +24,8 @@ Snapshot = Mapping[str, Any]
 @dataclass(frozen=True)
 class Carried:
     """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they
-    cannot be told apart. `copies`: how often a datagram was received, on average; 1 besides
-    multicast.
-    """
+    cannot be told apart. `copies` is how often a datagram was received on average: 1 without
+    multicast."""
 
     transport: str
     interface: str
@@ -34,33 +33,37 @@ class Carried:
     copies: float = 1.0
 
 
-def window(outcome: TrialOutcome) -> tuple[Snapshot, Snapshot] | None:
-    """The snapshots at both ends of the steady window: the sampler's, or those of a worker without
-    sockets; an interface belongs to the host, and every process of it sees the same. None where
-    neither came."""
-    readings = [(outcome.sampling.sampled or {}).get("snapshots", [])]
-    readings += [reply.get("usage", []) for reply in outcome.sampling.collected.values()]
-    for reading in readings:
-        at = {snapshot["at"]: snapshot for snapshot in reading}
-        if "steady_begin" in at and "steady_end" in at:
-            host = outcome.order.cell.hosts[0]
-            return of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
+def window_edges(snapshots: Iterable[Snapshot]) -> tuple[Snapshot, Snapshot] | None:
+    """Return the snapshots at both ends of the steady window; None unless there are both."""
+    by_name = {snapshot["at"]: snapshot for snapshot in snapshots}
+    if "steady_begin" in by_name and "steady_end" in by_name:
+        return by_name["steady_begin"], by_name["steady_end"]
     return None
 
 
-def of_the_trial(
+def window(outcome: TrialOutcome) -> tuple[Snapshot, Snapshot] | None:
+    """Return the first host's snapshots at both ends of the steady window: the sampler's, or those
+    of a worker, which lack sockets. Every process of a host sees the same interfaces. None if
+    nothing was read."""
+    readings = [(outcome.sampling.sampled or {}).get("snapshots", [])]
+    readings += [reply.get("usage", []) for reply in outcome.sampling.collected.values()]
+    edges = next(filter(None, map(window_edges, readings)), None)
+    return None if edges is None else trial_edges(outcome, outcome.order.cell.hosts[0], *edges)
+
+
+def trial_edges(
     outcome: TrialOutcome, host: str, begin: Snapshot, end: Snapshot
 ) -> tuple[Snapshot, Snapshot]:
-    """What a host counted at both ends of the window, without what is not the trial's: what our own
-    background load sent there in between, and the shared host's other interfaces."""
+    """Return a host's snapshots at both ends of the window without the counts of others: of our own
+    background load, and of the shared host's other interfaces."""
     flow = outcome.network.background.get(host)
     last = end if flow is None else _without(flow, begin, end)
     return own_interfaces(outcome, begin), own_interfaces(outcome, last)
 
 
 def own_interfaces(outcome: TrialOutcome, snapshot: Snapshot) -> Snapshot:
-    """The snapshot with the trial's own interfaces: on the shared host the loopback alone, since a
-    trial uses no other there, and what those carry is somebody else's."""
+    """Return the snapshot with the trial's own interfaces. On the shared host that is the loopback
+    alone: a trial uses no other there."""
     if not outcome.network.shared_host:
         return snapshot
     interfaces = snapshot.get("interfaces", {})
@@ -69,8 +72,8 @@ def own_interfaces(outcome: TrialOutcome, snapshot: Snapshot) -> Snapshot:
 
 
 def _without(flow: LoadFlow, begin: Snapshot, end: Snapshot) -> Snapshot:
-    """The counters at the end without what our own background load sent over the loopback since the
-    beginning."""
+    """Return the snapshot `end` without what our own background load sent over the loopback since
+    `begin`."""
     if not flow.bursts:
         return end
     sent = flow.datagrams(begin["time_ns"], end["time_ns"])
@@ -89,8 +92,8 @@ def _without(flow: LoadFlow, begin: Snapshot, end: Snapshot) -> Snapshot:
 def _less(
     counters: Mapping[str, int], before: Mapping[str, int], amounts: Mapping[str, int]
 ) -> dict[str, int]:
-    """Never below what it was before: a burst under way at an edge must not make a negative
-    count."""
+    """Return the counters less these amounts, and not less than before: a burst under way at an
+    edge must not make a negative count."""
     return {
         name: max(before.get(name, 0), value - amounts[name]) if name in amounts else value
         for name, value in counters.items()
@@ -98,44 +101,44 @@ def _less(
 
 
 def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
-    """What every interface transmitted, the loopback first and always; others only where they
-    carried something."""
+    """Yield the bytes that each interface transmitted: the loopback first and always, another one
+    only if it carried something."""
     interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
     for name in sorted(interfaces, key=lambda name: (name != LOOPBACK, name)):
-        sent = grown(edges, "interfaces", name, "tx_bytes") or 0
+        sent = growth(edges, "interfaces", name, "tx_bytes") or 0
         if sent > 0 or name == LOOPBACK:
             yield from _by_transport(edges, name, sent)
 
 
 def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[Carried]:
-    datagrams = grown(edges, "udp", "out_datagrams")
+    datagrams = growth(edges, "udp", "out_datagrams")
     if datagrams is None or "sockets" not in edges[1]:
         yield Carried("network", name, sent)
         return
     tcp = _tcp(edges, sent, datagrams) if name == LOOPBACK else 0
     if name != LOOPBACK and not datagrams:
-        return  # the kernel's own: when an interface comes up it reports its groups
+        return  # from the kernel itself: an interface that comes up reports its groups
     if tcp:
         yield Carried("tcp", name, tcp)
     if sent > tcp or not tcp:
-        received = grown(edges, "udp", "in_datagrams") or 0
+        received = growth(edges, "udp", "in_datagrams") or 0
         yield Carried("udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0)
 
 
 def _tcp(edges: tuple[Snapshot, Snapshot], sent: int, datagrams: int) -> int:
-    """The bytes of TCP among those that the loopback sent, where the sockets of one host meet; by
-    another interface only a datagram to a group leaves."""
-    segments = grown(edges, "tcp", "out_segments") or 0
+    """Return the bytes of TCP among those that the loopback sent. The sockets of one host meet
+    there; only datagrams to a group leave by another interface."""
+    segments = growth(edges, "tcp", "out_segments") or 0
     if segments and not datagrams:
         return sent
     payload = tcp_payload(edges)
-    packets = grown(edges, "interfaces", LOOPBACK, "tx_packets") or 0
+    packets = growth(edges, "interfaces", LOOPBACK, "tx_packets") or 0
     return min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload else 0
 
 
 def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
-    """Bytes that TCP sockets which lived at the end of the window sent in it; those closed before
-    are in UDP's rest."""
+    """Return the bytes that TCP sockets sent in the window. A socket that was closed before its end
+    is counted as UDP."""
     before = {socket["inode"]: socket.get("sent_bytes", 0) for socket in _sockets(edges[0], "tcp")}
     return sum(
         socket.get("sent_bytes", 0) - before.get(socket["inode"], 0)
@@ -144,7 +147,7 @@ def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
 
 
 def unix_peers(snapshot: Snapshot) -> set[frozenset[str]]:
-    """Pairs of processes that a Unix socket connects."""
+    """Return the pairs of processes that a Unix socket connects."""
     return {
         frozenset((socket["process"], socket["peer_process"]))
         for socket in _sockets(snapshot, "unix")
@@ -158,8 +161,8 @@ def _sockets(snapshot: Snapshot, kind: str) -> list[Mapping[str, Any]]:
     return [socket for socket in snapshot.get("sockets", []) if socket["kind"] == kind]
 
 
-def grown(edges: tuple[Snapshot, Snapshot], *path: str) -> int | None:
-    """How much a counter grew; None where either end lacks it."""
+def growth(edges: tuple[Snapshot, Snapshot], *path: str) -> int | None:
+    """Return how much a counter grew; None if either end lacks it."""
     ends = []
     for snapshot in edges:
         value: Any = snapshot

@@ -1,14 +1,14 @@
-"""From what was counted and what the middleware says to the share of the payload on every path.
+"""The share of the payload on every path, from the kernel's counters and the middleware's evidence.
 
-Three kinds of knowledge, best first: the middleware's own evidence per message, the kernel's
-counters over the steady window, and, for the remainder that no interface saw, an inference from
-what connects writer and reader (segments that both map, Unix sockets, one process). Each row says
-which it is. Counted bytes include headers, acknowledgements and discovery; with small messages they
-can exceed the payload, so a fraction is capped at 1 and the surplus shows in `bytes`. Evidence is a
-claim: where the counters leave no room for it, it is dropped and the note says so.
+There are three kinds of knowledge, best first: the middleware's own evidence per message, the
+kernel's counters over the steady window, and, for the remainder that no interface saw, an inference
+from the connections of writer and reader (segments that both map, Unix sockets, one process). Each
+row says its kind. Counted bytes include headers, acknowledgements and discovery; with small
+messages they can exceed the payload, so a fraction is capped at 1 and the surplus shows in `bytes`.
+If the counters leave no room for the evidence, it is dropped and the note says so.
 
-Each host counts for itself; bytes are as they left the senders' devices, Ethernet headers included,
-lost ones too.
+Each host counts for itself. Bytes are counted as they left the senders' devices, with Ethernet
+headers and with lost frames.
 """
 
 import json
@@ -24,15 +24,16 @@ from rmwbench.campaign.trial.attest.counted import (
     Carried,
     Snapshot,
     carried,
-    grown,
-    of_the_trial,
+    growth,
     tcp_payload,
+    trial_edges,
     unix_peers,
     window,
+    window_edges,
 )
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import FOREIGN
-from rmwbench.lab.process.records import RECEIVED
+from rmwbench.lab.process.records import RECEIVED, RecordSection
 
 DEVICE = "eth0"
 TCP_HEADER_BYTES = 66
@@ -40,16 +41,15 @@ TCP_HEADER_BYTES = 66
 
 
 def carried_between(outcome: TrialOutcome) -> list[Carried]:
-    """What all hosts sent to others in the window, by transport and interface; `network` where no
-    sampler tells transports apart."""
+    """Return the bytes that hosts sent to other hosts in the window, by transport and interface;
+    the transport is `network` if no sampler tells transports apart."""
     totals: dict[tuple[str, str], int] = {}
     devices = _devices(outcome)
     main = " + ".join(dict.fromkeys(devices.values())) or DEVICE
     for host, document in outcome.sampling.sampled_at.items():
-        at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
-        if "steady_begin" in at and "steady_end" in at:
+        if edges := window_edges(document["snapshots"]):
             leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
-            edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
+            edges = trial_edges(outcome, host, *edges)
             for transport, used, size in _of_host(edges, leading):
                 key = (
                     transport,
@@ -73,7 +73,7 @@ def carried_between(outcome: TrialOutcome) -> list[Carried]:
         for port, (host, device) in enumerate(
             zip(cell.port_hosts, cell.port_interfaces, strict=True)
         ):
-            if host in own_hosts:  # and not one that only cross traffic has
+            if host in own_hosts:  # other hosts carry cross traffic only
                 key = "network", main if device == DEVICE else device
                 size = int(once["frame_bytes"][once["from_port"] == port].sum(dtype=np.int64))
                 totals[key] = totals.get(key, 0) + size
@@ -85,33 +85,35 @@ def carried_between(outcome: TrialOutcome) -> list[Carried]:
 
 
 def crossing_fraction(outcome: TrialOutcome) -> float:
-    """The share of the payload bytes that readers took in the window whose writer was on another
-    host."""
+    """Return the share of payload bytes from another host among all that readers took in the
+    window."""
     assert outcome.times.window is not None
     host = {e.endpoint: e.host for e in outcome.order.cell.endpoints}
     process = {e.endpoint: e.process for e in outcome.order.cell.endpoints}
     total = across = 0
     for section in outcome.sections:
         if section.kind == RECEIVED:
-            rows, own_window = (
-                section.rows,
-                outcome.times.windows.get(process[section.endpoint], outcome.times.window),
-            )
-            inside = (rows["taken_ns"] >= own_window.steady_ns) & (
-                rows["taken_ns"] < own_window.end_ns
-            )
-            inside &= rows["flags"] & FOREIGN == 0
+            own_window = outcome.times.windows.get(process[section.endpoint], outcome.times.window)
+            rows = _rows_taken(section, *own_window.steady)
             same_host = [number for number, name in host.items() if name == host[section.endpoint]]
-            total += int(rows["bytes"][inside].sum(dtype=np.int64))
-            across += int(
-                rows["bytes"][inside & ~np.isin(rows["writer"], same_host)].sum(dtype=np.int64)
-            )
+            total += _bytes(rows)
+            across += _bytes(rows[~np.isin(rows["writer"], same_host)])
     return across / total if total else 1.0
 
 
+def _rows_taken(section: RecordSection, begin_ns: int, end_ns: int) -> np.ndarray:
+    """Return the records of the trial's own messages that were taken between two times."""
+    taken_ns, flags = section.rows["taken_ns"], section.rows["flags"]
+    return section.rows[(taken_ns >= begin_ns) & (taken_ns < end_ns) & (flags & FOREIGN == 0)]
+
+
+def _bytes(rows: np.ndarray) -> int:
+    return int(rows["bytes"].sum(dtype=np.int64))
+
+
 def _devices(outcome: TrialOutcome) -> dict[str, str]:
-    """Host → the interface with its address, where hosts are machines, and everything that it
-    sends is counted then, or where a profile's file names it."""
+    """Return host → its interface, for hosts that are machines (all that such an interface sends is
+    counted) and for hosts whose interface a profile's file names."""
     real = outcome.order.cell.real
     cards = real.gang.cards if real is not None and real.gang is not None else {}
     device_of_host = {host: setup.device for host, setup in setups(outcome.order.cell).items()}
@@ -123,14 +125,14 @@ def _devices(outcome: TrialOutcome) -> dict[str, str]:
 def _of_host(
     edges: tuple[Snapshot, Snapshot], devices: Sequence[str]
 ) -> Iterator[tuple[str, list[str], int]]:
-    """Transport, which of the `devices` it went over, and bytes; the devices lead to other hosts.
-    Where both transports were used on several devices nobody knows which was on which."""
-    by_device = {device: grown(edges, "interfaces", device, "tx_bytes") or 0 for device in devices}
+    """Yield each transport with its devices and bytes. `devices` lead to other hosts. If both
+    transports were used on several devices, it is unknown which of them carried which transport."""
+    by_device = {device: growth(edges, "interfaces", device, "tx_bytes") or 0 for device in devices}
     sent, used = sum(by_device.values()), [device for device, size in by_device.items() if size]
-    packets = sum(grown(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
-    segments = min(packets, grown(edges, "tcp", "out_segments") or 0)
+    packets = sum(growth(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
+    segments = min(packets, growth(edges, "tcp", "out_segments") or 0)
     tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
-    if segments and not (grown(edges, "udp", "out_datagrams") or 0):
+    if segments and not (growth(edges, "udp", "out_datagrams") or 0):
         tcp = sent
     for transport, size in (("tcp", tcp), ("udp", sent - tcp)):
         if size == sent:
@@ -140,10 +142,10 @@ def _of_host(
 
 
 ON_INTERFACES = ("udp", "tcp")
-"""Evidence for these needs no row of its own: the interface counts their bytes."""
+"""Evidence for these paths needs no row: the interface counts their bytes."""
 
 _NAMES = {"intra_process": "process", "unknown": "other"}
-"""Workers' words for paths that have another name in a bundle."""
+"""A worker's name of a path → its name in a bundle, for the paths whose names differ."""
 
 UNSEEN = "no interface saw them"
 CONTROL_SUFFICES = (
@@ -151,42 +153,40 @@ CONTROL_SUFFICES = (
 )
 
 EDGE = 0.05
-"""Counters and stamps are not read at the same instant: messages in flight at the window's edges
-may be this share."""
+"""The largest share of messages in flight at the window's edges, since counters and stamps are not
+read at the same instant."""
 
 MAJORITY = 0.5
 SEGMENTS_NAMED = 2
 CONTROL_BYTES_PER_MESSAGE = 1024
-"""What a message that went through memory may still send over an interface: a descriptor, headers,
+"""The most that a message through memory still sends over an interface: a descriptor, headers,
 acknowledgements."""
 CONTROL_BYTES_PER_SECOND = 4096
-"""What a process sends for discovery and heartbeats, whatever its messages do: 1.6 to 1.8 kB/s
-measured of Fast DDS as installed in its first seconds, more than some payloads."""
+"""The most that a process sends for discovery and heartbeats: Fast DDS as installed sent 1.6 to
+1.8 kB/s in its first seconds, more than some payloads."""
 
 
 def delivered_bytes(outcome: TrialOutcome, edges: tuple[Snapshot, Snapshot] | None = None) -> int:
-    """Payload bytes that readers took in the steady window, each reader's copy counted; between two
-    snapshots of one host, where they are given and tell their time. On a busy machine these are
-    taken some ms after the window's edges, and what they counted is held against what arrived
-    between them."""
+    """Return the payload bytes that readers took in the steady window, each reader's copy counted.
+    If `edges` are given and have times, those bound the window: on a busy machine snapshots are
+    taken some ms after the window's edges, and their counts are compared with the messages between
+    them."""
     if outcome.times.window is None:
         return 0
     read_ns = None if edges is None else [edge.get("time_ns") for edge in edges]
     total = 0
-    places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
+    process = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         if section.kind == RECEIVED:
-            rows = section.rows
-            own_window = outcome.times.windows.get(places[section.endpoint], outcome.times.window)
+            own_window = outcome.times.windows.get(process[section.endpoint], outcome.times.window)
             begin_ns, end_ns = own_window.steady if not read_ns or None in read_ns else read_ns
-            inside = (rows["taken_ns"] >= begin_ns) & (rows["taken_ns"] < end_ns)
-            total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
+            total += _bytes(_rows_taken(section, begin_ns, end_ns))
     return total
 
 
 def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
-    """Rows of the table `attestations` without `trial`; none where nothing was delivered or no
-    counters came."""
+    """Return the rows of the table `attestations` without `trial`; none if nothing was delivered or
+    there are no counters."""
     if len(outcome.order.cell.hosts) > 1:
         return _over_hosts(outcome, delivered_bytes(outcome))
     edges = window(outcome)
@@ -225,7 +225,7 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
 def _claimed_rows(
     claimed: Mapping[str, int], delivered: int, segments: list[str]
 ) -> tuple[list[dict[str, Any]], float]:
-    """A row for each path that the middleware names, and the fraction that is left."""
+    """Return a row for each path that the middleware names, and the fraction that is left."""
     rows, rest = [], 1.0
     for path, size in claimed.items():
         fraction = min(rest, size / delivered)
@@ -239,8 +239,8 @@ def _claimed_rows(
 
 
 def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, path: str) -> bool:
-    """Whether the rest belongs to what the interface with most of it counted, and is added there:
-    it is the window's edge, or what compression saved."""
+    """Whether the rest was added to the interface with most of the bytes: as messages of the
+    window's edge, or as bytes that compression saved."""
     counted = [row for row in rows if row["label"] == "counted"]
     if not counted:
         return False
@@ -255,9 +255,9 @@ def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, pa
 
 
 def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
-    """The attestations of a trial over several hosts. Between hosts there is the network alone; its
-    transports have a share each by what they sent, but where the middleware names one, the others
-    carried none of its messages."""
+    """Return the attestations of a trial over several hosts. Only the network connects them. Each
+    transport has a share by its bytes; if the middleware names a transport, the others carried none
+    of its messages."""
     if not delivered:
         return []
     across = crossing_fraction(outcome)
@@ -284,8 +284,7 @@ def _is_compressed(outcome: TrialOutcome) -> bool:
 
 
 def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -> bool:
-    """Whether what interfaces sent could be most of the payload, and could as well be nothing of
-    it."""
+    """Whether the bytes that interfaces sent may be most of the payload or only control traffic."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
     sent = sum(c.bytes for c in counted)
@@ -297,9 +296,10 @@ def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -
 def _shares(
     counted: list[Carried], delivered: int, room: float, claimed: Mapping[str, int]
 ) -> list[tuple[Carried, float]]:
-    """The transports, each with its fraction of the payload. Together at most `room`: beyond it
-    they are cut in proportion, because headers and control traffic belong to all of them. Where the
-    middleware names a transport that did carry bytes, the others carried none of its messages."""
+    """Return each transport with its fraction of the payload. If their sum exceeds `room`, the
+    fractions are reduced in proportion, because headers and control traffic belong to all
+    transports. If the middleware names a transport that carried bytes, the others carried none of
+    its messages."""
     named_transports = claimed.keys() & {c.transport for c in counted if c.bytes}
     fractions = [
         c.bytes * c.copies / delivered
@@ -314,8 +314,8 @@ def _shares(
 def _remainder(
     outcome: TrialOutcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
 ) -> tuple[str, str, list[str]]:
-    """Path, note and segments of what no interface saw. A middleware that gives evidence and does
-    not name shared memory for these did not use it, whatever is mapped."""
+    """Return the path, the note and the segments of the bytes that no interface saw. A middleware
+    whose evidence does not name shared memory did not use it, even if segments are mapped."""
     if len(outcome.sampling.collected) == 1:
         return "process", f"{UNSEEN}, and all nodes share one process", []
     sockets = bool(unix_peers(end))
@@ -332,11 +332,12 @@ def _remainder(
 
 
 def shared_segments(outcome: TrialOutcome) -> list[str]:
-    """Names of segments that at least two processes map and at least one of them may write to; any
-    segment where all nodes share one process. What nobody may write to carries no message."""
+    """Return the names of the segments that at least two processes map and at least one of them
+    may write to; all segments if all nodes share one process. A segment that is read-only for all
+    carries no message."""
     maps = [
         {
-            segment["name"]: segment.get("writable", True)  # a worker from before does not say
+            segment["name"]: segment.get("writable", True)  # an older worker does not say
             for segment in reply.get("memory", {}).get("shared_segments", [])
             if _is_segment(segment["name"])
         }
@@ -355,16 +356,15 @@ _SEGMENTS = ("/dev/shm/", "/memfd:", "/SYSV", "/dev/zero (deleted)")
 
 
 def _is_segment(name: str) -> bool:
-    """Whether a mapping is a shared segment, by the rule of `is_segment` in
-    native/harness/src/usage.rs, for workers that list every shared mapping."""
+    """Whether a mapping is a shared segment (the rule of `is_segment` in
+    native/harness/src/usage.rs): some workers list every shared mapping."""
     return name.startswith(_SEGMENTS) or name.endswith(" (deleted)")
 
 
 def _is_disproved(
     outcome: TrialOutcome, claimed: int, delivered: int, counted: list[Carried]
 ) -> bool:
-    """Whether the interfaces carried so much that at least half of what is claimed for other paths
-    went there."""
+    """Whether the interfaces carried at least half of the bytes claimed for other paths."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
     sent = sum(c.bytes for c in counted)
     room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
@@ -392,21 +392,21 @@ def _row(
 
 
 def _evidence(outcome: TrialOutcome, delivered: int) -> dict[str, int]:
-    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to what
-    was delivered in the steady window."""
+    """Return path → the payload bytes that readers' evidence names, scaled from the whole trial to
+    the bytes delivered in the steady window."""
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
     total = sum(received[e] * size[e] for e in received if e in size)
-    vouched_bytes: dict[str, int] = {}
+    named_bytes: dict[str, int] = {}
     for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():
             if int(endpoint) in size:
                 for evidence in account.get("evidence", []):
                     path = _NAMES.get(evidence["path"], evidence["path"])
-                    vouched_bytes[path] = (
-                        vouched_bytes.get(path, 0) + evidence["messages"] * size[int(endpoint)]
+                    named_bytes[path] = (
+                        named_bytes.get(path, 0) + evidence["messages"] * size[int(endpoint)]
                     )
     return {
         path: round(value * delivered / total) if total else 0
-        for path, value in vouched_bytes.items()
+        for path, value in named_bytes.items()
     }
