@@ -1,11 +1,11 @@
-"""From an arm's settings to statements that its report must satisfy; what the machine adds is
-measured in its own trials.
+"""The statements that an arm's report must satisfy, from the arm's settings. The amount that the
+machine adds is measured in the arm's own trials.
 
-Three kinds. Exact ones: counts, and percentiles that are computed here once more from the records.
-Spans: a trial's value lies between what was drawn and what was drawn plus the lateness that the
-worker counted and the publisher's records show. And the law itself: the interval over trials holds
-what the law promises, because each trial draws anew. The second and third allow for the machine;
-the first does not, so that none can excuse the others.
+There are three kinds. Exact statements: counts, and percentiles that are computed here once more
+from the records. Spans: a trial's value lies between the drawn value and the drawn value plus the
+lateness that the worker counted and the publisher's records show. And the law itself: the interval
+over trials holds the law's value, because each trial draws anew. The second and third kind allow
+for the machine; the first does not, so that no kind can excuse the others.
 """
 
 import itertools
@@ -45,13 +45,13 @@ class Subject:
     def each_trial(
         self, metric: str, check: Callable[[SyntheticTrial, float], TruthCheck]
     ) -> TruthCheck:
-        """The check of every trial's value as one: the first that failed, else the last."""
+        """Check the value of every trial; return the first check that failed, else the last one."""
         values = self.evidence.per_trial(self.workload, self.arm.name, metric)
         checks = [
             check(trial, values[trial.trial])
             if trial.trial in values
-            else TruthCheck(
-                metric, recovery.FAILED, "a value in each trial", f"none in trial {trial.trial}"
+            else recovery.check(
+                metric, False, "a value in each trial", f"none in trial {trial.trial}"
             )
             for trial in self.trials
         ]
@@ -63,7 +63,7 @@ class Subject:
         truth: Callable[[SyntheticTrial], float],
         slack: Callable[[SyntheticTrial], float] = lambda t: 0.0,
     ) -> TruthCheck:
-        """The reported count of each trial is the truth, less at most `slack`."""
+        """Check that the reported count of each trial is the truth, less at most `slack`."""
         label = f"{metric} in each trial"
         return self.each_trial(
             metric,
@@ -71,7 +71,7 @@ class Subject:
         )
 
     def worker_counted(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> TruthCheck:
-        """The worker's own count of what it injected is the truth."""
+        """Check that the worker's own count of its injections is the truth."""
         label = f"the worker's own count, {counter}"
         return _worst(
             [
@@ -82,7 +82,7 @@ class Subject:
 
 
 def latency(s: Subject) -> Checks:
-    """A law of latency, or a message held back by `reorder`."""
+    """Check a law of latency, or messages that `reorder` held back."""
     yield from _accounted(s)
     for metric, q in (
         ("response_latency_p50", 0.5),
@@ -96,9 +96,8 @@ def latency(s: Subject) -> Checks:
         spans = {t.trial: _span(t, since(t), q) for t in s.trials}
         yield s.each_trial(metric, _in_span(f"{metric}, drawn to latest", spans))
         if s.options.keys() & {"loss", "corrupt"}:
-            continue  # what never arrives moves the quantile to another one of the law
-        # What the machine did to each trial's percentile: here it is known exactly, by what was
-        # drawn.
+            continue  # messages that never arrive move the quantile to another one of the law
+        # The draws are known, so the machine's share of each trial's percentile is exact.
         drawn = [recovery.order_statistic(_drawn(t), q) for t in s.trials]
         reported = [again[t.trial] for t in s.trials]
         machine_ns = float(np.exp(np.log(reported).mean()) - np.exp(np.log(drawn).mean()))
@@ -180,7 +179,7 @@ def reordering(s: Subject) -> Checks:
 
 
 def nothing_injected(s: Subject) -> Checks:
-    """An arm without any injection: whatever is counted would be the instrument's own."""
+    """Check an arm without any injection: every count would be the instrument's own."""
     yield _recorded(s)
     for metric in (
         *LOST,
@@ -198,7 +197,7 @@ def nothing_injected(s: Subject) -> Checks:
 
 
 def blocking(s: Subject) -> Checks:
-    """A publish call takes at least as long as it blocks, and beyond that what it takes anyway."""
+    """Check that a publish call takes as long as it blocks, plus the time of an uninjected call."""
     plain = s.evidence.metric(s.workload, PLAIN.name, "publish_call_p50")
     yield s.each_trial(
         "publish_call_p50",
@@ -218,7 +217,7 @@ def blocking(s: Subject) -> Checks:
 
 
 def burning(s: Subject) -> Checks:
-    """Processor time beside what the uninjected arm costs, which bounds what else can be in it."""
+    """Check the processor time beside the uninjected arm's, which bounds all other costs."""
     burnt = s.options["cpu_burn_ns"]
     sides = {"publisher": burnt.get("publisher", 0), "subscription": burnt.get("reader", 0)}
     for side, truth in sides.items():
@@ -230,8 +229,8 @@ def burning(s: Subject) -> Checks:
 
 
 def growing(s: Subject) -> Checks:
-    """Memory per message of the whole trial, warm-up and probes included; how many probes there
-    were follows from how long the barrier probed."""
+    """Check the memory per message of the whole trial, with warm-up and probes. The number of
+    probes follows from the time that the barrier probed."""
     grown = s.options["memory_growth_bytes"]
     sides = {"publisher": grown.get("publisher", 0), "subscription": grown.get("reader", 0)}
     for side, bytes_per_message in sides.items():
@@ -244,59 +243,49 @@ def growing(s: Subject) -> Checks:
 
 
 def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
-    """An honest arm is attested; one that asked for a path and took another is void in every trial,
-    whatever the middleware says."""
+    """Check that the path of an honest arm is attested, and that an arm that asked for a path and
+    took another one is void in every trial, whatever the middleware says."""
     shown_arm = evidence.arm(workload, arm.name)
     if "lying_path" not in arm.options:
         evidence.done(workload, arm.name)
-        attested = str(shown_arm.get("path") or "")
-        outcome = (
-            recovery.RECOVERED
-            if attested.startswith(f"{arm.options['path']} ")
-            else recovery.FAILED
-        )
-        yield TruthCheck(
-            "the path is attested", outcome, str(arm.options["path"]), attested or "nothing"
-        )
+        asked, attested = str(arm.options["path"]), str(shown_arm.get("path") or "")
+        is_attested = attested.startswith(f"{asked} ")
+        yield recovery.check("the path is attested", is_attested, asked, attested or "nothing")
         return
     lines = evidence.trial_lines(workload, arm.name)
-    caught = [line for line in lines if Code.PATH in line.codes]
-    excused = [line for line in lines if line.cause == "machine"]
-    missed = len(lines) - len(set(map(id, caught)) | set(map(id, excused)))
-    outcome = recovery.FAILED if missed else recovery.RECOVERED if caught else recovery.UNKNOWN
+    void = sum(Code.PATH in line.codes for line in lines)
+    missed = [line for line in lines if Code.PATH not in line.codes and line.cause != "machine"]
+    outcome = recovery.FAILED if missed else recovery.RECOVERED if void else recovery.UNKNOWN
     yield TruthCheck(
-        "every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void"
+        "every trial is void for its path", outcome, f"{len(lines)} void", f"{void} void"
     )
-    printed = shown_arm["metrics"].get("response_latency_p50", {})
-    outcome = recovery.RECOVERED if "no_data" in printed else recovery.FAILED
-    yield TruthCheck(
+    has_number = "no_data" not in shown_arm["metrics"].get("response_latency_p50", {})
+    yield recovery.check(
         "no number is printed for it",
-        outcome,
+        not has_number,
         "no data",
-        "no data" if "no_data" in printed else "a number",
+        "a number" if has_number else "no data",
     )
 
 
 def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
-    """Checks two arms of one law: neither may be called worse, so neither best."""
+    """Check two arms of one law: neither may be called worse, so neither best."""
+    outcomes = {
+        "equivalent": recovery.RECOVERED,
+        "undecided": recovery.RECOVERED,
+        "no data": recovery.UNKNOWN,
+    }
     for arm in arms:
         evidence.done(workload, arm.name)
         verdict = evidence.arm(workload, arm.name)["verdict"]["verdict"]
-        fine = verdict in ("equivalent", "undecided")
-        outcome = (
-            recovery.RECOVERED
-            if fine
-            else recovery.UNKNOWN
-            if verdict == "no data"
-            else recovery.FAILED
-        )
+        outcome = outcomes.get(verdict, recovery.FAILED)
         yield TruthCheck(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
 
 
 def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
-    """Checks two arms of which one is 1.5 times as slow: it must be worse, and the ratio's interval
-    must hold 1.5; the machine adds to both medians, hence the allowances. Where it makes the ratios
-    scatter so much that their interval holds 1 too, nothing can be told; an `undecided` beside an
+    """Check an arm that is 1.5 times as slow as another: it must be worse, and the ratio's interval
+    must hold 1.5. The machine adds to both medians, hence the allowances. If the interval also holds
+    1, because the machine made the ratios scatter, the check could not tell; `undecided` with an
     interval clear of 1 is a failure."""
     quick, slow = (Subject(evidence, workload, arm) for arm in arms)
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
@@ -306,26 +295,21 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
             "verdict", recovery.UNKNOWN, "worse", f"{have_both(len(common))}, 5 are needed"
         )
         return
+    label, expected = f"verdict of `{slow.arm.name}`", f"worse than {quick.arm.name}"
     verdict_word, ratio = verdict["verdict"], verdict["ratio"] or {}
-    outcome = (
-        recovery.RECOVERED
-        if (verdict_word, verdict["against"]) == ("worse", quick.arm.name)
-        else recovery.FAILED
-    )
+    has_ratio = "value" in ratio
     if (
         verdict_word == "undecided"
-        and "value" in ratio
+        and has_ratio
         and float(ratio["low"]) <= 1 <= float(ratio["high"])
     ):
-        outcome, verdict_word = (
-            recovery.UNKNOWN,
-            f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]",
-        )
-    yield TruthCheck(
-        f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", verdict_word
-    )
-    if "value" not in ratio:
-        yield TruthCheck("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
+        text = f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]"
+        yield TruthCheck(label, recovery.UNKNOWN, expected, text)
+    else:
+        is_worse = (verdict_word, verdict["against"]) == ("worse", quick.arm.name)
+        yield recovery.check(label, is_worse, expected, verdict_word)
+    if not has_ratio:
+        yield recovery.check("the ratio", False, f"{RATIO}", "no ratio")
         return
     machine = [_machine_factor(s) for s in (quick, slow)]
     yield recovery.holds(
@@ -338,7 +322,7 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
 
 
 def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
-    """What is injected into an arm of the stream: a truth for each setting."""
+    """Return a truth, with its checks, for each setting that is injected into an arm."""
     check_of_option: dict[str, Callable[[Subject], Checks]] = {
         "latency": latency,
         "loss": loss,
@@ -354,9 +338,9 @@ def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
 
 
 def _accounted(s: Subject) -> Checks:
-    """Checks that no message is earlier than its own draw, and later only by what the worker
-    counted and what passed between the recorder's stamp of the call and the worker's, which lies
-    within the publish call."""
+    """Check that no message is earlier than its own draw, and that it is later only by the lateness
+    that the worker counted and by the time between the recorder's stamp of the call and the
+    worker's, which lies within the publish call."""
     hold_ns = (s.options.get("reorder") or {}).get("by_ns", 0)
     early, uncounted = [], []
     for t in s.trials:
@@ -380,7 +364,8 @@ def _accounted(s: Subject) -> Checks:
 
 
 def _recorded(s: Subject) -> TruthCheck:
-    """The records themselves hold each message as often as it was to arrive whole, and no other."""
+    """Check that the records hold each message as often as a whole copy was to arrive, and no
+    other."""
     label, checks = "messages that differ from their fate in the records", []
     for t in s.trials:
         copies = np.zeros(len(t.fates.lost), int)
@@ -401,9 +386,9 @@ def _drawn(t: SyntheticTrial) -> np.ndarray:
 
 
 def _span(t: SyntheticTrial, since_ns: np.ndarray, q: float) -> tuple[float, float]:
-    """The span of a quantile in ns: from the draws' own to the latest that it can be with the
-    lateness that was counted elsewhere: by the worker at the delivery, and by the publisher's
-    records up to the end of the call."""
+    """Return the span of a quantile in ns: from the quantile of the draws to the latest that is
+    possible with the lateness that the worker counted at the delivery and the publisher's records
+    show up to the end of the call."""
     sound = t.fates.sound
     late_ns = t.own["lateness_sum_ns"] + float((t.return_ns - since_ns)[sound].sum())
     drawn = _drawn(t)
@@ -413,7 +398,7 @@ def _span(t: SyntheticTrial, since_ns: np.ndarray, q: float) -> tuple[float, flo
 
 
 def _machine_factor(s: Subject) -> float:
-    """The largest factor by which the machine can have stretched the arm's median."""
+    """Return the largest factor by which the machine can have increased the arm's median."""
     logs = []
     for t in s.trials:
         low, high = _span(t, t.intended_ns, 0.5)
@@ -426,14 +411,14 @@ def _lost(s: Subject, t: SyntheticTrial) -> float:
 
 
 def _taken_away(s: Subject) -> float:
-    """The fraction of messages of which no sound copy can be doubled."""
+    """Return the fraction of messages that are lost or corrupt."""
     rate = synthetic_campaign.loss_rate(s.options["loss"]) if "loss" in s.options else 0.0
     return 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
 
 
 def _overtaken(t: SyntheticTrial) -> float:
-    """First sound arrivals behind a higher sequence number, steady ones: the definition, in plain
-    Python."""
+    """Return the number of steady messages whose first sound arrival came behind a higher sequence
+    number."""
     arrived_indices: set[int] = set()
     highest, count = -(10**9), 0
     for index, _ in t.arrivals:
@@ -445,8 +430,8 @@ def _overtaken(t: SyntheticTrial) -> float:
 
 
 def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
-    """How many of the held messages are overtaken: all that are followed in time; fewer only where
-    each follower was itself late by what was left of the holding time."""
+    """Return the least and the most held messages that can be overtaken: those that a message
+    followed in time, without those whose followers were all late."""
     reordered_indices = np.flatnonzero(t.fates.reordered)
     sure = possible = 0
     for index in reordered_indices:
@@ -464,8 +449,8 @@ def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
 def _beside(
     label: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
 ) -> TruthCheck:
-    """The interval of an injected arm, at 99.9 % as those of a law, holds the truth, less at most what
-    the uninjected arm costs."""
+    """Check that the interval of an injected arm, at 99.9 % like that of a law, holds the truth,
+    less at most the cost of the uninjected arm."""
     if "high" not in plain:
         return TruthCheck(
             label,
@@ -477,9 +462,8 @@ def _beside(
 
 
 def _paired(s: Subject, metric: str, truth: float) -> TruthCheck:
-    """What this arm costs more than the uninjected one, block by block, at 99.9 %. Burning warms
-    caches and wakes processors, so the uninjected cost itself is the width by which the truth may
-    be missed."""
+    """Check the cost of this arm beyond the uninjected one, block by block, at 99.9 %. Burning
+    warms caches and wakes processors, so the truth may be missed by the uninjected cost itself."""
     from rmwbench.analysis.stats.intervals import plain_t
 
     injected, plain = (
