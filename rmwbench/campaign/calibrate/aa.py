@@ -1,10 +1,10 @@
-"""Every middleware against itself: no verdict may see a difference, and how far the ratios stray is
-the floor below which this machine, on this day, tells nothing apart."""
+"""Every middleware against itself: no verdict may see a difference, and the spread of the ratios is
+the A/A noise, below which this machine, on this day, shows no difference."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from rmwbench.words.numbers import counted
 
 CLASSES = (SMALL, LARGE)
 FLOOR_BLOCKS = 5
-"""The fewest that give a verdict, however many the calibration itself had: more of them know the
-same floor better."""
+"""The blocks that a floor is stated for: the fewest that give a verdict, however many the
+calibration itself had."""
 CLEAN: Difference = "no difference"
 DIFFERENT: Difference = "different"
 UNKNOWN: Difference = "could not tell"
@@ -28,7 +28,7 @@ UNKNOWN: Difference = "could not tell"
 @dataclass(frozen=True)
 class EqualArms:
     """A middleware against itself in one workload. `logs` are the logarithms of its block ratios, B
-    over A; a difference that a second run did not find again is kept in `first`."""
+    over A; `first` is the reason of a difference that a second run did not confirm."""
 
     middleware: str
     size: str
@@ -40,8 +40,7 @@ class EqualArms:
 
     @property
     def floor(self) -> model.PairFloor | None:
-        """This arm's own floor at this message size; it decides nothing and warns of nothing but
-        itself."""
+        """This arm's own floor at this message size. No decision uses it."""
         floor = recovery.aa_floor_of_pair(self.logs, FLOOR_BLOCKS)
         if floor is None:
             return None
@@ -64,7 +63,7 @@ class EqualArms:
 
 
 def judge(document: Mapping[str, Any], workloads: Sequence[GridWorkload]) -> list[EqualArms]:
-    """The verdicts that the show document has on each pair."""
+    """Return the outcome of each pair from its verdicts in the show document."""
     shown_workloads = {workload["workload"]: workload for workload in document["workloads"]}
     return [_pair(workload, shown_workloads.get(workload.name)) for workload in workloads]
 
@@ -114,27 +113,21 @@ def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
 
 
 def confirmed(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[EqualArms]:
-    """Pairs that were found different were run once more: by chance alone one calibration in twenty
-    finds one, so only what is found twice counts."""
-    second = {(pair.middleware, pair.size): pair for pair in again}
-    out = []
+    """Return the pairs with the outcome of the second run for those that were different in the
+    first one only: one calibration in twenty has such a pair by chance."""
+    second_run = {(pair.middleware, pair.size): pair for pair in again}
+    pairs = []
     for pair in first:
-        retry = second.get((pair.middleware, pair.size))
-        if pair.outcome != DIFFERENT or retry is None or retry.outcome == DIFFERENT:
-            out.append(pair)
-        else:
-            out.append(
-                EqualArms(
-                    pair.middleware, pair.size, retry.outcome, retry.verdicts, pair.logs + retry.logs, retry.reason,
-                    pair.reason,
-                )
-            )  # fmt: skip
-    return out
+        second = second_run.get((pair.middleware, pair.size))
+        if pair.outcome == DIFFERENT and second is not None and second.outcome != DIFFERENT:
+            pair = replace(second, logs=pair.logs + second.logs, first=pair.reason)
+        pairs.append(pair)
+    return pairs
 
 
 def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
-    """The A/A noise of campaigns of `blocks` blocks, per class of workload, and under `all` the
-    largest of them."""
+    """Return the A/A noise of campaigns of `blocks` blocks per size of message, and under `all` the
+    largest."""
     floor_of_size = {
         size: recovery.aa_floor(
             [np.array(pair.logs) for pair in pairs if pair.size == size and pair.logs], blocks
@@ -146,7 +139,7 @@ def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, 
 
 
 def aa_answer(pairs: Sequence[EqualArms]) -> model.AA:
-    """The answer on all pairs: counts by outcome, and the floors of this machine."""
+    """Return the answer on all pairs: counts by outcome, and the floors of this machine."""
     ends = Counter(pair.outcome for pair in pairs)
     return model.AA(
         total=len(pairs),

@@ -1,9 +1,9 @@
-"""One calibration from beginning to end: two ordinary campaigns, a third where chance must be
-excluded, and the judgement.
+"""One calibration from beginning to end: two ordinary campaigns, a third to exclude chance if it is
+needed, and the judgement.
 
-The campaigns are those that `rmwbench run` runs, from a suite file to a bundle to the show
-document; nothing is cut short for the proof's sake. The show document is made by a function that is
-handed in, because a campaign knows nothing of reports.
+The campaigns are like those of `rmwbench run`, from a suite file to a bundle to the show document.
+The caller hands in the function that makes the show document, because a campaign knows nothing of
+reports.
 """
 
 import time
@@ -30,23 +30,16 @@ from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
-from rmwbench.results.machine.machine_model import (
-    CalibrationDocument,
-    NotTested,
-    Truth,
-)
+from rmwbench.results.machine.machine_model import CalibrationDocument, NotTested, Truth
 from rmwbench.results.model import document
-
-
-def voided(evidence: SyntheticCampaign) -> int:
-    """Trials that the machine took."""
-    return sum(1 for line in evidence.bundle.trials("void") if line.cause == "machine")
-
 
 INSTRUMENT = ("synthetic", "null")
 AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
-"""Workers of the first set that carry messages between processes. The synthetic one has its own
-twins in the grid."""
+"""Workers of the first set that carry messages between processes. The equal arms of the synthetic
+worker are in the grid."""
+FIXED_S = 0.32
+"""The time of a trial besides its steady state, on two idle cores; a drain ends early. It is used
+for the first estimate only: later estimates follow from the campaign before."""
 
 Blocks = Runner[BlockSource]
 Show = Callable[[Bundle], dict[str, Any]]
@@ -54,6 +47,20 @@ Show = Callable[[Bundle], dict[str, Any]]
 
 class Interrupted(Exception):
     """A signal ended the calibration; nothing is stored."""
+
+
+@dataclass(frozen=True)
+class CalibrationStep:
+    """A campaign of a calibration. `lies` is the number of its trials that lie about their path and
+    must be void."""
+
+    name: str
+    title: str
+    suite: Path
+    seed: int
+    trials: int
+    lies: int
+    estimated_s: float
 
 
 @dataclass
@@ -70,7 +77,7 @@ class CalibrationSession:
     _slowdown: float = 1.0
 
     def run(self) -> CalibrationDocument:
-        """The calibration, stored. Raises UserError where the instrument's workers are
+        """Run the calibration and store it. Raises UserError if a worker of the instrument is
         missing, Interrupted on a signal."""
         workers = require_workers(list(INSTRUMENT))
         available = find_workers()
@@ -89,10 +96,8 @@ class CalibrationSession:
         )
         bundles = {}
         for steps_done, step in enumerate(steps):
-            rest_s = self._slowdown * sum(
-                later_step.estimated_s for later_step in steps[steps_done:]
-            )
-            lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
+            rest_s = self._slowdown * sum(later.estimated_s for later in steps[steps_done:])
+            lies = f", of which {step.lies} lie and must be void" if step.lies else ""
             self._say(
                 f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "
                 "left"
@@ -119,7 +124,7 @@ class CalibrationSession:
         *,
         blocks: int | None = None,
         seed: int | None = None,
-    ) -> "CalibrationStep":
+    ) -> CalibrationStep:
         path, blocks = self.directory / f"{name}.yaml", blocks or grid.blocks(quick=self.quick)
         path.write_text(
             grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8"
@@ -137,7 +142,7 @@ class CalibrationSession:
         return CalibrationStep(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
 
     def _skewed(self, worker: Worker) -> Truth | str:
-        """The truth about a reader with another clock, or why it is not tested."""
+        """Return the truth about a reader with another clock, or why it is not tested."""
         if reason := skew.why_not(worker):
             return reason
         step = self._prepared("skewed", "A reader whose clock is wrong", grid.skewed(), blocks=2)
@@ -149,7 +154,7 @@ class CalibrationSession:
 
     def _run(
         self,
-        step: "CalibrationStep",
+        step: CalibrationStep,
         changed: Callable[[Blocks], Blocks] = lambda campaign: campaign,
     ) -> Bundle:
         directory = self.directory / step.name
@@ -175,11 +180,10 @@ class CalibrationSession:
         if not different:
             return judged_pairs
         again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
-        self._say(
-            f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}"
-        )
+        names = ", ".join(pair.name for pair in again)
+        self._say(f"a second run, to tell a difference from chance: {names}")
         step = self._prepared(
-            "aa-again", "What was found different, once more", again, seed=self.seed + 1
+            "aa-again", "Second run of pairs that differ", again, seed=self.seed + 1
         )
         return aa.confirmed(judged_pairs, aa.judge(self.show(self._run(step)), again))
 
@@ -211,7 +215,10 @@ class CalibrationSession:
                 for name, worker in find_workers().items()
                 if name in (*workers, *against)
             },
-            truths=shown_truths(truths, void_trials=voided(evidence)),
+            truths=shown_truths(
+                truths,
+                void_trials=sum(line.cause == "machine" for line in evidence.bundle.trials("void")),
+            ),
             not_tested=tuple(not_tested),
             aa=aa.aa_answer(pairs),
             own_cost=own_cost(evidence, workers["null"].executable),
@@ -221,31 +228,15 @@ class CalibrationSession:
         self.console.print(text)
 
 
-FIXED_S = 0.32
-"""What a trial takes besides its steady state, on two cores that have little else to do; a drain
-ends early. Only for the first estimate of time: later ones go by the campaign before."""
-
-
-@dataclass(frozen=True)
-class CalibrationStep:
-    name: str
-    title: str
-    suite: Path
-    seed: int
-    trials: int
-    lies: int
-    estimated_s: float
-
-
 def fresh_directory(out: Path | None) -> Path:
-    """Where the campaigns go. Raises UserError where something is there already."""
+    """Return the directory of the campaigns. Raises UserError if it is not empty."""
     directory = out or CAMPAIGNS / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
     if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
         raise UserError(
             "a calibration starts in a directory of its own",
             where=f"--out {directory}",
             expected="an empty or a new directory",
-            actual="something is there",
+            actual="it is not empty",
             fix="choose another one",
         )
     return directory

@@ -284,9 +284,9 @@ def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
 
 def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
     """Check an arm that is 1.5 times as slow as another: it must be worse, and the ratio's interval
-    must hold 1.5. The machine adds to both medians, hence the allowances. If the interval also holds
-    1, because the machine made the ratios scatter, the check could not tell; `undecided` with an
-    interval clear of 1 is a failure."""
+    must hold 1.5. The machine adds to both medians, hence the allowances. If the interval also
+    holds 1, because the machine made the ratios scatter, the check could not tell; `undecided` with
+    an interval clear of 1 is a failure."""
     quick, slow = (Subject(evidence, workload, arm) for arm in arms)
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]

@@ -1,7 +1,7 @@
-"""The grid of truths: what is injected, as arms of an ordinary suite.
+"""The grid of truths: the injected settings, as arms of an ordinary suite.
 
-The settings stand here and nowhere else. The suite that runs is written from them, and what the
-report must say is computed from them, so a campaign that ran anything else contradicts its truth.
+The settings stand here and nowhere else. The suite is written from them, and the content of the
+report is predicted from them, so a campaign that ran anything else contradicts its truth.
 """
 
 import json
@@ -14,8 +14,7 @@ Options = Mapping[str, str | int | float | bool]
 
 @dataclass(frozen=True)
 class GridArm:
-    """An arm of one workload. `middleware` is synthetic unless said otherwise; `more` are further
-    keys of the suite's arm."""
+    """An arm of one workload; `more` are further keys of the suite's arm."""
 
     name: str
     options: Options = field(default_factory=dict)
@@ -25,7 +24,7 @@ class GridArm:
 
 @dataclass(frozen=True)
 class GridWorkload:
-    """A workload with the arms that run it: a comparison of its own."""
+    """A workload with its own arms, which are compared."""
 
     name: str
     title: str
@@ -36,8 +35,8 @@ class GridWorkload:
 PLAIN = GridArm("plain")
 BLOCK_NS = 500_000
 
-# Variable latencies need `fifo: false`: a slow message then does not hold up the next, and the law
-# holds at any rate.
+# Variable latencies need `fifo: false`: then a slow message does not delay the next one, and the
+# law holds at any rate.
 _QUICK = (
     PLAIN,
     GridArm("constant", {"latency": "constant ns=2000000"}),
@@ -83,8 +82,8 @@ _FULL = (
     GridArm("burning publisher", {"cpu_burn_ns": "publisher=500000"}),
 )
 
-# A heavy tail reaches far beyond a drain of a quarter of a second: one message in some hundred
-# campaigns beyond these.
+# A heavy tail needs a longer drain than a quarter of a second: with this one, one message in some
+# hundred campaigns is late.
 _TAIL = (GridArm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": False}),)
 _TAILS = (
     *_TAIL,
@@ -92,7 +91,8 @@ _TAILS = (
 )
 TAIL_DRAIN_S = 10.0
 
-# Long against what a busy machine adds, so that a verdict is about the arms.
+# These latencies are long against the lateness of a busy machine, so that a verdict is about the
+# arms.
 _TWENTY_MS: dict[str, str | int | float | bool] = {
     "latency": "lognormal median_ns=20000000 sigma=0.3",
     "fifo": False,
@@ -112,13 +112,13 @@ _PATHS = (
 
 
 def truths(*, quick: bool) -> tuple[GridWorkload, ...]:
-    """The workloads whose truth is known, in the order of their judgement."""
+    """Return the workloads whose truth is known, in the order of their judgement."""
     stream = {"message": "Bytes(256)", "rate_hz": 500}
     spans = {"steady_s": 0.4} if quick else {"steady_s": 1.2}
     return (
         GridWorkload(
             "stream",
-            "what is done to messages",
+            "injections into messages",
             _QUICK if quick else _FULL,
             stream | {"timeline": spans},
         ),
@@ -154,12 +154,13 @@ def truths(*, quick: bool) -> tuple[GridWorkload, ...]:
 
 
 NOTHING = {64: 1000, 1_000_000: 100, 6_220_800: 60}
-"""Bytes of a message -> rate in Hz. Writing and reading a payload cost the same for every byte, so
-three sizes tell all others."""
+"""Bytes of a message → rate in Hz. Writing and reading cost the same for every byte of a payload,
+so the costs of other sizes follow from these three."""
 
 
 def of_nothing(size: int) -> tuple[str, str]:
-    """Workload and arm without any middleware for messages of so many bytes."""
+    """Return the names of the workload and the arm without a middleware for messages of `size`
+    bytes."""
     return ("nothing", "null") if size == min(NOTHING) else (f"nothing_{size}", f"null {size}")
 
 
@@ -167,7 +168,7 @@ def _nothing(size: int, rate_hz: int) -> GridWorkload:
     name, arm = of_nothing(size)
     return GridWorkload(
         name,
-        "no middleware at all: what is left is the instrument",
+        "no middleware: the cost of the instrument",
         (GridArm(arm, middleware="null", more={"wait": "callback", "role": "contender"}),),
         {
             "message": f"Bytes({size})",
@@ -182,8 +183,14 @@ SMALL, LARGE = "small", "large"
 
 
 def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[GridWorkload, ...]:
-    """Workloads that compare each middleware with itself under two names, with a small and a large
-    message: a comparison for each."""
+    """Return workloads that compare each middleware with itself under two names, one workload with
+    a small and one with a large message.
+
+    The floor competes with itself here, so it is not a reference. Fast DDS is asked for the publish
+    mode that it has.
+    """
+    options = {"floor": {"transport": "shm_ring"}}
+    more = {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}
     classes = {
         SMALL: {
             "message": "Bytes(320)",
@@ -201,7 +208,7 @@ def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[GridWorkload, 
             f"{size}_{name}",
             f"{name} against itself, {settings['message']} at {settings['rate_hz']} Hz",
             tuple(
-                GridArm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name))
+                GridArm(f"{name} {size} {side}", options.get(name, {}), name, more.get(name, {}))
                 for side in "AB"
             ),
             settings,
@@ -211,31 +218,20 @@ def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[GridWorkload, 
     )
 
 
-def _aa_options(middleware: str) -> Options:
-    return {"transport": "shm_ring"} if middleware == "floor" else {}
-
-
-def _aa_more(middleware: str) -> Mapping[str, Any]:
-    """The keys that a middleware's arms have in an A/A pair beside those of every arm. The floor
-    competes with itself here, so it is not a reference; Fast DDS is asked for the mode that it
-    has."""
-    return {"floor": {"role": "contender"}, "fastdds": {"publish_mode": "sync"}}.get(middleware, {})
-
-
 def blocks(*, quick: bool) -> int:
-    """The least that gives verdicts, or twice as many."""
+    """Return the fewest blocks that give verdicts, or twice as many."""
     return 5 if quick else 10
 
 
 def skewed() -> tuple[GridWorkload, ...]:
-    """One plain arm, whose reader is then started with another clock."""
+    """Return a workload with one plain arm, whose reader is then started with another clock."""
     settings = {"message": "Bytes(256)", "rate_hz": 500, "timeline": {"steady_s": 0.2}}
     return (GridWorkload("skewed", "a reader whose clock is wrong", (PLAIN,), settings),)
 
 
 def suite_text(name: str, title: str, workloads: Iterable[GridWorkload], count: int) -> str:
-    """A suite file of `count` blocks in JSON, which is YAML. Arms are excluded from workloads not
-    their own."""
+    """Return a suite file of `count` blocks in JSON, which is YAML. Each arm is excluded from the
+    workloads of other arms."""
     workloads = list(workloads)
     arms = [(workload.name, arm) for workload in workloads for arm in workload.arms]
     document = {

@@ -1,5 +1,5 @@
-"""What of a number is ours: the null middleware's trials, and what a stamp and a record cost by
-themselves. Nothing is subtracted from any number; the report shows it beside them."""
+"""The instrument's own costs: the metrics of trials of the null middleware, and the cost of a stamp
+and of a record. They are shown beside the measured numbers and subtracted from none."""
 
 import json
 import subprocess
@@ -19,14 +19,14 @@ from rmwbench.results.model import Estimate
 TIMEOUT_S = 30
 
 AT_SIZES = {m.source or m.name: m.name for m in METRICS if Use.OWN_COST in m.use}
-"""Names in a calibration's `sizes` -> the metrics of messages of each size."""
+"""Name in a calibration's `sizes` → the metric of messages of each size."""
 
 
 def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
-    """`latency`: from the publish call until the message is taken, with no middleware between;
-    `cpu_per_message`: of a whole message, both ends; both of messages of 64 bytes. `sizes`: the
-    same and more for each size of the grid. `clock_read` and `record` in ns, from the worker
-    itself."""
+    """Return the costs. `latency` is the time from the publish call until the message is taken,
+    without a middleware, and `cpu_per_message` the CPU time of both ends, both for messages of 64
+    bytes; `sizes` has these and more for each size of the grid; `clock_read` and `record` are in ns
+    and measured by the worker itself."""
     names = {"latency": AT_SIZES["service_latency"], "cpu_per_message": AT_SIZES["cpu_per_message"]}
     smallest = _metrics(evidence, min(NOTHING), names)
     calls = clock_cost(null)
@@ -45,7 +45,7 @@ def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
 def _metrics(
     evidence: SyntheticCampaign, size: int, names: Mapping[str, str]
 ) -> dict[str, Estimate]:
-    """The metrics of messages of this size in bytes, with no middleware between."""
+    """Return the metrics of messages of this size in bytes without a middleware."""
     try:
         return {
             name: Estimate.of({"unit": "ns", **evidence.metric(*of_nothing(size), metric)})
@@ -57,7 +57,7 @@ def _metrics(
 
 
 def clock_cost(null: Path) -> dict[str, CallCost]:
-    """`WORKER --clock-cost`: median and interval over batches, in ns."""
+    """Return the output of `WORKER --clock-cost`: median and interval over batches, in ns."""
     try:
         completed = subprocess.run(
             [null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S

@@ -1,12 +1,12 @@
-"""What a campaign reports of an arm, and beside it what was true, from sources that share no code.
+"""The report on an arm of a campaign, and beside it the truth, from sources that share no code.
 
-The show document is the report. The records are read here once more, by a few lines of our own. The
-truth comes from the worker's `--truth`, asked for the settings of the grid, and from what the
-worker counted while it ran (`own.…`).
+The show document is the report. The records are read here once more, by separate code. The truth
+comes from the worker's `--truth` for the settings of the grid, and from the worker's own counters
+while it ran (`own.…`).
 
-What the synthetic worker's settings promise is computed here a second time from the formulas of its
-documentation: the worker draws, and this says what draws of that law tend to, so that a slip in one
-shows.
+The values that the synthetic worker's settings promise are computed here a second time, from the
+formulas of its documentation: the worker draws, and this module has the limits of such draws, so
+that a mistake in either shows.
 """
 
 import json
@@ -27,8 +27,7 @@ from rmwbench.codes import CORRUPT, FOREIGN, LATE, WARMUP
 
 
 def structured(value: Any) -> Any:
-    """A suite's words for an object, `KIND key=number …`, as the object that the worker's `--truth`
-    wants."""
+    """Return the object for `--truth` of a suite's `KIND key=number …`, or the value itself."""
     if not isinstance(value, str) or "=" not in value:
         return value
     words = [word.partition("=") for word in value.split()]
@@ -40,8 +39,7 @@ def _number(text: str) -> float:
 
 
 def quantile_ns(law: Mapping[str, Any], q: float) -> float:
-    """Quantile q of a latency law in ns. Raises ValueError for a law that this page does not
-    know."""
+    """Return quantile q of a latency law in ns. Raises ValueError for an unknown law."""
     match law["kind"]:
         case "constant":
             return float(law["ns"])
@@ -62,7 +60,8 @@ def quantile_ns(law: Mapping[str, Any], q: float) -> float:
 
 
 def loss_rate(loss: Mapping[str, Any]) -> float:
-    """The fraction of messages that a loss model takes in the long run."""
+    """Return the fraction of messages that a loss model loses in the long run. Raises ValueError
+    for an unknown model."""
     match loss["kind"]:
         case "bernoulli":
             return float(loss["p"])
@@ -77,16 +76,16 @@ FEWEST_TRIALS = 2
 
 
 class Untestable(Exception):
-    """Nothing can be said, because the machine took the trials; the text says how many."""
+    """The machine spoilt too many trials for a check."""
 
 
 class TrialLost(Exception):
-    """A trial was lost for another reason than the machine: that is a finding, not an excuse."""
+    """A trial was lost, and not because of the machine: the check has failed."""
 
 
 @dataclass(frozen=True)
 class WriterFates:
-    """What happens to a writer's messages, by sequence number from the first steady one: arrays of
+    """The fates of a writer's messages, by sequence number from the first steady one: arrays of
     shape (n,)."""
 
     lost: np.ndarray
@@ -104,8 +103,8 @@ class WriterFates:
 @dataclass(frozen=True)
 class SyntheticTrial:
     """A done trial of an arm with one writer and one reader. Arrays of shape (n,) by steady
-    sequence number; times in ns, NaN where absent. `first_sound_ns` is the first whole copy,
-    `first_any_ns` the first of any; `own` has the worker's counters of the reader."""
+    sequence number; times in ns, NaN if absent. `first_sound_ns` is the time of the first whole
+    copy, `first_any_ns` of the first copy; `own` has the worker's counters of the reader."""
 
     trial: int
     block: int
@@ -130,7 +129,7 @@ class SyntheticCampaign:
         self.bundle, self.document, self._worker = bundle, document, worker
 
     def arm(self, workload: str, name: str) -> dict[str, Any]:
-        """The show document's entry. Raises KeyError where the report does not have it."""
+        """Return the arm's entry in the show document. Raises KeyError if there is none."""
         for shown_workload in self.document["workloads"]:
             arms: list[dict[str, Any]] = shown_workload["arms"]
             for arm in arms:
@@ -144,7 +143,7 @@ class SyntheticCampaign:
         }
 
     def per_trial(self, workload: str, name: str, metric: str) -> dict[int, float]:
-        """Trial → value; the document's word for infinity becomes one."""
+        """Return trial → value, with the document's word for infinity as a number."""
         values = self.arm(workload, name)["per_trial"].get(metric, [])
         return {item["trial"]: float(item["value"]) for item in values}
 
@@ -157,8 +156,8 @@ class SyntheticCampaign:
         return [line for line in self.bundle.trials() if line.cell == cell]
 
     def done(self, workload: str, name: str) -> list[Any]:
-        """The journal's lines of the arm's done trials. Raises Untestable where the machine left
-        fewer than FEWEST_TRIALS, TrialLost where anything else took one."""
+        """Return the journal's lines of the arm's done trials. Raises Untestable if the machine
+        left fewer than FEWEST_TRIALS, TrialLost if a trial was lost for another reason."""
         lines = self.trial_lines(workload, name)
         for line in lines:
             if line.status in ("failed", "void") and line.cause != "machine":
@@ -175,7 +174,7 @@ class SyntheticCampaign:
         return done_lines
 
     def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[SyntheticTrial]:
-        """The arm's done trials with their truth for the settings `options`."""
+        """Return the arm's done trials with their truth for the settings `options`."""
         settings = {
             key: structured(value)
             for key, value in options.items()
@@ -192,7 +191,7 @@ class SyntheticCampaign:
         steady = [row for row in sent if not row["flags"] & WARMUP]
         first, writer = steady[0]["seq"], steady[0]["endpoint"]
         n = len(steady)
-        # Times in double precision: counted from the trial's own start, they are exact.
+        # Counted from the trial's own start, times in double precision are exact.
         base = steady[0]["intended_ns"]
 
         def column(name: str) -> np.ndarray:
@@ -211,16 +210,16 @@ class SyntheticCampaign:
                     first_any[index] = taken_ns
                 if not row["flags"] & (CORRUPT | LATE) and np.isnan(sound[index]):
                     sound[index] = taken_ns
-        own_counts: dict[str, float] = defaultdict(float)
+        own_counters: dict[str, float] = defaultdict(float)
         probing_ns = 0.0
         for row in self.bundle.rows("counters", trial):
             if row["counter"].startswith("own."):
-                own_counts[row["counter"].removeprefix("own.")] += row["value"]
+                own_counters[row["counter"].removeprefix("own.")] += row["value"]
             elif row["counter"] == "step.first_message":
                 probing_ns = row["value"]
         return SyntheticTrial(
             trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, first_any, len(sent),
-            arrivals, own_counts, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
+            arrivals, own_counters, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
         )  # fmt: skip
 
     def _fates(
@@ -243,8 +242,8 @@ class SyntheticCampaign:
 def _truth(
     worker: Path, settings: str, writer: int, count: int, nonce: str
 ) -> list[dict[str, Any]]:
-    """The worker's own lines for the first `count` messages; asked once for the several truths of
-    an arm."""
+    """Return the worker's `--truth` lines for the first `count` messages. They are cached for the
+    several truths of an arm."""
     command: list[str | Path] = [worker, "--truth", settings, str(writer), str(count), nonce]
     completed = subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=TRUTH_TIMEOUT_S

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from rmwbench.campaign.calibrate import checks, grid, recovery
-from rmwbench.campaign.calibrate.grid import GridWorkload
+from rmwbench.campaign.calibrate import checks, recovery
+from rmwbench.campaign.calibrate.grid import GridArm, GridWorkload
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, TrialLost, Untestable
 from rmwbench.results.machine import machine_model as model
 from rmwbench.results.machine.machine_model import (
@@ -16,8 +16,8 @@ from rmwbench.results.machine.machine_model import (
 
 
 def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
-    """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
-    law."""
+    """Return every truth of the grid in its order, and at the end the truth about the 95 %
+    intervals that hold their law."""
     truths = [truth for workload in workloads for truth in _truths(evidence, workload)]
     coverage = recovery.coverage_is_plausible([check for truth in truths for check in truth.checks])
     if coverage is not None:
@@ -33,12 +33,8 @@ def _truths(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Tru
         case "stream" | "tail":
             for arm in arms:
                 for truth, check in checks.truths_of(arm):
-                    yield _judged(
-                        truth,
-                        name,
-                        arm.name,
-                        partial(_checked, check, evidence, name, arm),
-                    )
+                    run = partial(_checks_of_arm, check, evidence, name, arm)
+                    yield _judged(truth, name, arm.name, run)
         case "twins":
             yield _judged(
                 "equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms)
@@ -53,23 +49,23 @@ def _truths(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Tru
                 yield _judged(truth, name, arm.name, partial(checks.path, evidence, name, arm))
 
 
-def _checked(
+def _checks_of_arm(
     check: Callable[[checks.Subject], Iterable[TruthCheck]],
     evidence: SyntheticCampaign,
     workload: str,
-    arm: grid.GridArm,
+    arm: GridArm,
 ) -> Iterable[TruthCheck]:
     return check(checks.Subject(evidence, workload, arm))
 
 
-def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[TruthCheck]]) -> Truth:
+def _judged(truth: str, workload: str, arm: str, run: Callable[[], Iterable[TruthCheck]]) -> Truth:
     try:
-        truth_checks = tuple(make())
+        truth_checks = tuple(run())
     except Untestable as why:
         return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
     except (TrialLost, LookupError, ValueError) as why:
-        # A report that lacks what the grid ran, or records that contradict themselves, hold no
-        # truth.
+        # A report that lacks an arm of the grid, or records that contradict each other, are a
+        # failure.
         text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
         return Truth(truth, workload, arm, recovery.FAILED, (), text)
     return Truth(truth, workload, arm, recovery.overall(truth_checks), truth_checks, None)
@@ -80,7 +76,7 @@ def _both(arms: Sequence[Any]) -> str:
 
 
 def shown_truths(truths: Sequence[Truth], *, void_trials: int) -> model.Truths:
-    """The truths as the document has them, counted by their outcome."""
+    """Return the truths for the document, counted by their outcome."""
     ends = Counter(truth.outcome for truth in truths)
     return model.Truths(
         total=len(truths),
