@@ -1,9 +1,9 @@
-"""Nodes that join and leave within the steady state, processes and daemons that are killed, readers
-that freeze and networks that change: each at its time, and nobody waits.
+"""Changes within the steady state, each at its time and without waiting: nodes join and leave,
+processes and daemons are killed, readers freeze, networks change.
 
-A process whose nodes are all late opens its session when the first of them joins, as a node that is
-started then does. What joins begins to send at once, matched or not; a match that does not come is
-an event and fails nothing.
+A process whose nodes are all late opens its session when the first of them joins, like a node that
+is started then. A node that joins begins to send at once, matched or not; an endpoint that finds no
+match is an event and no failure.
 """
 
 import signal
@@ -21,7 +21,7 @@ from rmwbench.campaign.plan.profile import (
     needed_daemons,
 )
 from rmwbench.campaign.trial import timeouts
-from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
+from rmwbench.campaign.trial.barrier import fields_of, take_created, take_matched, take_opened
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_hello
 from rmwbench.campaign.trial.record_flags import KILLED
 from rmwbench.campaign.trial.spawn import Spawner
@@ -33,11 +33,12 @@ from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import Cell, Change
 from rmwbench.suite.timeline import to_ns
 
-Take = Callable[[Posted], None]
+Take = Callable[[Posted], object]
+"""The function that takes an answer."""
 
 
 def start_fields(window: TrialWindow, cell: Cell) -> dict[str, Any]:
-    """The times of a `start`, and which threads send; `window` is on the worker's clock."""
+    """Return the fields of a `start`; `window` is on the worker's clock."""
     return {
         "at_ns": window.start_ns,
         "steady_ns": window.steady_ns,
@@ -48,8 +49,8 @@ def start_fields(window: TrialWindow, cell: Cell) -> dict[str, Any]:
 
 
 def take_started(outcome: TrialOutcome, replies: Mapping[str, Mapping[str, Any]]) -> None:
-    """Notes which threads send, where that makes a difference; `replies`: process → its answer to
-    `start`. A worker from before has one thread for all, and does not say so."""
+    """Note which threads send, if that makes a difference. `replies` maps process → its answer to
+    `start`. An older worker has one thread for all, and does not say so."""
     sharing, granted = outcome.order.cell.sharing, outcome.endpoints.granted
     for endpoint in outcome.order.cell.endpoints if sharing else ():
         number, reply = endpoint.endpoint, replies.get(endpoint.process)
@@ -57,13 +58,8 @@ def take_started(outcome: TrialOutcome, replies: Mapping[str, Mapping[str, Any]]
             granted[number]["schedule"] = reply.get("schedule", "shared")
 
 
-def _take(posted: Posted) -> None:
-    """What is answered says nothing more."""
-    posted.take()
-
-
 class Changes:
-    """The joins and leaves of one trial."""
+    """The changes of one trial."""
 
     def __init__(
         self,
@@ -85,14 +81,19 @@ class Changes:
         )
         self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
-        kill_s = outcome.order.cell.workload.daemons_end_s
-        self._kill_ns = None if kill_s is None else window.steady_ns + to_ns(kill_s)
+        workload = outcome.order.cell.workload
+        self._steps = [
+            (window.steady_ns + to_ns(at_s), step)
+            for at_s, step in (
+                (workload.daemons_end_s, self._kill_daemons),
+                (workload.daemons_return_s, self._return_daemons),
+                (workload.readers_freeze_s, self._freeze),
+            )
+            if at_s is not None
+        ]
+        """The times of the steps that do not concern single nodes, in ns."""
         self._killed = False
-        return_s = outcome.order.cell.workload.daemons_return_s
-        self._return_ns = None if return_s is None else window.steady_ns + to_ns(return_s)
         self._returning: dict[str, NeededDaemon] = {}
-        freeze_s = outcome.order.cell.workload.readers_freeze_s
-        self._freeze_ns = None if freeze_s is None else window.steady_ns + to_ns(freeze_s)
         self._frozen: list[str] = []
         self._dead: list[str] = []
         clocks = outcome.times.clocks
@@ -100,28 +101,21 @@ class Changes:
         self._reading_ns = self._next_reading_ns(window.steady_ns)
         self._posted: list[tuple[Posted, Take]] = []
         self.absent_endpoints: set[int] = set()
-        """Endpoints that have left: nothing can be asked of them any more."""
+        """Endpoints that have left and answer nothing any more."""
 
     def watch_until(self, deadline_ns: int) -> None:
-        """Sleeps until the time (CLOCK_MONOTONIC), awake for what is due and for what workers say.
-        Raises WorkerFailed."""
+        """Sleep until the time (CLOCK_MONOTONIC); make the changes that are due and read the
+        workers' messages. Raises WorkerFailed."""
         while (now_ns := time.monotonic_ns()) < deadline_ns:
             while self._due and self._at_ns(self._due[0]) <= now_ns:
                 change = self._due.popleft()
                 (self._join if change.joins else self._kill if change.killed else self._leave)(
                     change
                 )
-            if self._kill_ns is not None and self._kill_ns <= now_ns:
-                self._kill_ns, self._killed = None, True
-                self._dead = self._kill_daemons()
-                for name in self._dead:
-                    note(self._outcome, name, "killed", text="daemons_end_s")
-            if self._return_ns is not None and self._return_ns <= now_ns:
-                self._return_ns = None
-                self._return_daemons()
-            if self._freeze_ns is not None and self._freeze_ns <= now_ns:
-                self._freeze_ns = None
-                self._freeze()
+            steps = [step for at_ns, step in self._steps if at_ns <= now_ns]
+            self._steps = [(at_ns, step) for at_ns, step in self._steps if at_ns > now_ns]
+            for step in steps:
+                step()
             if (
                 self._clocks is not None
                 and self._reading_ns is not None
@@ -134,9 +128,7 @@ class Changes:
             next_ns = min(
                 deadline_ns,
                 self._at_ns(self._due[0]) if self._due else deadline_ns,
-                self._kill_ns or deadline_ns,
-                self._return_ns or deadline_ns,
-                self._freeze_ns or deadline_ns,
+                *(at_ns for at_ns, _ in self._steps),
                 self._reading_ns or deadline_ns,
                 (self._network and self._network.due_ns) or deadline_ns,
             )
@@ -147,23 +139,26 @@ class Changes:
             note(self._outcome, process, "thawed")
 
     def _next_reading_ns(self, last_ns: int) -> int | None:
-        """When the hosts' clocks are read again, where they are not ours."""
+        """Return when the hosts' clocks are read again; None if they are ours."""
         if self._clocks is None:
             return None
         quarter_ns = (self._window.end_ns - self._window.steady_ns) // 4
         return last_ns + max(clock.IN_WINDOW_NS, quarter_ns)
 
-    def _kill_daemons(self) -> list[str]:
-        """Kills those that the workload names; their labels."""
+    def _kill_daemons(self) -> None:
+        """Kill the daemons that the workload names."""
         cell = self._outcome.order.cell
         daemons = cell.workload.daemons_end
-        return self._crew.kill_daemons(
+        self._killed = True
+        self._dead = self._crew.kill_daemons(
             host=cell.daemons_host if daemons == "daemons_host" else None,
             first_only=daemons == "first",
         )
+        for name in self._dead:
+            note(self._outcome, name, "killed", text="daemons_end_s")
 
     def _return_daemons(self) -> None:
-        """Starts again what was killed, in the same host, where a daemon may find what it left."""
+        """Start the killed daemons again, in the same host and with their old files."""
         cell, nonce = self._outcome.order.cell, self._outcome.order.nonce
         for daemon in needed_daemons(cell, self._workers, nonce, domain_id(cell, self._crew.hosts)):
             if daemon.label in self._dead:
@@ -183,8 +178,8 @@ class Changes:
         note(self._outcome, posted.worker.process, "returned", posted.answered_ns)
 
     def _freeze(self) -> None:
-        """Stops what only reads, as a debugger or a starved machine does: its peers see a reader
-        that takes nothing."""
+        """Stop the processes that only read, as a debugger or a starved machine does: their peers
+        see a reader that takes nothing."""
         writing = {e.process for e in self._endpoints.values() if e.writes}
         for process in self._outcome.order.cell.processes:
             if process.name not in writing:
@@ -193,13 +188,13 @@ class Changes:
                 note(self._outcome, process.name, "frozen")
 
     def settle(self, timeout_s: float) -> None:
-        """Waits for the answers that are still owed."""
+        """Wait for the outstanding answers. Raises WorkerFailed."""
         try:
             self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
         except WorkerFailed as failed:
-            owed = [posted for posted, _ in self._posted if not posted.answered]
-            # What a publish call holds cannot be destroyed; `record_flags.py` tells of it.
-            late = {posted.worker.process for posted in owed if posted.cmd != "destroy"}
+            unanswered = [posted for posted, _ in self._posted if not posted.answered]
+            # An endpoint within a publish call cannot be destroyed (`held_calls.py`).
+            late = {posted.worker.process for posted in unanswered if posted.cmd != "destroy"}
             if failed.kind != "timeout" or not late <= self._successors | self._may_be_absent:
                 raise
             self._posted = [command for command in self._posted if command[0].cmd != "destroy"]
@@ -230,9 +225,9 @@ class Changes:
             note_hello(self._outcome, process, self._crew.workers[process])
         if self._network is not None:
             self._network.hear(noted(self._outcome))
-        heard = [(posted, take) for posted, take in self._posted if posted.answered]
-        self._posted = [item for item in self._posted if item not in heard]
-        for posted, take in heard:
+        answered = [(posted, take) for posted, take in self._posted if posted.answered]
+        self._posted = [item for item in self._posted if item not in answered]
+        for posted, take in answered:
             try:
                 take(posted)
             except WorkerFailed as failed:
@@ -241,13 +236,13 @@ class Changes:
                     and posted.worker.process not in self._successors | self._may_be_absent
                 ):
                     raise
-                # Without its daemon, or beside what a dead process left, a node may not come up:
-                # that was asked, and the ledger shows what it missed.
+                # Without its daemon, or beside the files of a killed process, a node may not come
+                # up. This is a result: the ledger has the messages that it missed.
                 self._not_joined(posted.worker.process, posted.answered_ns, failed.message)
 
     def _not_joined(self, process: str, time_ns: int, why: str) -> None:
         if process in self._absent:
-            return  # its first refusal says why; the others follow from that
+            return  # its first refusal has the reason; the others follow from it
         self._absent.add(process)
         note(self._outcome, process, "not_joined", time_ns, text=why)
         lost = {n for n, e in self._endpoints.items() if e.process == process}
@@ -269,8 +264,7 @@ class Changes:
         self._post(
             process, "create", {"nodes": nodes}, lambda posted: self._created(posted, change)
         )
-        # A running schedule owns its publisher, which cannot be asked then: its readers tell of
-        # their first message.
+        # A running schedule owns its publisher, which then cannot answer `match`.
         readers = [
             e for e in change.endpoints if self._endpoints[e].kind in ("subscription", "service")
         ]
@@ -280,19 +274,18 @@ class Changes:
             self._post(process, "match", fields, lambda posted: self._matched(posted, readers))
 
     def _start_successor(self, process: str) -> None:
-        """A new process in the place of one that was killed, in the same host, with whatever that
-        one left there."""
+        """Start a process in the place of a killed one, in the same host and with its old files."""
         assert self._spawner is not None
         self._waiting_successors.remove(process)
         self._starting_successors.add(process)
         self._spawner.spawn(process)
-        # Its account of the window begins with itself; what it sends is started when it is there.
+        # Its account of the window begins now; its schedules start once they are created.
         own_window = self._outcome.times.windows[process]
         self._post(
             process,
             "start",
             {**start_fields(own_window, self._outcome.order.cell), "endpoints": []},
-            _take,
+            Posted.take,
         )
 
     def _created(self, posted: Posted, change: Change) -> None:
@@ -311,45 +304,26 @@ class Changes:
         )
 
     def _matched(self, posted: Posted, readers: list[int]) -> None:
-        time_ns, process = posted.answered_ns, posted.worker.process
         try:
-            reply = posted.take()
+            take_matched(self._outcome, posted)
         except WorkerFailed as failed:
+            time_ns, process, text = posted.answered_ns, posted.worker.process, failed.message
             for number in readers:
-                note(
-                    self._outcome,
-                    process,
-                    "unmatched",
-                    time_ns,
-                    endpoint=number,
-                    text=failed.message,
-                )
-            return
-        for number in readers:
-            if match := reply.get("endpoints", {}).get(str(number)):
-                self._outcome.endpoints.matched[number] = match["matched"]
-                note(
-                    self._outcome,
-                    process,
-                    "matched",
-                    match["time_ns"],
-                    endpoint=number,
-                    value=match["matched"],
-                )
+                note(self._outcome, process, "unmatched", time_ns, endpoint=number, text=text)
 
     def _kill(self, change: Change) -> None:
-        """SIGKILL for the node's process. Nothing is asked of it any more, and nothing waited
-        for. What it had not created by then has not joined."""
+        """Kill the node's process with SIGKILL and drop the commands that it has not answered. A
+        node that it had not created by then has not joined."""
         process = change.process
         worker = self._crew.workers[process]
         if not worker.killed:
             self._crew.kill(process)
             note(self._outcome, process, "killed", value=worker.pid, text=KILLED)
-            owed = [posted.cmd for posted, _ in self._posted if posted.worker is worker]
+            unanswered = [posted.cmd for posted, _ in self._posted if posted.worker is worker]
             self._posted = [
                 (posted, take) for posted, take in self._posted if posted.worker is not worker
             ]
-            if "create" in owed:
+            if "create" in unanswered:
                 self._not_joined(process, time.monotonic_ns(), "it was killed before it was up")
         self.absent_endpoints |= set(change.endpoints)
         self._outcome.endpoints.started -= set(change.endpoints)
