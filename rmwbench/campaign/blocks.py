@@ -1,5 +1,5 @@
-"""The blocks of a plan on one machine, one trial after the other. Between blocks, with no window
-open, a sequential campaign looks at what it has and may end."""
+"""The blocks of a plan on one machine, one trial after the other. Between blocks, while no window
+is open, a sequential campaign looks at its results and may end."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
-from rmwbench.campaign.run import order
+from rmwbench.campaign.run import TrialSource, order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.words.numbers import counted
@@ -25,7 +25,8 @@ from rmwbench.words.numbers import counted
 
 @dataclass(frozen=True)
 class Dropped:
-    """Cell → why it need not run any more (`decided`, `time`), and what to tell."""
+    """The cells that need not run any more, each with its reason (`decided`, `time`), and a text
+    for the user."""
 
     cells: Mapping[int, str]
     text: str = ""
@@ -33,16 +34,17 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Hold:
-    """Somebody runs the campaign for a purpose of their own. `drop` says after so many blocks, so
-    many seconds, and with what each cell's trials of the next block are expected to take, which
-    cells need not run any more; `share_s` is the time that the campaign may take."""
+    """The policy of a caller that may drop cells between blocks. `drop` returns the cells that need
+    not run any more, from the number of blocks done, the seconds passed, and cell → the seconds of
+    its trials in the next block. `share_s` is the time that the campaign may take."""
 
     drop: Callable[[int, float, Mapping[int, float]], Dropped]
     share_s: float
 
 
-class BlockSource:
-    """`judge` looks at the bundle after so many blocks; `hold` may drop cells after any."""
+class BlockSource(TrialSource):
+    """The source of a plan's blocks. `judge` makes the looks; `hold` may drop cells after any
+    block."""
 
     def __init__(
         self,
@@ -60,9 +62,9 @@ class BlockSource:
         self._looks: InterimLooks
         self._started_s = time.monotonic()
         self._planned_s = 0.0
-        """What the trials that have run were planned to take."""
+        """The planned time of the trials that have run."""
         self._at_block = True
-        """Whether a pause has to come first."""
+        """Whether a pause must come before the next trial."""
         self._began_s: dict[int, float] = {}
         self._settling: Iterator[Order] | None = None
         self._longer: Order | None = None
@@ -118,14 +120,8 @@ class BlockSource:
         trial, status = batch.ended[0]
         took_s = time.monotonic() - self._began_s.pop(trial.trial)
         self._progress.end(trial, status, results[0].reason, took_s)
-        if self._began_s and self.course.next:  # its host is being made
+        if self._began_s and self.course.next:  # its host is starting
             self._progress.begin(self.course.next)
-
-    def lost(self, end: TrialEnd) -> None:
-        raise AssertionError("this machine cannot be lost")
-
-    def again(self, batch: Batch, why: str) -> None:
-        raise AssertionError("this machine cannot be lost")
 
     def pause(self) -> bool:
         if self._at_block:
@@ -156,8 +152,8 @@ class BlockSource:
         return order(self.name, self.plan.seed, trial, cell, self._writer.directory)
 
     def _left_s(self) -> float:
-        """What its time still holds: that of its plan, which a resumed campaign has not, or of who
-        holds it."""
+        """Return the time left: of the plan, which a resumed campaign does not observe, or of the
+        hold."""
         share_s = limit_s(self.plan) if self.hold is None else self.hold.share_s
         return share_s - self._elapsed_s()
 
@@ -165,7 +161,7 @@ class BlockSource:
         return time.monotonic() - self._started_s
 
     def _between_blocks(self) -> bool:
-        """Looks if it is time to; whether another block is to run."""
+        """Make the look that is due; return whether another block is to run."""
         course, blocks, elapsed_s = self.course, self.course.blocks_done, self._elapsed_s()
         if self.hold is not None and course.next and not course.late:
             self._drop(self.hold, blocks, elapsed_s)
@@ -197,8 +193,8 @@ class BlockSource:
             self._progress.say(escape(dropped.text))
 
     def _next_block_s(self, elapsed_s: float) -> float | None:
-        """What the next block is expected to take without the arms that have left: its planned
-        time, as much longer as the trials so far took than was planned. None where none has run."""
+        """Return the expected time of the next block without the dropped cells: its planned time,
+        multiplied by the ratio of the time so far to its plan. None before the first trial."""
         following = self.course.next
         if following is None or not self._planned_s:
             return None
@@ -211,7 +207,7 @@ class BlockSource:
         self._progress.say(f"{text}; `rmwbench resume` runs them")
 
     def _give_up(self) -> None:
-        """The blocks that were put off and have no time any more, until one that has."""
+        """Give up the postponed blocks for which no time is left, until one for which there is."""
         count = 0
         while (trial := self.course.next) and not self._may_repeat(trial):
             self.course.give_up()
@@ -228,18 +224,18 @@ class BlockSource:
             )
 
     def _may_repeat(self, trial: Trial) -> bool:
-        """Whether the block of the trial's comparison may run again, should the machine have spoilt
+        """Whether the block of the trial's comparison may run again if the machine has spoilt
         it."""
         if self.course.resumed:
             return True
-        again = self.course.block_of(trial)
-        numbers = {t.trial for t in again}
+        repeated = self.course.block_of(trial)
+        numbers = {t.trial for t in repeated}
         others_s = sum(
             t.estimated_s
             for t in self.course.rest
             if t.block == trial.block and t.trial not in numbers
         )
-        again_s, elapsed_s = sum(t.estimated_s for t in again), self._elapsed_s()
+        again_s, elapsed_s = sum(t.estimated_s for t in repeated), self._elapsed_s()
         block = self.plan.blocks if self.course.late else trial.block
         if may_repeat(self.plan, block, elapsed_s, again_s, others_s):
             return True

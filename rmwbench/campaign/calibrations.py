@@ -1,8 +1,8 @@
-"""Where calibrations are kept: a file each under the user's state directory, named after the
-machine and the time.
+"""The stored calibrations: a file each under the user's state directory, named after the machine and
+the time.
 
-The machine is known by its hardware, not by its kernel: a calibration from before an upgrade is
-still found, and the report says that the kernel was another one.
+A machine is identified by its hardware, not by its kernel: a calibration from before an upgrade is
+still used, and the report says that the kernel was another one.
 """
 
 import hashlib
@@ -24,13 +24,13 @@ _SUMMARY = (
 
 
 def directory() -> Path:
-    """Raises UserError where the user has no home."""
+    """Return the folder of calibrations. Raises UserError if the user has no home."""
     return home.state() / "calibrations"
 
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
-    """12 hexadecimal digits of what the machine is: processor, usable cores, memory in whole
-    gigabytes."""
+    """Return 12 hexadecimal digits that identify the machine by its processor, usable cores, and
+    memory in whole gigabytes."""
     hardware = machine["hardware"]
     memory = hardware.get("memory_bytes")
     identity = [
@@ -44,7 +44,7 @@ def fingerprint(machine: Mapping[str, Any]) -> str:
 
 
 def hardware(machine: Mapping[str, Any]) -> Hardware:
-    """What a calibration says of its machine."""
+    """Return a calibration's description of its machine."""
     facts = machine["hardware"]
     return Hardware(
         fingerprint=fingerprint(machine),
@@ -56,7 +56,7 @@ def hardware(machine: Mapping[str, Any]) -> Hardware:
 
 
 def save(document: Mapping[str, Any]) -> Path:
-    """Writes the calibration; there is a whole file or none."""
+    """Store the calibration as a whole file or not at all; return its path."""
     folder = directory()
     folder.mkdir(parents=True, exist_ok=True)
     stamp = document["created_utc"].replace("-", "").replace(":", "")
@@ -66,16 +66,15 @@ def save(document: Mapping[str, Any]) -> Path:
 
 
 def write(document: Mapping[str, Any], path: Path) -> None:
-    """Raises UserError where it cannot be written."""
+    """Write the calibration. Raises UserError if it cannot be written."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     with durable_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
 
 
 def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The newest readable calibration of this machine, or None. A file that cannot be read, or is
-    of another version, is passed over, and so is a missing home: they must not keep a campaign from
-    running."""
+    """Return the newest readable calibration of this machine, or None. Unreadable files, files of
+    another version and a missing home are ignored: they must not keep a campaign from running."""
     try:
         folder = directory()
     except UserError:
@@ -94,8 +93,8 @@ def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def for_campaign(machine: Mapping[str, Any]) -> dict[str, Any]:
-    """What campaign.json keeps under `machine`: `calibration` (the newest without its single
-    checks) and `aa_floor`; empty where this machine was never calibrated."""
+    """Return the keys for `machine` of campaign.json: `calibration` (the newest one without its
+    single checks) and `aa_floor`; empty if this machine was never calibrated."""
     document = newest(machine)
     if document is None:
         return {}

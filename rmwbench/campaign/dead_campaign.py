@@ -1,7 +1,5 @@
-"""Settles the journal of a campaign whose orchestrator died: records its resources as removed, and
-deletes unfinished files.
-
-Finished trials are never touched.
+"""The clean-up of a campaign whose orchestrator died: its resources are recorded as removed and its
+unfinished files are deleted. Finished trials are never touched.
 """
 
 import shutil
@@ -15,7 +13,8 @@ from rmwbench.lab.host import marker
 
 
 def settle(directory: Path, dry_run: bool) -> list[str]:
-    """What was (or would be) removed, as text. Raises UserError for a campaign that still runs."""
+    """Clean up; return a text for each item that was (or, in a dry run, would be) removed. Raises
+    UserError for a campaign that still runs."""
     bundle = Bundle(directory)
     open_ends = bundle.journal.left_behind()
     files = bundle.unnamed()
@@ -35,7 +34,7 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
         for line in open_ends
     ]
     if leftovers and not dry_run:
-        # Of a process in another container only the lock tells that it runs.
+        # Only the lock shows a process in another container.
         with BundleWriter.reopen(directory) as writer:  # removes the unnamed files
             for path in bags:
                 shutil.rmtree(path, ignore_errors=True)

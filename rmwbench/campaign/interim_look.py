@@ -1,9 +1,8 @@
-"""A look at a campaign under way, or at one that time ends: the same verdicts that its report would
-give, at the share of alpha that this look may spend, and whether anything that matters is still
-open.
+"""A look at a campaign under way, or at one whose time is over: the verdicts of its report, at the
+share of alpha that this look may spend, and the deciding comparisons that are still open.
 
-It reads the bundle and not the trials in memory, because that is what the report will read; and
-only trials that are new since the last look, between two trials, when no window is open.
+A look reads the bundle and not the trials in memory, because the report reads the bundle, too. It
+reads only the trials since the last look, between two trials, while no window is open.
 """
 
 import math
@@ -25,8 +24,8 @@ from rmwbench.campaign.plan.plan import Plan
 
 @dataclass(frozen=True)
 class UndecidedComparison:
-    """A comparison that matters and is undecided. `minutes`: length of a campaign that would decide
-    it, where one would."""
+    """An arm that is undecided in a deciding comparison. `minutes` is the length of a campaign that
+    would decide it; None if no campaign would."""
 
     comparison: str
     arm: str
@@ -36,9 +35,9 @@ class UndecidedComparison:
 
 @dataclass(frozen=True)
 class Look:
-    """What was seen after `blocks` whole blocks. `decided` counts the verdicts that matter and are
-    not open; `ended` says that this is the last look whatever it shows, because time is over
-    (`sequential.alpha_at`)."""
+    """The result of a look after `blocks` whole blocks. `decided` counts the verdicts of deciding
+    comparisons that are not open; `ended`: this is the last look in any case, because time is over
+    (`sequential.alpha_at`); `leaving` are the cells whose further blocks would decide nothing."""
 
     blocks: int
     alpha: float
@@ -48,7 +47,6 @@ class Look:
     verdicts: Mapping[str, Mapping[str, str]]
     took_ns: int = 0
     leaving: tuple[int, ...] = ()
-    """Cells whose further blocks would decide nothing."""
 
     @property
     def of(self) -> int:
@@ -56,13 +54,13 @@ class Look:
 
     @property
     def minutes_to_decide(self) -> float | None:
-        """The length in minutes of a campaign that would decide all that is open; None where
-        nothing is open, or where no campaign would decide it."""
+        """The length in minutes of a campaign that would decide all open verdicts; None if none is
+        open, or if no campaign would decide them."""
         minutes = [comparison.minutes for comparison in self.open if comparison.minutes is not None]
         return max(minutes) if minutes and len(minutes) == len(self.open) else None
 
     def line(self, plan: Plan, stop: str | None) -> LookTaken:
-        """The journal's line. `stop`: why the campaign ends here, or None."""
+        """Return the journal's line. `stop` is the reason why the campaign ends here, or None."""
         return LookTaken(
             blocks=self.blocks,
             looks=plan.judged_after,
@@ -87,8 +85,8 @@ class Look:
 
 
 class Judge:
-    """Call it after whole blocks. Raises UserError where the records of a trial contradict the
-    format."""
+    """The judge of a campaign by verdicts. Call it after whole blocks. Raises UserError if the
+    records of a trial contradict the format."""
 
     def __init__(self, plan: Plan, directory: Path):
         self._plan, self._bundle = plan, Bundle(directory)
@@ -108,7 +106,7 @@ class Judge:
         return look_at(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
 
     def rising(self) -> dict[int, Drift]:
-        """Cell -> how its latency rises within its window, over all that has run."""
+        """Return cell → the rise of its latency within its window, from all trials so far."""
         self._looks.arms()
         return self._looks.rising()
 
@@ -123,13 +121,17 @@ def look_at(
     comparison_of: Mapping[str, str] = MappingProxyType({}),
     leaving: tuple[int, ...] = (),
 ) -> Look:
-    """What of these verdicts (unit -> arm; `comparison_of`: of what comparison a unit is a topic)
-    matters and is open. An arm without any data is not waited for: what failed in every block will
-    fail in the next."""
-    matter = deciding_comparisons(plan)
-    units = [unit for unit in verdicts if comparison_of.get(unit, unit) in matter]
-    judged = [(unit, arm, verdict) for unit in units for arm, verdict in verdicts[unit].items()]
-    judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
+    """Return the look with these verdicts (unit → arm; `comparison_of`: a unit that is a topic →
+    its comparison). An arm without data is not open: a trial that failed in every block will fail
+    in the next."""
+    deciding = deciding_comparisons(plan)
+    units = [unit for unit in verdicts if comparison_of.get(unit, unit) in deciding]
+    judged = [
+        (unit, arm, verdict)
+        for unit in units
+        for arm, verdict in verdicts[unit].items()
+        if verdict.verdict not in ("reference", "no data", "alone")
+    ]
     undecided = tuple(
         UndecidedComparison(key, arm, verdict.reason, verdict.minutes_to_decide)
         for key, arm, verdict in judged
@@ -145,7 +147,8 @@ def look_at(
 
 
 def deciding_comparisons(plan: Plan) -> set[str]:
-    """Those that the campaign waits for: of the workloads that its suite names, or all."""
+    """Return the comparisons that the campaign waits for: those of the workloads that its suite
+    names, or all."""
     workloads = plan.suite.blocks.decide
     return {c.key for c in plan.comparisons if not workloads or c.workload in workloads}
 

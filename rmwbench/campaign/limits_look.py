@@ -1,10 +1,10 @@
-"""A look for whoever asks whether a robot's limits are met, and not how arms compare: a campaign
-ends as soon as each arm meets or misses them, and what is settled leaves the coming blocks.
+"""A look by the suite's limits instead of by comparisons: a campaign ends as soon as each arm meets
+or misses them, and settled cells leave the next blocks.
 
-An interval of 95 % that is looked at several times excludes the truth more often than once in
-twenty. So a look judges every limit by an interval that is as much wider as its share of the error
-asks for (`PrintedInterval`). By the union bound an answer is then false in at most 2.5 % for the
-last look and half of the shares of the looks before; by a one-sided bound in twice as many.
+If an interval of 95 % is looked at several times, it excludes the truth more often than once in
+twenty. So a look judges every limit by an interval that is wider, according to its share of the
+error (`PrintedInterval`). By the union bound, the probability of a false answer is at most 2.5 %
+for the last look plus half of the shares of the earlier looks; with a one-sided bound, twice that.
 """
 
 from dataclasses import replace
@@ -24,7 +24,8 @@ from rmwbench.results.suite_document import summarise
 
 
 class LimitsJudge(Judge):
-    """Its verdicts are those of any look; what is decided and open are the limits."""
+    """The judge of a campaign by limits. Its looks have the usual verdicts, but count limits as
+    decided or open."""
 
     def __init__(self, plan: Plan, directory: Path):
         super().__init__(plan, directory)
@@ -43,12 +44,12 @@ class LimitsJudge(Judge):
         settled_cells = {
             self._looks.cells.get((key, arm.arm)) for key, arm in judged if is_settled(arm)
         }
-        matter = deciding_comparisons(self._plan)
-        waited_for = [(key, arm) for key, arm in judged if key in matter]
-        unsettled = [(key, arm) for key, arm in waited_for if not is_settled(arm)]
+        comparisons = deciding_comparisons(self._plan)
+        deciding = [(key, arm) for key, arm in judged if key in comparisons]
+        unsettled = [(key, arm) for key, arm in deciding if not is_settled(arm)]
         return replace(
             look,
-            decided=len(waited_for) - len(unsettled),
+            decided=len(deciding) - len(unsettled),
             open=tuple(
                 UndecidedComparison(key, arm.arm, arm.reason, None) for key, arm in unsettled
             ),
@@ -57,6 +58,6 @@ class LimitsJudge(Judge):
 
 
 def is_settled(arm: ArmInCondition) -> bool:
-    """Whether what a look says of an arm is final. An arm without data is not waited for: what
-    failed in every block will fail in the next."""
+    """Whether an arm's outcome is final. An arm without data is: a trial that failed in every block
+    will fail in the next."""
     return arm.outcome != OPEN or arm.why not in SETTLED_BY_BLOCKS

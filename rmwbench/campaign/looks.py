@@ -1,7 +1,7 @@
-"""The looks of a campaign: after so many blocks, what is decided ends it or leaves the coming
-blocks, and what is open gets their time. A fixed design looks only where time ends it before its
-plan: the journal then knows what share of the error that end has spent, and who resumes it gets the
-rest."""
+"""The looks of a campaign. A look ends the campaign if everything is decided; otherwise decided
+cells are dropped, and the open ones get their time. A fixed design has a look only if its time ends
+before its plan: the journal then has the share of the error that this look spent, and a resumed
+campaign has the rest."""
 
 from collections.abc import Callable
 
@@ -15,12 +15,13 @@ from rmwbench.campaign.progress import Progress
 from rmwbench.errors import UserError
 
 Judging = Callable[[int, float, bool], Look]
-"""What is decided after so many blocks, with the minutes that a block takes, and whether the time
-is over."""
+"""A function that makes the look after so many blocks, from the minutes per block and whether the
+time is over."""
 
 
 class InterimLooks:
-    """`races`: what is decided leaves; otherwise somebody else says what need not run any more."""
+    """The looks of one campaign. `races`: decided cells are dropped here; otherwise the caller
+    decides what is dropped."""
 
     def __init__(
         self,
@@ -35,16 +36,15 @@ class InterimLooks:
         self._judging: Judging = judging or Judge(plan, writer.directory)
 
     def rising(self) -> dict[int, Drift]:
-        """Cell -> how its latency rises within its window; none where somebody else judges, or
+        """Return cell → the rise of its latency within its window; empty with another judge, or if
         records contradict their format."""
         try:
             return self._judging.rising() if isinstance(self._judging, Judge) else {}
         except UserError:
-            return {}  # the report will say it
+            return {}  # the report has this error
 
     def take(self, progress: Progress, elapsed_s: float, *, over: bool) -> None:
-        """Judges the look that is due; with time `over` the last of them is at the blocks that
-        there are."""
+        """Make the look that is due, or, with time `over`, the last look at the blocks so far."""
         course = self._course
         blocks = course.blocks_done if over or course.next_look is None else course.next_look
         blocks_done = course.blocks_done
@@ -53,12 +53,12 @@ class InterimLooks:
         ) / 60
         try:
             look = self._judging(blocks, minutes_per_block, over)
-        except UserError as error:  # the report will say it too; what was run is not lost for it
+        except UserError as error:  # the report has this error, too; the trials are kept
             self._writer.note(f"look after block {blocks}: {error}")
             course.looked(blocks, decided=False)
             return
         stop = "time" if over else "maximum" if blocks == self._plan.blocks else None
-        # where there is no verdict since the machine spoilt all blocks, a quieter hour may give one
+        # without verdicts because the machine spoilt all blocks, later blocks may give one
         waits = not look.of and course.spoilt_any
         if self._plan.sequential and not look.open and not waits:
             stop = "decided"
@@ -69,7 +69,7 @@ class InterimLooks:
             self._race(progress, look)
 
     def _race(self, progress: Progress, look: Look) -> None:
-        """What is decided leaves the coming blocks; their time goes to what is open."""
+        """Drop the decided cells from the next blocks."""
         course = self._course
         remaining_cells = {trial.cell for trial in course.rest}
         if cells := [cell for cell in look.leaving if cell in remaining_cells]:

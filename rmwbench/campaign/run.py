@@ -1,9 +1,9 @@
-"""The one loop that runs a campaign: what comes next is asked of a source, where it runs of a lab,
-and each trial is written to the bundle.
+"""The loop that runs a campaign: a source gives the next trial, a lab runs it, and the result is
+written to the bundle.
 
 The bundle is valid at every instant: a signal discards the trials under way and nothing else, and a
-trial that failed is a result like any other. A machine gets its next trial before the last one's
-tables are written, so that the two overlap.
+trial that failed is a result like any other. A machine gets its next trial before the tables of the
+last one are written, so that the two overlap.
 """
 
 import gc
@@ -40,8 +40,8 @@ from rmwbench.suite.seed import derive_seed
 
 @dataclass(frozen=True)
 class Ending:
-    """How a campaign ended: by itself, or by the signal `stopped_by`. The counts are of this run,
-    resumed ones not included."""
+    """The end of a campaign, perhaps by the signal `stopped_by`, with the counts of this run's
+    trials. Trials from before a resume are not counted."""
 
     stopped_by: str | None
     done: int
@@ -51,7 +51,7 @@ class Ending:
 
 @dataclass
 class Tally:
-    """How the trials of this run ended, those that a spoilt block took along as void."""
+    """The statuses of this run's trials. All trials of a spoilt block are void."""
 
     _statuses: dict[int, str] = field(default_factory=dict)
 
@@ -66,8 +66,9 @@ class Tally:
 
 
 class TrialSource(Protocol):
-    """What comes next in a campaign, and what follows from how it went: the blocks of a plan on one
-    machine (blocks.py) or on many (rmwbench/cluster/machine_parts.py), or a search (capacity/rounds.py)."""
+    """The source of a campaign's trials, which may depend on the results so far: the blocks of a
+    plan on one machine (blocks.py) or on many (rmwbench/cluster/machine_parts.py), or a search
+    (capacity/rounds.py)."""
 
     name: str
     plan: Plan
@@ -78,33 +79,36 @@ class TrialSource(Protocol):
 
     @property
     def decided(self) -> bool:
-        """Whether nothing is left to run because all is decided."""
+        """Whether nothing is left to run because everything is decided."""
 
     def begin(self, console: Console, ungranted: Iterable[str]) -> None:
-        """Is called before the first trial. `ungranted`: what the kernel does not grant, in
-        words."""
+        """Prepare for the first trial. `ungranted` has a line for each setting that the kernel does
+        not grant."""
 
     def take(self, machine: str) -> Order | None:
-        """The next trial for an idle machine; None where it has to wait, or there is none."""
+        """Return the next trial for an idle machine; None if it has to wait or nothing is left."""
 
     def ended(self, end: TrialEnd) -> Batch | None:
-        """Takes note of how a trial went; gives those that go into the bundle now."""
+        """Take note of the end of a trial; return the batch that is now complete, if there is
+        one."""
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
-        """The batch is in the bundle."""
+        """Take note that the batch is in the bundle."""
 
     def lost(self, end: TrialEnd) -> None:
-        """A machine is gone with what it ran."""
+        """Take note that a machine was lost with its trial. Sources on one machine inherit this."""
+        raise AssertionError("this machine cannot be lost")
 
     def again(self, batch: Batch, why: str) -> None:
-        """The batch was lost before it was written."""
+        """Plan a batch again whose results were lost before they were written."""
+        raise AssertionError("this machine cannot be lost")
 
     def pause(self) -> bool:
-        """Looks at the results, if it is time to, while nothing runs and all is written. Returns
-        whether more is to run."""
+        """Look at the results, if a look is due, while nothing runs and everything is written.
+        Return whether more trials are to run."""
 
     def close(self, stopped_by: str | None) -> None:
-        """Is called after the last trial, before the journal says that the campaign is finished."""
+        """End, after the last trial and before the journal says that the campaign is finished."""
 
 
 S_co = TypeVar("S_co", bound=TrialSource, covariant=True)
@@ -112,8 +116,8 @@ S_co = TypeVar("S_co", bound=TrialSource, covariant=True)
 
 @dataclass
 class Runner(Generic[S_co]):
-    """A campaign ready to run. `workers` are those that trials on this machine run with; `machine`
-    is the card of the machine when the campaign began, also of one that goes on."""
+    """A campaign that is ready to run. `workers` are those for trials on this machine; `machine` is
+    the card of the machine from when the campaign began, even if it is resumed."""
 
     source: S_co
     lab: Lab
@@ -126,15 +130,13 @@ class Runner(Generic[S_co]):
     _unsupported: set[int] = field(default_factory=set)
 
     def run(self, console: Console) -> Ending:
-        """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
+        """Run until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
         in the main thread."""
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append(ResourceCreated(resource=hosts))
         self.lab.write_machines(self.writer, self.machine, at_end=False)
         gc.collect()
-        # the imported modules: collecting before each window then takes a millisecond instead of
-        # thirty
-        gc.freeze()
+        gc.freeze()  # a collection before each window then takes 1 ms instead of 30
         stopped_by = None
         with StopSignals() as signals:
             try:
@@ -186,7 +188,8 @@ class Runner(Generic[S_co]):
             self._complete.append(batch)
 
     def _write(self) -> None:
-        """Every complete batch; one whose results were lost with their machine is run again."""
+        """Write every complete batch. A batch whose results were lost with their machine is run
+        again."""
         while self._complete:
             batch = self._complete.pop(0)
             ends = [self._ends.pop(trial.trial) for trial, _ in batch.ended]
@@ -218,8 +221,8 @@ class Runner(Generic[S_co]):
 
 
 def order(name: str, seed: int, trial: Trial, cell: Cell, directory: Path) -> Order:
-    """The nonce follows from the campaign's seed like every other draw; it differs from trial to
-    trial and from campaign to campaign."""
+    """Return the order of a trial. Its nonce follows from the campaign's seed, like every other
+    draw, and differs between trials and between campaigns."""
     high, low = (derive_seed(seed, "nonce", name, trial.trial, half) for half in ("high", "low"))
     nonce = (high << 32 ^ low) & (1 << 64) - 1
     return Order(trial.trial, cell, trial.block, trial.position, trial.seed, nonce, directory)

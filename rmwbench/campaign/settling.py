@@ -1,9 +1,9 @@
-"""After the last block: where the latency of an arm rises within its window, longer windows say
-whether it settles or grows on.
+"""Trials with longer windows, after the last block, for arms whose latency rises within the window:
+they show whether it settles or grows on.
 
 Such a trial is in no block and in no metric (its status is `settling`): a longer window is another
-condition, and an arm that got one alone would not be compared with the others under theirs. It runs
-only in time that the campaign has left.
+condition, and an arm with it cannot be compared with the others. It runs only in time that the
+campaign has left.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,11 +21,11 @@ from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints
 
 FACTORS = (4, 16)
-"""By these the window of the suite is multiplied."""
+"""The factors of the suite's window."""
 LONGEST_S = 12.0
-"""The longest window: a queue that has grown for so long is called growing."""
+"""The longest window: a queue that has grown for so long does not settle."""
 SPARE = 1.5
-"""A trial may take so much longer than its timeline."""
+"""The longest time of a trial, as a multiple of its timeline."""
 
 
 def orders(
@@ -35,8 +35,8 @@ def orders(
     order: Callable[[Trial], Order],
     left_s: Callable[[], float],
 ) -> Iterator[Order]:
-    """One trial after the other; the next is asked for when the one before is in the bundle.
-    `order`: of a trial of the plan; `left_s`: the time that is left."""
+    """Yield the trials one after the other; each is in the bundle before the next one is requested.
+    `order` makes the order of a trial; `left_s` returns the time that is left."""
     for number in cells:
         for factor in FACTORS:
             cell = _lengthened(plan.cell(number), factor)
@@ -56,7 +56,7 @@ def text(cell: Cell) -> str:
 
 
 def batch(end: TrialEnd, writer: BundleWriter) -> Batch | None:
-    """What goes into the bundle of such a trial."""
+    """Return the batch of such a trial; None, with a note, if it did not end well."""
     cell = end.order.cell
     if end.status != "done":
         writer.note(f"a longer window for {cell.arm.name} ended {end.status}: {end.reason}")
@@ -67,18 +67,16 @@ def batch(end: TrialEnd, writer: BundleWriter) -> Batch | None:
 
 
 def _rises(bundle: Bundle, number: int) -> bool:
-    """Whether its latency rises still; False where it did not end well."""
+    """Whether the latency still rises in this trial; False if it did not end well."""
     bundle.reload()
     lines = [line for line in bundle.trials(SETTLING) if line.trial == number]
     return any(measure_trial(evidence).rises for evidence in bundle.evidence(lines))
 
 
 def _lengthened(cell: Cell, factor: int) -> Cell | None:
-    """The cell with a window so many times as long; None where that is longer than any window may
-    be."""
+    """Return the cell with a window that is `factor` times as long; None beyond LONGEST_S."""
     steady_s = factor * cell.timeline.steady_s
     if steady_s > LONGEST_S:
         return None
     timeline = cell.timeline.lasting(steady_s)
-    # with the room that so many messages need
     return replace(cell, timeline=timeline, endpoints=endpoints(cell.workload, timeline))

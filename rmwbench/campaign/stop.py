@@ -1,7 +1,7 @@
-"""Ctrl-C and SIGTERM: a trial is given up at once, what is being written is finished.
+"""Ctrl-C and SIGTERM: a trial is given up at once, but writing is finished.
 
-Hence two phases: inside `interruptible()` a signal raises Stopped, outside it is remembered until
-the next such phase begins.
+Hence two phases: inside `interruptible()` a signal raises StopSignal, outside it is kept until the
+next such phase begins.
 """
 
 import contextlib
@@ -13,8 +13,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignal(BaseException):
-    """A signal asked for the end of the campaign; `name` is SIGINT or the like. No Exception, so
-    that nothing swallows it."""
+    """A signal that ends the campaign; `name` is SIGINT or the like. It is not an Exception, so that
+    no handler swallows it."""
 
     def __init__(self, name: str):
         self.name = name
@@ -22,7 +22,7 @@ class StopSignal(BaseException):
 
 
 class StopSignals:
-    """Use as a context manager around a campaign, in the main thread."""
+    """The handlers of signals: a context manager around a campaign, in the main thread."""
 
     def __init__(self) -> None:
         self.signal_name: str | None = None
@@ -40,7 +40,7 @@ class StopSignals:
 
     @contextlib.contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Raises Stopped as soon as a signal comes, or at once where one came before."""
+        """Raise StopSignal as soon as a signal comes, or at once if one came before."""
         self._interruptible = True
         try:
             if self.signal_name:

@@ -19,7 +19,7 @@ from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
 from rmwbench.campaign.capacity.rounds import SearchSource
 from rmwbench.campaign.capacity.search_request import (
-    Contestant,
+    SearchArm,
     SearchCells,
     SearchRequest,
     SearchSpace,
@@ -222,8 +222,8 @@ def campaign(
         "mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1
     )
     cells = SearchCells(suite, workload, along, parsed.messages)
-    contestants = tuple(Contestant(arm, all_levels, None) for arm in suite.arms)
-    space = SearchSpace(request, parsed, along, cells, all_levels, start, contestants)
+    arms = tuple(SearchArm(arm, all_levels, None) for arm in suite.arms)
+    space = SearchSpace(request, parsed, along, cells, all_levels, start, arms)
     plan = make_plan(
         suite, [cells.cell(a, start, n) for n, a in enumerate(suite.arms, start=1)], seed=1
     )

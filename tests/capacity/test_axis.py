@@ -178,15 +178,16 @@ def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
     monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
     all_levels = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
-    count, why = search_cells.testable(cells("small", "subscribers"), LOADED.arms[1], all_levels)
-    assert all_levels[count - 1] == 3 and "4 spinning and 4 cores" in why
+    arm = search_cells.testable_arm(cells("small", "subscribers"), LOADED.arms[1], all_levels)
+    assert arm.levels[-1] == 3 and "4 spinning and 4 cores" in arm.bound
 
 
 def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
     monkeypatch.setattr(search_cells, "available_memory_bytes", lambda: 2 << 30)
     all_levels = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
-    count, why = search_cells.testable(cells("small", "size"), LOADED.arms[0], all_levels)
-    assert 0 < count < len(all_levels) and "of memory" in why
+    arm = search_cells.testable_arm(cells("small", "size"), LOADED.arms[0], all_levels)
+    count = len(arm.levels)
+    assert 0 < count < len(all_levels) and "of memory" in arm.bound
     # a depth of 10 and two in the making, at the publisher and at the reader
     assert all_levels[count - 1] * 24 < 2 << 30 < all_levels[count] * 24 + (1 << 30)
 

@@ -112,11 +112,11 @@ def test_the_bundle_is_whole_and_the_report_finds_what_the_search_found(searched
     cells = bundle.rows("cells")
     assert len({(c["arm"], c["factors"]) for c in cells}) == len(cells)
     assert {line.cell for line in bundle.trials()} == {c["cell"] for c in cells}
-    for pursuit in made.source.pursuits:
-        here, there = pursuit.search.capacity(), arm(document, pursuit.name).capacity
+    for rounds_of_arm in made.source.arms:
+        here, there = rounds_of_arm.search.capacity(), arm(document, rounds_of_arm.name).capacity
         for part in ("state", "value", "low", "high", "trials"):
             assert getattr(here, part) == getattr(there, part)
-        assert arm(document, pursuit.name).ended == pursuit.ended
+        assert arm(document, rounds_of_arm.name).ended == rounds_of_arm.ended
     assert len(bundle.trials()) == len(lab.orders)
 
 

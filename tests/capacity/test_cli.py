@@ -21,7 +21,7 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
     [
         (("p50 < 5",), "a time needs a unit", "did you mean `p50 < 5 ms`?"),
         (("p50 < 5 ms", "--along", "sise"), "unknown axis", "did you mean `size`?"),
-        (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "runs backwards", "--from below --to"),
+        (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "range is empty", "--from below --to"),
         (("p50 < 5 ms", "--to", "3MHz"), "out of range", "to 2 MHz"),
         (("p50 < 5 ms", "--resolution", "5"), "not a valid resolution", "did you mean `5%`?"),
         (

@@ -1,10 +1,7 @@
-"""What a capacity is searched along: one small class per axis.
+"""The axes of a capacity search: one small class per axis.
 
-An axis knows its own level in a workload, how a workload looks at another level, its range, and
-that more is harder (an axis where less is harder, such as bandwidth, gives its levels in falling
-order). The search knows only the places of levels in order of hardness. The axes of the network
-(loss, delay, bandwidth) change a link and not a workload; they are named here so that asking for
-them gets an answer, and come with the network emulator.
+An axis knows its level in a workload, the workload at another level, its range, and that a higher
+level is harder. The search knows only the positions of levels in order of hardness.
 """
 
 import math
@@ -20,8 +17,8 @@ WHERE = "--along"
 
 
 class Axis:
-    """`name` on the command line, `factor` in the cells, `unit` as in the show document (empty for
-    a count); levels lie in [least, most]."""
+    """An axis: its `name` on the command line, its `factor` in the cells, its `unit` as in the show
+    document (empty for a count). Levels lie in [least, most]."""
 
     name: str
     factor: str
@@ -32,16 +29,16 @@ class Axis:
     most: float
 
     def own(self, workload: Workload) -> float:
-        """The level that the suite wrote. Raises UserError where the workload has none on this
+        """Return the level in the suite. Raises UserError if the workload has no level on this
         axis."""
         raise NotImplementedError
 
     def at(self, workload: Workload, level: float) -> Workload:
-        """The workload at a level."""
+        """Return the workload at a level."""
         raise NotImplementedError
 
     def rounded(self, level: float, digits: int) -> float:
-        """A level as it is tried and printed: whole, or so many significant digits."""
+        """Return a level as it is tried and printed: whole, or with so many significant digits."""
         return (
             float(max(round(level), math.ceil(self.least)))
             if self.whole
@@ -50,7 +47,7 @@ class Axis:
 
 
 class Rate(Axis):
-    """Messages per second of the fastest publisher; the others keep their proportion."""
+    """The messages per second of the fastest publisher; the others keep their proportion."""
 
     name, factor, unit, title = "rate", "rate_hz", "hz", "rate"
     least, most = 0.01, float(MAX_RATE_HZ)
@@ -91,7 +88,7 @@ class Rate(Axis):
 
 
 class Size(Axis):
-    """Payload bytes: the workload's message becomes Bytes(N)."""
+    """The payload bytes: the workload's message becomes Bytes(N)."""
 
     name, factor, unit, title, whole = "size", "payload_bytes", "bytes", "message size", True
     least, most = HEADER_BYTES, float(1 << 28)
@@ -139,7 +136,7 @@ class Size(Axis):
 
 
 class Subscribers(Axis):
-    """Listeners of the talker's topic, each as `processes` of the workload says."""
+    """The listeners of the talker's topic, placed by the workload's `processes`."""
 
     name, factor, unit, title, whole = "subscribers", "subscribers", "", "subscribers", True
     least, most = 1, 1000
@@ -156,8 +153,8 @@ class Subscribers(Axis):
 
 
 class Topics(Axis):
-    """Copies of every topic of the workload between the same nodes: each node has `level` times its
-    endpoints, all on the workload's schedule."""
+    """The copies of every topic of the workload between the same nodes: each node has `level` times
+    its endpoints, all on the workload's schedule."""
 
     name, factor, unit, title, whole = "topics", "topics", "", "topics", True
     least, most = 1, 500
@@ -177,7 +174,7 @@ AXES: dict[str, Axis] = {axis.name: axis for axis in (Rate(), Size(), Subscriber
 
 
 def axis(name: str) -> Axis:
-    """The axis of that name. Raises UserError for an unknown one."""
+    """Return the axis of that name. Raises UserError for an unknown name."""
     if name not in AXES:
         raise not_one_of(f"unknown axis `{name}`", name, AXES, where=WHERE)
     return AXES[name]
@@ -186,9 +183,9 @@ def axis(name: str) -> Axis:
 def levels(
     along: Axis, own_level: float, resolution: float, least: float, most: float
 ) -> tuple[float, ...]:
-    """Levels of an axis from `least` to `most` in order of hardness, `own_level` among them where it
-    lies inside: own_level · 2^(k/n), rounded as the axis rounds, with n so large that neighbours
-    are at most `resolution` apart; doubling then always finds a level."""
+    """Return the levels of an axis from `least` to `most` in order of hardness, with `own_level` if
+    it lies inside. They are own_level · 2^(k/n), rounded as the axis rounds, with n so large that
+    neighbours are at most `resolution` apart; twice a level is then a level, too."""
     step = math.log(2) / math.ceil(math.log(2) / math.log1p(resolution) - 1e-9)
     first, last = (
         math.ceil(math.log(least / own_level) / step - 1e-9),
@@ -219,7 +216,7 @@ def _own_arrival(publisher: Any) -> Any:
 
 
 def _scaled(item: Any, factor: float) -> Any:
-    """A publisher or an arrival with its own rate, if it has one, multiplied."""
+    """Return a publisher or an arrival with its own rate, if it has one, multiplied."""
     if getattr(item, "rate_hz", None) is not None:
         return item.model_copy(update={"rate_hz": item.rate_hz * factor})
     if getattr(item, "arrival", None) is not None:

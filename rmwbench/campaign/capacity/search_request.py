@@ -1,11 +1,11 @@
-"""From what the user typed to what is searched: which levels of an axis, by which arms.
+"""The space of a capacity search, from the user's request: the levels of an axis, and the arms.
 
-A search has one cell per level and arm: the workload at the level, with a window as long as the
-limit's percentile asks for. A p99 needs 1 000 messages whatever the rate, so a low rate needs a
-long window. The window is never below a second, because a queue must have time to grow, unless a
-second has more messages than tell anything new.
+A search has one cell per level and arm: the workload at the level, with the window that the limit's
+percentile needs. A p99 needs 1 000 messages at any rate, so a low rate needs a long window. A
+window is a second or longer, because a queue must have time to grow, unless a second has more than
+`ENOUGH_MESSAGES`.
 
-The machine bounds how far an arm can be pushed, and this is found before anything runs: an arm that
+The machine bounds the levels of an arm, and the bound is known before anything runs: an arm that
 spins needs a core for each spinner and one more, and a trial's processes and messages must fit into
 memory. Such a bound ends the range of the arm's levels, with its reason; the answer then is "at
 least up to".
@@ -38,14 +38,13 @@ from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.workload import Workload
 
 FEWEST_MESSAGES = 50
-"""Per trial, whatever the limit: below this nobody sees whether a queue grows."""
+"""The fewest messages per trial, for any limit: with fewer, a growing queue is not seen."""
 WINDOW_S = 1.0
 ENOUGH_MESSAGES = 200_000
-"""Per reader and window; more make the bundle large and the answer no better."""
+"""Messages per reader and window. More would make the bundle large and the answer no better."""
 COUNTED_S = 1000.0
 FIXED_COST_S = 0.6
-"""What a probe takes besides its timeline: start, match, collect, clean up, and measuring what
-came."""
+"""The time of a probe besides its timeline: start, match, collect, clean up, and measure."""
 
 
 class SearchCells:
@@ -59,7 +58,8 @@ class SearchCells:
         self.at_level = lru_cache(maxsize=None)(self._at_level)
 
     def cell(self, arm: Arm, level: float, number: int = 0) -> Cell:
-        """The cell of an arm at a level. Raises Fault where the level contradicts the workload."""
+        """Return the cell of an arm at a level. Raises Fault if the level contradicts the
+        workload."""
         changed, timeline, graph = self.at_level(level)
         return Cell(
             number,
@@ -73,7 +73,7 @@ class SearchCells:
         )
 
     def probe_s(self, level: float) -> float:
-        """About how long one probe at the level takes."""
+        """Return the expected time of a probe at the level."""
         return self.at_level(level)[1].duration_s + FIXED_COST_S
 
     def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple[Endpoint, ...]]:
@@ -96,12 +96,12 @@ class SearchCells:
 
 
 PROCESS_BYTES = 48 << 20
-"""A worker with a middleware inside, roughly; the guard is against hundreds of them."""
+"""The approximate memory of a worker with its middleware; it matters for hundreds of workers."""
 RESERVE_BYTES = 512 << 20
 
 
 def spin_reason(cell: Cell, cores: int) -> str | None:
-    """Why the arm's spinning readers do not fit onto the machine, or None."""
+    """Return why the machine has too few cores for the arm's spinning readers, or None."""
     if cell.arm.wait != "poll":
         return None
     spinners = len({e.process for e in cell.endpoints if e.reads})
@@ -111,7 +111,7 @@ def spin_reason(cell: Cell, cores: int) -> str | None:
 
 
 def memory_reason(cell: Cell, available_bytes: int) -> str | None:
-    """Why a trial of this cell does not fit into memory, or None."""
+    """Return why a trial of this cell does not fit into memory, or None."""
     needed_bytes = memory_bytes(cell) + len(cell.processes) * PROCESS_BYTES + RESERVE_BYTES
     if needed_bytes <= available_bytes:
         return None
@@ -121,27 +121,15 @@ def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     )
 
 
-def testable(cells: SearchCells, arm: Arm, levels: Sequence[float]) -> tuple[int, str | None]:
-    """(how many of the levels, from the easiest, can be tested, why not the next). More is harder
-    on memory and cores along every axis, so the first that does not fit is found by halving."""
-    cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()
-
-    def reason(index: int) -> str | None:
-        cell = cells.cell(arm, levels[index])
-        return spin_reason(cell, cores) or memory_reason(cell, available)
-
-    count = bisect_left(range(len(levels)), True, key=lambda index: reason(index) is not None)
-    return count, reason(count) if count < len(levels) else None
-
-
 MOST_TRIALS = 40
-"""Per arm. A boundary that is not decided to a level by then is blurred by more than that."""
+"""The most trials per arm. With a boundary that is still undecided then, the trials of one level
+have different outcomes."""
 MOST_LEVELS = 3000
 FEWEST_ROUNDS = 12
-"""A budget for fewer cannot bracket and test an arm."""
+"""A budget for fewer rounds cannot bracket and test an arm."""
 RANGE_BELOW, RANGE_ABOVE, LONGEST_PROBE_S = 1e3, 1e5, 60.0
-"""How far from the workload's own level a search goes where no range is given, and how long its
-probes may become."""
+"""The range of a search around the workload's own level, as factors below and above it, and the
+longest probe, if the user gives no range."""
 UNITS = {
     "hz": {"hz": 1, "khz": 1e3, "mhz": 1e6},
     "bytes": {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1 << 20, "gib": 1 << 30},
@@ -151,7 +139,7 @@ UNITS = {
 
 @dataclass(frozen=True)
 class SearchRequest:
-    """What was asked for; kept in the bundle. `budget_s`: the search ends after this time."""
+    """The user's request, as it is kept in the bundle. The search ends after `budget_s`."""
 
     suite_file: str
     workload: str
@@ -167,22 +155,22 @@ class SearchRequest:
 
 
 @dataclass(frozen=True)
-class Contestant:
-    """An arm and the levels that it can be tested at here; `bound`: why not at the next one. None
-    of them: `bound` says why not at all."""
+class SearchArm:
+    """An arm and the levels at which it can be tested here. `bound` is the reason why it cannot be
+    tested at the next level, or, without any level, at all."""
 
     arm: Arm
     levels: tuple[float, ...]
     bound: str | None
 
     def nearest(self, level: float) -> float:
-        """The level of this arm that is nearest to the wanted one."""
+        """Return the arm's level that is nearest to `level`."""
         return nearest_level(self.levels, level)
 
 
 @dataclass(frozen=True)
 class SearchSpace:
-    """What is searched: the levels of an axis, from `start` on, by the contestants."""
+    """The levels of an axis and the arms of a search, which begins at `start`."""
 
     request: SearchRequest
     limit: Limit
@@ -190,15 +178,15 @@ class SearchSpace:
     cells: SearchCells
     levels: tuple[float, ...]
     start: float
-    contestants: tuple[Contestant, ...]
+    arms: tuple[SearchArm, ...]
     warnings: tuple[str, ...] = ()
 
     @property
-    def able(self) -> list[Contestant]:
-        return [contestant for contestant in self.contestants if contestant.levels]
+    def testable(self) -> list[SearchArm]:
+        return [each for each in self.arms if each.levels]
 
     def document(self) -> dict[str, Any]:
-        """The search as campaign.json has it."""
+        """Return the search for campaign.json."""
         along, workload = self.along, self.cells.workload
         return {
             "request": asdict(self.request),
@@ -216,23 +204,23 @@ class SearchSpace:
             "most_trials": MOST_TRIALS,
             "arms": [
                 {
-                    "arm": contestant.arm.name,
-                    "middleware": contestant.arm.middleware,
-                    "profile": contestant.arm.profile.name,
-                    "role": "floor" if contestant.arm.is_floor else "contender",
-                    "wait": contestant.arm.wait,
-                    "start": contestant.nearest(self.start) if contestant.levels else None,
-                    "levels": len(contestant.levels),
-                    "bound": contestant.bound,
+                    "arm": each.arm.name,
+                    "middleware": each.arm.middleware,
+                    "profile": each.arm.profile.name,
+                    "role": "floor" if each.arm.is_floor else "contender",
+                    "wait": each.arm.wait,
+                    "start": each.nearest(self.start) if each.levels else None,
+                    "levels": len(each.levels),
+                    "bound": each.bound,
                 }
-                for contestant in self.contestants
+                for each in self.arms
             ],
         }
 
 
 def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpace:
-    """Which arms can be tested at which levels here. Raises UserError where none can, or the budget
-    cannot test the limit."""
+    """Return the arms with the levels at which they can be tested here. Raises UserError if no arm
+    can be tested, or the budget cannot test the limit."""
     limit, along = parse_limit(request.limit), axis(request.along)
     workload = _workload(suite, request.workload)
     arms = _arms(suite, workload, request.arms)
@@ -254,16 +242,16 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
         cells,
         all_levels,
         start,
-        tuple(_contestant(cells, arm, all_levels) for arm in arms),
+        tuple(testable_arm(cells, arm, all_levels) for arm in arms),
     )
-    if not space.able:
+    if not space.testable:
         raise UserError(
             "no arm can be tested here",
             where=f"suite {suite.suite}",
-            actual=space.contestants[0].bound,
+            actual=space.arms[0].bound,
         )
     warnings = _check_time(space)
-    warnings += [f"{c.arm.name}: {c.bound}" for c in space.contestants if not c.levels]
+    warnings += [f"{each.arm.name}: {each.bound}" for each in space.arms if not each.levels]
     warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
     if suite.factors:
         warnings.append(
@@ -273,10 +261,24 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     return replace(space, warnings=tuple(warnings))
 
 
+def testable_arm(cells: SearchCells, arm: Arm, levels: tuple[float, ...]) -> SearchArm:
+    """Return the arm with the levels, from the easiest on, that memory and cores of this machine
+    permit. A higher level needs more of both, so the first that does not fit is found by
+    bisection."""
+    cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()
+
+    def reason(index: int) -> str | None:
+        cell = cells.cell(arm, levels[index])
+        return spin_reason(cell, cores) or memory_reason(cell, available)
+
+    count = bisect_left(range(len(levels)), True, key=lambda index: reason(index) is not None)
+    return SearchArm(arm, levels[:count], reason(count) if count < len(levels) else None)
+
+
 def _levels(
     along: Axis, own_level: float, request: SearchRequest
 ) -> tuple[tuple[float, ...], float]:
-    """All levels of the axis, and the level to start at."""
+    """Return all levels of the axis, and the level to start at."""
     least, most = _range(along, own_level, request)
     all_levels = levels(along, own_level, request.resolution, least, most)
     if len(all_levels) < 2:
@@ -297,13 +299,13 @@ def _levels(
 
 
 TYPICAL_TRIALS = 24
-"""The trials of an arm with a boundary about as sharp as the levels, the curve included."""
+"""The trials, those of the curve included, of an arm whose boundary lies between two levels."""
 
 
 def forecast(space: SearchSpace) -> str:
-    """What a search will do and how long it takes about, in one sentence."""
+    """Return one sentence on what a search will do and its approximate time."""
     cells, along, request = space.cells, space.along, space.request
-    probe_s, arms = cells.probe_s(space.start), len(space.able)
+    probe_s, arms = cells.probe_s(space.start), len(space.testable)
     least, most = (quantity(level, along) for level in (space.levels[0], space.levels[-1]))
     text = (
         f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(space.start, along)}, between "
@@ -320,12 +322,12 @@ def forecast(space: SearchSpace) -> str:
 
 
 def nearest_level(candidates: Sequence[float], level: float) -> float:
-    """The level of an arm's range nearest to the one wanted."""
+    """Return the candidate that is nearest to `level`."""
     return min(candidates, key=lambda candidate: abs(math.log(candidate / level)))
 
 
 def quantity(level: float, along: Axis) -> str:
-    """A level with its unit, as in the report: `412 Hz`, `64 kB`, `7 subscribers`."""
+    """Return a level with its unit, as in the report: `412 Hz`, `64 kB`, `7 subscribers`."""
     if along.unit == "":
         return f"{level:g} {along.title if level != 1 else along.title.removesuffix('s')}"
     for unit, factor in (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1)):
@@ -335,7 +337,8 @@ def quantity(level: float, along: Axis) -> str:
 
 
 def parse_level(text: str, along: Axis, where: str) -> float:
-    """`100`, `1.5 kHz`, `64KiB` in the axis's unit. Raises UserError for anything else."""
+    """Return the number of `100`, `1.5 kHz` or `64KiB` in the axis's unit. Raises UserError for
+    other texts."""
     match = re.fullmatch(r"\s*([0-9.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]*)\s*", text)
     units = UNITS[along.unit]
     if not match or (match[2] and match[2].lower() not in units):
@@ -374,7 +377,7 @@ def _range(along: Axis, own_level: float, request: SearchRequest) -> tuple[float
         most = max(least, most)
     if not least < most:
         raise UserError(
-            "the range runs backwards",
+            "the range is empty",
             where="--from, --to",
             expected="--from below --to",
             actual=f"from {quantity(least, along)} to {quantity(most, along)}",
@@ -406,24 +409,14 @@ def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
     return arms
 
 
-def _contestant(cells: SearchCells, arm: Arm, all_levels: tuple[float, ...]) -> Contestant:
-    count, bound = testable(cells, arm, all_levels)
-    return Contestant(arm, all_levels[:count], bound)
-
-
 def _check_time(space: SearchSpace) -> list[str]:
-    """Warnings; UserError where the budget cannot test the limit however the search goes."""
-    cells, start, arms, budget_s = (
-        space.cells,
-        space.start,
-        len(space.able),
-        space.request.budget_s,
-    )
-    along, first_s = cells.along, cells.probe_s(start)
-    shortest_s = min(cells.probe_s(level) for level in (start, space.levels[-1]))
-    why = f"{space.limit.demanding.text} needs {cells.messages} messages per trial"
+    """Return warnings about the budget. Raises UserError if it can never test the limit."""
+    cells, start, budget_s = space.cells, space.start, space.request.budget_s
     if budget_s is None:
         return []
+    arms, along, first_s = len(space.testable), cells.along, cells.probe_s(start)
+    shortest_s = min(cells.probe_s(level) for level in (start, space.levels[-1]))
+    why = f"{space.limit.demanding.text} needs {cells.messages} messages per trial"
     least_s = arms * (first_s + (FEWEST_ROUNDS - 1) * shortest_s)
     if budget_s < least_s:
         raise UserError(
