@@ -1,5 +1,5 @@
 """How is a suite run? A suite in; a bundle out, trial after trial, resumable.
 
-`plan` (what will run, and whether it can), `trial` (the life of one trial), `record` (what it
-leaves), and the run itself here: `start`, `run`, `course`, `pace`, `interim`. Imports `suite`,
-`lab`, `bundle` and `analysis`."""
+`plan` (the trials, and whether they can run), `trial` (the life of one trial), `record` (its
+tables), and the run itself here: `start`, `run`, `course`, `pace`, `interim_look`. Imports `suite`,
+`lab`, `bundle`, `analysis` and `results`."""

@@ -1,5 +1,5 @@
-"""The stored calibrations: a file each under the user's state directory, named after the machine and
-the time.
+"""The stored calibrations: a file each under the user's state directory, named after the machine
+and the time.
 
 A machine is identified by its hardware, not by its kernel: a calibration from before an upgrade is
 still used, and the report says that the kernel was another one.

@@ -1,5 +1,5 @@
-"""Where a campaign's trials run: what is asked of such a place before a campaign and while it runs,
-and this machine as one."""
+"""The lab of a campaign's trials: the interface that a campaign uses before and while it runs, and
+its implementation for this machine."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ from rmwbench.suite.cells import Cell
 
 @dataclass(frozen=True)
 class TrialEnd:
-    """A trial that ended on a machine, in a few words; `result` is the whole, or what `Lab.fetch`
-    gets it by. `lost`: the machine is gone, and the result with it."""
+    """The end of a trial on a machine. `result` is the TrialResult, or a handle for `Lab.fetch`;
+    `lost`: the machine is gone, and the result with it."""
 
     machine: str
     order: Order
@@ -49,79 +49,79 @@ class BundleCopy(Protocol):
     address: str
 
     def update(self) -> int:
-        """Copies what is new; the number of files."""
+        """Copy new files; return their number."""
 
 
 class Lab(Protocol):
-    """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster
+    """The lab of a campaign's trials: this machine (`Here`), or the machines of a cluster
     (rmwbench/cluster). Use it as a context manager."""
 
     @property
     def copy(self) -> BundleCopy | None:
-        """The copy of the campaign's bundle, if one is wanted."""
+        """The copy of the campaign's bundle, if there is one."""
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *error: object) -> None: ...
 
     def machine(self) -> MachineLimits | None:
-        """What its machine has, where it is this one: a plan then says what is beyond it, and a
-        budget leaves out what it does not hold."""
+        """Return the resources of this machine if trials run here, else None. A plan marks the
+        cells that need more, and a budget leaves them out first."""
 
     def host(self) -> HostKind:
-        """The kind of host that trials get there."""
+        """Return the kind of host of the trials."""
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a
-        budget. Asked where the machine is another."""
+        """Return the machine time of the blocks that fit into the time `budget_s`; `make` plans
+        with a budget."""
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
-        """Raises UserError where the plan cannot be run there."""
+        """Raise UserError if the plan cannot be run there."""
 
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        """As `rmwbench.campaign.plan.unsupported.here`, of every machine that trials may run on;
-        after `check`."""
+        """Return `rmwbench.campaign.plan.unsupported.here` for all machines that trials may run on.
+        Call it after `check`."""
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
-        """Does what `rmwbench.campaign.plan.rehearse` says."""
+        """Return `rmwbench.campaign.plan.rehearse.rehearse` from there."""
 
     def describe(self) -> dict[str, Any]:
-        """The machine card."""
+        """Return the machine card."""
 
     def kernels(self) -> Kernels:
-        """What the kernels that its trials run on grant."""
+        """Return the kernels that trials run on."""
 
     def calibration(self) -> dict[str, Any]:
-        """What campaign.json keeps of the newest calibration of the machine that trials run on;
-        empty where there is none."""
+        """Return the newest calibration of the machine that trials run on, for campaign.json; empty
+        if there is none."""
 
     def document(self) -> dict[str, Any]:
-        """What campaign.json says of it besides."""
+        """Return the lab's own keys of campaign.json."""
 
     def idle(self) -> list[str]:
-        """The machines that could run a trial now."""
+        """Return the machines that could run a trial now."""
 
     def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
-        """A trial of the campaign `name` on an idle machine."""
+        """Start a trial of the campaign `name` on an idle machine."""
 
     def wait(self, signals: StopSignals) -> list[TrialEnd]:
-        """What has ended, perhaps nothing yet. Raises Stopped."""
+        """Wait for ends of trials; return them, perhaps none. Raises StopSignal."""
 
     def running(self) -> list[Order]:
-        """The trials under way."""
+        """Return the trials under way."""
 
     def measures_here(self) -> bool:
-        """Whether a trial runs on this machine now, so that nothing else should."""
+        """Whether a trial runs on this machine now, so that nothing else should run."""
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
-        """Raises ResultsLost."""
+        """Return the results of these trials. Raises ResultsLost."""
 
     def write_machines(self, writer: BundleWriter, card: MachineDocument, *, at_end: bool) -> None:
-        """The table `machine`, as the campaign begins and as it ends."""
+        """Write the table `machine`, when the campaign begins and when it ends."""
 
 
 class Here:
@@ -197,7 +197,7 @@ class Here:
         return [self._next[0]] if self._next else []
 
     def measures_here(self) -> bool:
-        return False  # it does so in `wait` only
+        return False  # a trial runs within `wait` only
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
         return [end.result for end in ends]

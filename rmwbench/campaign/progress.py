@@ -1,9 +1,9 @@
-"""One line on stderr that says where a campaign is and how long it still takes.
+"""The progress of a campaign on stderr: one line with its position and the time left.
 
-It is drawn between trials only: a redraw inside a window would be measured. The time left is what
-this campaign's own trials took so far, per cell where the cell has run and by the plan's estimate,
-corrected by the mean surplus, where it has not. A sequential campaign cannot know when it ends: it
-says when the next look is, and the longest it can take.
+The line is drawn between trials only: a redraw inside a window would be measured. The time left
+follows from the times of the campaign's own trials: for a cell that has run, from its mean; for
+another cell, from the plan's estimate plus the mean surplus so far. The end of a sequential
+campaign is unknown: the line has the time of the next look, and the longest time left.
 """
 
 import math
@@ -17,17 +17,17 @@ from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, few, unsupported_lines
-from rmwbench.campaign.trial.outcome import TOLD, keeps_spoilt
+from rmwbench.campaign.trial.outcome import SPOILT_KEPT, keeps_spoilt
 from rmwbench.command_name import as_typed
 from rmwbench.suite.arm import left_out_lines
 
 LONGEST_MINUTES = 24 * 60
-"""A longer campaign is not advised."""
+"""The longest campaign that is suggested."""
 
 
 class Progress:
-    """`begin` before a trial, `end` after it, `look` after a look. On a terminal the line is
-    redrawn; otherwise each block ends with a line."""
+    """The line on a console. Call `begin` before a trial, `end` after it, `look` after a look. On a
+    terminal the line is redrawn; elsewhere each block ends with a line."""
 
     def __init__(
         self,
@@ -38,30 +38,28 @@ class Progress:
         *,
         controlled: bool = False,
     ):
-        """`limit_s`: what the campaign may still take, beyond its minimum of blocks. `controlled`:
-        another program decides that, and may end the campaign after any block."""
+        """`limit_s` returns the time that the campaign may still take, beyond its minimum of
+        blocks. `controlled`: the caller may end the campaign after any block."""
         self._plan, self._console, self._course, self._limit_s = plan, console, course, limit_s
         self._controlled = controlled
         self._took_s: dict[int, list[float]] = {}
         self._surplus_s: list[float] = []
         self._mean_surplus_s = 0.0
         self._failed = self._void = 0
-        self._told_failures: set[tuple[int, str]] = set()
+        self._printed_failures: set[tuple[int, str]] = set()
 
     def begin(self, trial: Trial) -> None:
         cell = self._plan.cell(trial.cell)
         self._draw(trial, f"{cell.comparison}: {cell.arm.name}")
 
     def end(self, trial: Trial, status: str, reason: str | None, took_s: float) -> None:
-        """`took_s` is the whole trial with writing its tables. The course knows already that it
-        ended."""
+        """Note the end of a trial that the course has noted already. `took_s` includes the writing
+        of its tables."""
         self._count(trial, status, took_s)
-        following = self._course.next
-        self._tell(trial, status, reason, self._course.spoilt)
+        self._print_reason(trial, status, reason)
         if self._course.begins_block and not self._console.is_terminal:
-            remaining = (
-                f", {self._remaining_text()}" if following and not self._course.look_due else ""
-            )
+            goes_on = self._course.next and not self._course.look_due
+            remaining = f", {self._remaining_text()}" if goes_on else ""
             self.say(f"block {trial.block + 1} of {self._most()} done{remaining}")
 
     def _count(self, trial: Trial, status: str, took_s: float) -> None:
@@ -71,20 +69,17 @@ class Progress:
         self._failed += status == "failed"
         self._void += status == "void"
 
-    def _tell(
-        self, trial: Trial, status: str, reason: str | None, spoilt: SpoiltBlock | None
-    ) -> None:
-        """The same failure in every block is told once, also where its numbers differ."""
-        if (
-            reason
-            and (failure := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told_failures
-        ):
-            self._told_failures.add(failure)
+    def _print_reason(self, trial: Trial, status: str, reason: str | None) -> None:
+        """Print the reason of a trial once, even if it returns in every block with other
+        numbers."""
+        failure = trial.cell, re.sub(r"\d+", "", reason or "")
+        if reason and failure not in self._printed_failures:
+            self._printed_failures.add(failure)
             cell = self._plan.cell(trial.cell)
             outcome = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {outcome}: "
-                f"{escape(reason)}" + _of_its_block(spoilt)
+                f"{escape(reason)}" + _block_text(self._course.spoilt)
             )
 
     def look(self, look: Look, stop: str | None) -> None:
@@ -104,12 +99,12 @@ class Progress:
         self.say(text)
 
     def left_s(self, blocks: int | None = None) -> float:
-        """The seconds until so many blocks are done, or until the plan is."""
+        """Return the seconds until so many blocks, by default all, are done."""
         rest = [trial for trial in self._course.rest if blocks is None or trial.block < blocks]
         return sum(map(self._expected_s, [*rest, *(self._course.later if blocks is None else ())]))
 
     def expected_s(self, block: int) -> dict[int, float]:
-        """Cell → what its trials of that block are expected to take."""
+        """Return cell → the expected time of its trials in that block."""
         expected_s: dict[int, float] = {}
         for trial in self._course.rest:
             if trial.block == block:
@@ -117,18 +112,16 @@ class Progress:
         return expected_s
 
     def _expected_s(self, trial: Trial) -> float:
-        durations_s = self._took_s.get(trial.cell)
-        return (
-            sum(durations_s) / len(durations_s)
-            if durations_s
-            else max(0.0, trial.estimated_s + self._mean_surplus_s)
-        )
+        if durations_s := self._took_s.get(trial.cell):
+            return sum(durations_s) / len(durations_s)
+        return max(0.0, trial.estimated_s + self._mean_surplus_s)
 
     def close(self) -> None:
         self._clear()
 
     def _remaining_text(self) -> str:
-        """`about 3 min left`, or `about 2 min to the look after block 8, at most 14 min left`."""
+        """Return `about 3 min left`, or `about 2 min to the look after block 8, at most 14 min
+        left`."""
         look, end_s = self._course.next_look, self._most_s()
         end = _rounded(end_s)
         if self._controlled:
@@ -141,8 +134,8 @@ class Progress:
         )
 
     def _most_s(self) -> float:
-        """What it can still take: its plan, or until its time is over. Only a hold ends it before
-        its minimum of blocks."""
+        """Return the longest time that is left: for the rest of the plan, or until the limit, but
+        with the minimum of blocks unless the caller may end the campaign earlier."""
         left_s = self.left_s()
         if self._limit_s is None:
             return left_s
@@ -172,7 +165,7 @@ class Progress:
         self._console.file.flush()
 
     def say(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line above the progress line."""
         self._clear()
         self._console.print(text)
 
@@ -183,12 +176,12 @@ class Progress:
 
 
 def announce(say: Callable[[str], object], plan: Plan, ungranted: Iterable[str]) -> None:
-    """Says what is to be known before the first trial. `ungranted`: what the kernel does not
-    grant."""
+    """Print the notes before the first trial. `ungranted` has a line for each setting that the
+    kernel does not grant."""
     if plan.host.shared:
         say(escape(plan.host.text()))
     if keeps_spoilt():
-        say(TOLD)
+        say(SPOILT_KEPT)
     for text in left_out_lines(plan.left_out):
         say(f"left out: {escape(text)}")
     if plan.cut is not None:
@@ -199,23 +192,15 @@ def announce(say: Callable[[str], object], plan: Plan, ungranted: Iterable[str])
         say(f"not granted: {escape(as_typed(text))}")
 
 
-def _of_its_block(spoilt: SpoiltBlock | None) -> str:
+def _block_text(spoilt: SpoiltBlock | None) -> str:
     if spoilt is None:
         return ""
-    then = (
-        "is left out"
-        if not spoilt.again
-        else "runs again at the end"
-        if spoilt.put_off
-        else "runs again"
-    )
-    return f"; its block is void for every arm, and {then}"
+    future = "runs again" if spoilt.again else "is left out"
+    later = " at the end" if spoilt.put_off else ""
+    return f"; its block is void for every arm, and {future}{later}"
 
 
 def _rounded(seconds: float) -> str:
-    """An estimate is not a measurement: whole seconds, whole minutes."""
-    return (
-        duration_text(math.ceil(seconds))
-        if seconds < 90
-        else duration_text(math.ceil(seconds / 60) * 60)
-    )
+    """Return an estimated time in whole seconds or whole minutes."""
+    unit_s = 1 if seconds < 90 else 60
+    return duration_text(math.ceil(seconds / unit_s) * unit_s)

@@ -1,7 +1,7 @@
-"""From what the user typed to a campaign that can run: a new one, or one that is resumed.
+"""A campaign that is ready to run, from the user's request: a new one, or a resumed one.
 
 A resumed campaign must be the same campaign: same suite text, same cells, same versions and builds,
-same machine. Whatever differs would be mixed into one comparison, so it is refused and not guessed.
+same machine. It is refused if anything differs, because one comparison would mix the two.
 """
 
 import json
@@ -38,7 +38,7 @@ from rmwbench.suite.file.places import find, read, shown
 from rmwbench.words.shell import command_line
 
 MEMORY_PARTS = 16
-"""The memory of one machine differs by less than this part of it from boot to boot."""
+"""The memory of a machine differs by less than one part in so many from boot to boot."""
 
 
 def new_campaign(
@@ -50,11 +50,12 @@ def new_campaign(
     calibrated: bool = True,
     machine_s: float | None = None,
 ) -> Runner[BlockSource]:
-    """Checks everything, then makes the directory. Raises UserError before anything is written.
-    `choice`: what the command line says of the suite's arms. `lab`: where its trials run, here
-    where None. `calibrated`: the campaign takes the newest calibration of its lab with it.
-    `machine_s`: the time of one machine that the blocks take, where the request's budget is that of
-    a lab with several and both are planned."""
+    """Check everything, then make the directory. Raises UserError before anything is written.
+
+    `choice` has the command line's options on the suite's arms; `lab` is this machine by default.
+    `calibrated`: the campaign keeps the newest calibration of its lab. `machine_s` is the machine
+    time of the blocks, if the request's budget is the time of a lab with several machines and both
+    are known."""
     lab = lab or Here()
     path = find(request.suite_file)
     text = read(path)
@@ -87,7 +88,8 @@ def new_campaign(
 def _within_budget(
     planner: Planner, request: Request, lab: Lab, has: MachineLimits | None, machine_s: float | None
 ) -> tuple[Request, Cut | None]:
-    """The request for what its budget holds, and what it does not. `has`: what the machine has."""
+    """Return the request for the cells within its budget, and the cut. `has` are the machine's
+    resources."""
     if request.budget_s is None:
         return request, None
     if has is None:
@@ -104,13 +106,12 @@ def _within_budget(
 def checked(
     planner: Planner, request: Request, text: str, lab: Lab, directory: Path | None = None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
-    """The workers of a campaign, and the cells that they cannot do, with the reason. Raises
-    UserError for all that would keep it from running, before anything is written: `rmwbench plan`
-    and `rmwbench run` refuse the same. `directory`: where it will be written, and needs room; None
-    where nobody knows yet."""
-    keeps_spoilt()  # a word that it does not know is refused here, and not in the first trial
+    """Return the workers of a campaign, and the cells that they do not support, with the reason.
+    Raises UserError for everything that would keep the campaign from running, before anything is
+    written: `rmwbench plan` and `rmwbench run` refuse the same. `directory`, if it is known, must
+    have room."""
+    keeps_spoilt()  # an unknown value is refused here, and not in the first trial
     host = lab.host()
-    # a budget pays for what can run
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
     plan_refusals.check_enough(plan, places)
@@ -121,7 +122,7 @@ def checked(
 def workers_of(
     plan: Plan, places: Places, lab: Lab, directory: Path | None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
-    """What `checked` gives, for a plan."""
+    """Return the same as `checked`, for a plan."""
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
@@ -142,9 +143,9 @@ def _able(plan: Plan, lacking: Mapping[int, str]) -> list[Cell]:
 
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Runner[BlockSource]:
-    """The campaign of a directory with the trials that it still lacks. Raises UserError where it
-    cannot be the same campaign, or another process writes it."""
-    writer = BundleWriter.locked(directory)  # first: the journal is then nobody else's
+    """Return the campaign of a directory with its remaining trials. Raises UserError if it would be
+    another campaign, or another process writes it."""
+    writer = BundleWriter.locked(directory)  # before the journal is read
     try:
         return _continued(writer, lab or Here())
     except BaseException:
@@ -175,9 +176,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
     writer.remove_leftovers()
     if not course.finished:
         course = resumed_course(writer, plan, course, bundle.journal.lines)
-    elif (
-        not bundle.journal.finished
-    ):  # it was killed between its last trial and the line that says so
+    elif not bundle.journal.finished:  # it was killed between its last trial and this line
         writer.append(CampaignFinished())
     judge = _judge(request, plan, directory)
     source = BlockSource(stored.campaign or directory.name, plan, course, writer, judge=judge)
@@ -185,7 +184,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
 
 
 def _judge(request: Request, plan: Plan, directory: Path) -> Judging | None:
-    """Who looks between blocks; None: at verdicts, as usual."""
+    """Return the judge of the looks by limits; None for the usual one by verdicts."""
     if not request.until_limits or plan.suite.outcomes is None:
         return None
     from rmwbench.campaign.limits_look import LimitsJudge  # what makes answers takes long to import
@@ -196,8 +195,8 @@ def _judge(request: Request, plan: Plan, directory: Path) -> Judging | None:
 def resumed_course(
     writer: BundleWriter, plan: Plan, course: Course, lines: Sequence[Line]
 ) -> Course:
-    """What is left of a course that was stopped, and the journal's line about that. A block that it
-    was stopped in runs again as a whole."""
+    """Return the rest of a stopped course, and write the journal's line about it. The block in
+    which the course was stopped runs again as a whole."""
     resumed = CampaignResumed(voids=course.cut)
     course = Course(plan, [*lines, resumed])
     remaining = {
@@ -209,7 +208,7 @@ def resumed_course(
 
 
 def course_of(directory: Path) -> Course:
-    """What a campaign still lacks, whether or not it could be run here. Raises UserError where it
+    """Return the course of a campaign, whether or not it could be run here. Raises UserError if it
     cannot be resumed."""
     bundle = Bundle(directory)
     *_, plan = _planned(bundle, host_kind())
@@ -217,8 +216,8 @@ def course_of(directory: Path) -> Course:
 
 
 def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan]:
-    """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan
-    today, and what was found impossible then."""
+    """Return the plan that a campaign began with: its looks and unsupported cells are the stored
+    ones, not those that this version would plan."""
     stored = bundle.campaign
     text = stored.suite.text
     try:
@@ -278,8 +277,8 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
 
 
 def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
-    """Version and build: whatever a worker says of itself now, it must have said when the campaign
-    began."""
+    """Raise UserError unless each worker describes the version and the build that it had when the
+    campaign began."""
     before = {described.middleware: described for described in bundle.campaign.middlewares}
     for name, worker in workers.items():
         now = DescribedMiddleware.model_validate({"middleware": name, **(worker.description or {})})
@@ -302,8 +301,8 @@ def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
 
 
 def _alike(key: str, before: Any, now: Any) -> bool:
-    """Memory need not be equal: firmware and kernel keep a little more or less of it for themselves
-    from boot to boot, and from twin to twin."""
+    """Whether two facts of a machine are equal. Memory is almost equal: firmware and kernel keep
+    different amounts of it from boot to boot, and on machines of the same model."""
     if key == "memory_bytes" and before and now:
         return bool(abs(before - now) * MEMORY_PARTS <= max(before, now))
     return bool(before == now)

@@ -13,8 +13,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class StopSignal(BaseException):
-    """A signal that ends the campaign; `name` is SIGINT or the like. It is not an Exception, so that
-    no handler swallows it."""
+    """A signal that ends the campaign; `name` is SIGINT or the like. It is not an Exception, so
+    that no handler swallows it."""
 
     def __init__(self, name: str):
         self.name = name

@@ -102,7 +102,7 @@ class Schedule(Course):
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
         self._repeats[part.key] += part.repeats
-        self._left_out[part.key.comparison] += any(
+        self._blocks_given_up[part.key.comparison] += any(
             not spoilt.again for spoilt in part.spoilt.values()
         )
 

@@ -30,7 +30,7 @@ from rmwbench.suite.cells import Cell
 
 SPOILT = "RMWBENCH_SPOILT"
 KEEP = "keep"
-TOLD = f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})"
+SPOILT_KEPT = f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})"
 
 
 def keeps_spoilt() -> bool:
