@@ -1,4 +1,4 @@
-"""The course of a campaign: the plan's trials in their order, repeats of the blocks that the machine
+"""The course of a campaign: the plan's trials in order, repeats of the blocks that the machine
 spoilt, and the looks between blocks. It is pure: it reads no clock and runs nothing, so that a test
 can go through a whole campaign.
 

@@ -1,10 +1,9 @@
-"""What of a suite runs where its budget does not hold the minimum of blocks of everything: whole
-comparisons, chosen before anything is measured.
+"""The comparisons of a suite that run if its budget does not hold the minimum of blocks of all.
+They are chosen before anything is measured.
 
-The rule: kept are first the comparisons at the ends of every factor, then those between, each time
-the one whose workload and levels lie farthest from all that are kept, and one that does not fit is
-passed over. So any prefix covers the range of every factor. Never an arm of a comparison is left
-out: what is compared is compared whole.
+The rule keeps first the comparisons at the ends of every factor, then those between. Each time it
+takes the comparison whose workload and levels lie farthest from all kept ones, and skips it if it
+does not fit. So any prefix covers the range of every factor. A comparison always has all its arms.
 """
 
 import math
@@ -18,15 +17,15 @@ from rmwbench.suite.suite import Suite
 
 Group = Sequence[Cell]
 LINES = 8
-"""So many lines name what was not run; what is beyond them stands in the plan document."""
+"""The most lines that name comparisons without trials; the plan document has all of them."""
 WHOLE, SHORT = "whole", "short"
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What a budget left out. `version` is the suite's that runs, `whole` or `short`; `asked_version`
-    is the one that was asked for: `all_comparisons` counts its comparisons, and its minimum of
-    blocks takes `whole_minimum_s`. `not_run` are keys of comparisons."""
+    """The comparisons that a budget does not hold. `version` of the suite runs, `whole` or `short`;
+    `asked_version` was asked for: it has `all_comparisons` comparisons, and its minimum of blocks
+    takes `whole_minimum_s`. `not_run` has keys of comparisons."""
 
     budget: str
     version: str
@@ -75,13 +74,13 @@ def fitting(
     budget_s: float,
     last: Collection[str] = (),
 ) -> list[str]:
-    """The comparisons that fit into `budget_s` together, in the order of the rule; none where not
-    even one does.
+    """Return the comparisons that fit into `budget_s` together, in the order of the rule; empty if
+    none fits.
 
-    `groups` are the cells by comparison, in the suite's order, `costs_s` what each takes in all its
-    blocks. Those in `last` are kept only where room is left. A comparison comes with what it is
-    held `against`; one that costs nothing, since none of its cells can run here, is always kept, to
-    be shown as not supported.
+    `groups` has the cells by comparison, in the suite's order, `costs_s` the time of all blocks of
+    each. Those in `last` are considered last. A comparison is kept together with its reference
+    (`against`). A comparison without a cost, none of whose cells can run here, is always kept: the
+    report shows it as not supported.
     """
     import numpy as np
 
@@ -98,7 +97,7 @@ def fitting(
     for turn in range(4):
         waits = rounds == turn
         while waits.any():
-            index = int(np.argmax(np.where(waits, nearest, -1.0)))  # of equals the suite's first
+            index = int(np.argmax(np.where(waits, nearest, -1.0)))  # the first of equals
             waits[index] = False
             unit = [
                 key
@@ -116,8 +115,8 @@ def fitting(
 
 
 def coordinates(suite: Suite, groups: Mapping[str, Group]) -> list[tuple[float, ...]]:
-    """The comparisons as points, each by its workload and its level of every factor, evenly spaced
-    from 0 to 1 in the order of the file."""
+    """Return the comparisons as points. The coordinates are the workload and the level of every
+    factor, evenly spaced from 0 to 1 in the order of the file."""
     firsts = [group[0] for group in groups.values()]
     workloads = [
         w.name for w in suite.workloads if any(cell.workload.name == w.name for cell in firsts)
@@ -140,7 +139,8 @@ def _coordinate(levels: Sequence[Any], level: Any) -> float:
 
 
 def _with_reference(key: str, groups: Mapping[str, Group]) -> list[str]:
-    """The comparison, and what its workload is held `against` at the same levels, and so on."""
+    """Return the comparison, its reference (`against`) at the same levels, the reference's
+    reference, and so on."""
     comparisons = [key]
     while (workload := groups[comparisons[-1]][0].workload).against:
         reference = f"{workload.against}{comparisons[-1].removeprefix(workload.name)}"
@@ -151,8 +151,8 @@ def _with_reference(key: str, groups: Mapping[str, Group]) -> list[str]:
 
 
 def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tuple[str, ...]:
-    """What of `groups` is not in `run`, grouped: workloads that are gone whole, then per workload
-    the levels that are gone whole, then the combinations of levels that are left."""
+    """Return lines for the comparisons of `groups` that are not in `run`: workloads of which none
+    runs, then per workload the levels of which none runs, then the other combinations of levels."""
     points = {
         key: (group[0].workload.name, dict(group[0].factors)) for key, group in groups.items()
     }
@@ -200,8 +200,8 @@ def words(suite: Suite, groups: Mapping[str, Group], run: Collection[str]) -> tu
 def _boxes(
     points: Sequence[Mapping[str, Any]], factors: Sequence[str]
 ) -> list[dict[str, list[Any]]]:
-    """The points as few products of levels: those alike in all factors but one become one, from the
-    last factor on."""
+    """Return the points as few products of levels: points that differ in one factor alone are
+    merged, from the last factor on."""
     boxes = [tuple((point[factor],) for factor in factors) for point in points]
     for axis in reversed(range(len(factors))):
         merged: dict[tuple[Any, ...], list[Any]] = {}

@@ -1,9 +1,9 @@
-"""What a suite compares where nobody says it: the RMWs of the sourced ROS 2, else the middlewares by
-their own libraries. It is asked for a suite that names no arms, and for `quick`, whose own arms are
-the middlewares by their own libraries.
+"""The default arms of a suite that names none, and of `quick`, whose own arms are the middlewares
+through their own libraries: the RMWs of the sourced ROS 2, else the middlewares through their own
+libraries.
 
-It becomes a choice of the command line (`--candidates`), so that a campaign keeps the arms and is
-resumed with them, whatever is sourced by then.
+They become a choice of the command line (`--candidates`), so that a campaign keeps its arms and is
+resumed with them, even if another ROS 2 is sourced then.
 """
 
 from dataclasses import dataclass, replace
@@ -16,22 +16,22 @@ from rmwbench.suite.file.load import names_arms
 from rmwbench.suite.file.places import shown, suites_directory
 
 RMWS, NATIVE, QUICK = "ros2", "native", "quick"
-"""Sets of candidates; the last is a suite, too."""
+"""Sets of candidates. `quick` is the name of a suite, too."""
 TUNED = "tuned"
 
 
 @dataclass(frozen=True)
 class DefaultArms:
-    """`note`: what is compared in place of what, and how to get the other; empty where the suite
-    says it itself."""
+    """A choice of arms. `note` says which arms are compared, and how to get the others; it is empty
+    if the suite names its arms."""
 
     choice: Choice
     note: str = ""
 
 
 def default_arms(path: Path, text: str, choice: Choice, *, names_arm: bool) -> DefaultArms:
-    """The choice of arms of a run that names none. `names_arm`: whether the command line names arms
-    of the suite (`--arm`). `choice`: what else it says of them."""
+    """Return the choice of arms of a run that names none. `names_arm`: the command line names arms
+    of the suite (`--arm`). `choice` has its other options on arms."""
     if choice.candidates:
         return DefaultArms(choice)
     has_arms = names_arms(text, where=shown(path))
@@ -51,7 +51,7 @@ def default_arms(path: Path, text: str, choice: Choice, *, names_arm: bool) -> D
 
 
 def native_arms() -> tuple[str, ...]:
-    """The set of middlewares as installed, and the tuned candidate of each that has one."""
+    """Return the set of middlewares as installed, and the tuned candidate of each that has one."""
     candidates = known_candidates()
     middlewares = {candidate.arm["middleware"] for candidate in candidates.of_set(NATIVE)}
     tuned = [
@@ -65,7 +65,7 @@ def native_arms() -> tuple[str, ...]:
 
 
 def _lacking() -> str | None:
-    """Why no RMW can be compared here, with what changes it; None where one can."""
+    """Return why no RMW can be compared here, with a remedy; None if one can."""
     if not ros2.prefixes():
         return ros2.SOURCE_FIX
     names = [str(candidate.arm["middleware"]) for candidate in known_candidates().of_set(RMWS)]

@@ -1,5 +1,5 @@
-"""What keeps a user's own profile file from being tried here, in one sentence before any trial, with
-what mends it: hosts of ours cannot give everything that a file names."""
+"""The reasons why a user's own profile file cannot be tried here, each in one sentence before any
+trial, with a remedy: our hosts do not have everything that a file may name."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from rmwbench.suite.network.network import KERNEL
 from rmwbench.suite.side import Side
 
 MOST_NAME = 15
-"""Characters of an interface's name (IFNAMSIZ)."""
+"""The most characters of an interface's name (IFNAMSIZ)."""
 
 
 class FileFaultKind(StrEnum):
-    """What a file meets that hosts of ours cannot give."""
+    """The kinds of reasons."""
 
     OF_ANOTHER = "of another middleware"
     BROKEN = "not its format"
@@ -50,7 +50,7 @@ class FileFaultKind(StrEnum):
 
 @dataclass(frozen=True)
 class FileFault:
-    """Why a process cannot run with its file, and what to do."""
+    """The reason why a process cannot run with its file, and the remedy."""
 
     kind: FileFaultKind
     process: str
@@ -59,13 +59,9 @@ class FileFault:
 
 
 def check(
-    cells: Sequence[Cell],
-    workers: Workers,
-    kind: HostKind,
-    places: Places,
-    kernels: Kernels,
+    cells: Sequence[Cell], workers: Workers, kind: HostKind, places: Places, kernels: Kernels
 ) -> None:
-    """Raises UserError for the first."""
+    """Raise UserError for the first fault."""
     for cell in cells:
         for fault in faults(cell, workers, kind, kernels):
             raise UserError(
@@ -87,7 +83,7 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
         yield from _of_a_daemon(process, side, needs)
         yield from _of_the_kernel(process, needs, kernels.of_process(cell, process))
         if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
-            continue  # what connects them is replaced, or is the machines' matter
+            continue  # the suite or the machines determine how processes connect
         yield from _of_connecting(cell, process, side, needs, worker)
     if sides_with_file and cell.real is None:
         yield from _of_hosts(cell, sides_with_file, kind)
@@ -95,8 +91,8 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
 
 
 def renaming_fix(side: Side, refusal: str) -> str | None:
-    """What a file is to say today, or which version reads it, where its worker refuses it for a
-    name of another version's."""
+    """Return a remedy for a file that a worker refuses because it names settings as another version
+    does: the current name, or the version that reads it."""
     renamed = needs_of(side).renamed
     first = next((setting for setting in renamed if setting.setting in refusal), None) or next(
         iter(renamed), None
@@ -155,8 +151,8 @@ def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFau
 
 
 def _of_the_kernel(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[FileFault]:
-    """The kernel counts a buffer twice, its own bookkeeping beside the data, and middlewares compare
-    that with their minimum."""
+    """Yield buffers that the kernel does not grant. The kernel counts a buffer twice, for its own
+    bookkeeping, and middlewares compare that number with their minimum."""
     minimum_of_side = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
     for side, minimum in minimum_of_side.items():
         most = kernel.sysctls.get(LIMITS[side])
@@ -267,7 +263,7 @@ def _of_hosts(
 
 
 def _of_sharing(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator[FileFault]:
-    """What only one process of a host can have, or one host."""
+    """Yield the conflicts over resources that only one process of a host, or one host, can have."""
     host_of_process = {
         process.name: process.host for process in cell.processes if process.follows is None
     }

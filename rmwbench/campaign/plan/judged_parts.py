@@ -1,6 +1,6 @@
-"""What of a campaign will be judged, told before anything runs: families and topics of a comparison,
-and each arm along a factor. The answer finds the same in what was measured (results/judged.py,
-results/workload/factor_levels.py).
+"""The parts of a campaign that will be judged, before anything runs: families and topics of a
+comparison, and each arm along a factor. The answer finds the same parts in the measured data
+(results/judged.py, results/workload/factor_levels.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,8 +23,8 @@ Definition = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class JudgedLevels:
-    """An arm at the levels of a factor, which are compared in each of the `topics`, or readers; one
-    that is None is the whole workload."""
+    """An arm at the levels of a factor, which are compared in each of the `topics` or readers; the
+    topic None is the whole workload."""
 
     ladder: Ladder
     topics: tuple[str | None, ...]
@@ -35,8 +35,8 @@ class JudgedLevels:
 
 
 def families(cells: Sequence[Cell], definition: Definition) -> tuple[int, int]:
-    """The contenders of a comparison by copy and by loan, which are judged apart; none where there is
-    no verdict, as on untimed trials. `definition`: of one of these cells."""
+    """Return the numbers of contenders by copy and by loan, which are judged separately; 0 without
+    a verdict, as for untimed trials. `definition` is that of any of these cells."""
     by_loan = [
         cell.arm.loan
         for cell in cells
@@ -46,15 +46,15 @@ def families(cells: Sequence[Cell], definition: Definition) -> tuple[int, int]:
 
 
 def topics(cell: Cell, definition: Definition) -> tuple[str, ...]:
-    """What is judged one by one in its comparison, all of whose arms are asked for the same; empty
-    where that is judged as one."""
+    """Return the topics and readers that are judged separately in the cell's comparison; empty if
+    the workload is judged as a whole."""
     if cell.workload.primary_metric not in POOLED:
         return ()
-    return tuple(one.name for one in judged_topics(planned_endpoints(definition), definition))
+    return tuple(topic.name for topic in judged_topics(planned_endpoints(definition), definition))
 
 
 def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
-    """The comparisons of each arm with itself at other levels, of cells that will run."""
+    """Return the comparisons of each arm with itself at other levels, among cells that will run."""
     definitions = {cell.number: cell.definition() for cell in cells}
     primary = {cell.number: cell.workload.primary_metric for cell in cells}
     rungs = [
@@ -62,26 +62,32 @@ def judged_levels(cells: Sequence[Cell]) -> tuple[JudgedLevels, ...]:
         for cell, definition in zip(cells, definitions.values(), strict=True)
         if not cell.arm.is_floor and has_verdicts(definition)
     ]
-    found = [one for one in ladders(rungs) if len({primary[cell] for cell in one.cells}) == 1]
-    if not found:
+    comparable = [
+        ladder for ladder in ladders(rungs) if len({primary[cell] for cell in ladder.cells}) == 1
+    ]
+    if not comparable:
         return ()
-    endpoints = {number: planned_endpoints(one) for number, one in definitions.items()}
-    apart = {number: judged_topics(endpoints[number], one) for number, one in definitions.items()}
-    readers = {one.name: one for own in apart.values() for one in own if one.readers}
+    endpoints = {cell: planned_endpoints(definition) for cell, definition in definitions.items()}
+    topics_of_cell = {
+        cell: judged_topics(endpoints[cell], definition) for cell, definition in definitions.items()
+    }
+    readers = {
+        topic.name: topic for own in topics_of_cell.values() for topic in own if topic.readers
+    }
 
     def has(cell: int, name: str) -> bool:
-        """Where all of its topics are alike, the whole stands for each."""
-        if not apart[cell] or any(one.name == name for one in apart[cell]):
+        """Whether the cell has the topic; a cell whose topics are all alike has each."""
+        if not topics_of_cell[cell] or any(topic.name == name for topic in topics_of_cell[cell]):
             return True
         if name not in readers:
             return False
         return bool(same_readers(readers[name], endpoints[cell], definitions[cell]))
 
-    def topics_of(ladder: Ladder) -> tuple[str | None, ...]:
-        of_levels = [apart[cell] for cell in ladder.cells]
-        is_apart = any(of_levels) and primary[ladder.cells[0]] in POOLED
-        names = dict.fromkeys(one.name for own in of_levels for one in own)
+    def topics_of_ladder(ladder: Ladder) -> tuple[str | None, ...]:
+        topics = [topic for cell in ladder.cells for topic in topics_of_cell[cell]]
+        is_separate = bool(topics) and primary[ladder.cells[0]] in POOLED
+        names = dict.fromkeys(topic.name for topic in topics)
         shared = [name for name in names if all(has(cell, name) for cell in ladder.cells)]
-        return (*([] if is_apart else [None]), *shared)
+        return (*([] if is_separate else [None]), *shared)
 
-    return tuple(JudgedLevels(ladder, topics_of(ladder)) for ladder in found)
+    return tuple(JudgedLevels(ladder, topics_of_ladder(ladder)) for ladder in comparable)

@@ -1,8 +1,8 @@
-"""The resources that a cell needs, by arithmetic alone, and whether the machine has that much.
+"""The resources that a cell needs, by arithmetic alone, and whether the machine has them.
 
-An excess is no verdict and keeps no cell from running: how a middleware saturates is a finding. It
+An excess is no verdict, and the cell still runs: the saturation of a middleware is a finding. It
 marks the cells that no middleware can carry on this machine, which a budget leaves out first. A
-link that is slower than the load is no excess: that is what such a suite measures.
+link that is slower than the load is no excess: such a suite measures it.
 """
 
 from collections.abc import Iterable
@@ -13,18 +13,18 @@ from rmwbench.campaign.plan.preflight import memory_bytes
 from rmwbench.lab.machine.card import hardware
 from rmwbench.lab.machine.probe import copy_bytes_per_s
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.workload.endpoints import Endpoint
 from rmwbench.words.numbers import counted
 
 ANY_MACHINE_BYTES_PER_S = 1e9
-"""Every machine with an operating system of this kind copies that much, so less is not worth a
-measurement."""
+"""A rate that every machine copies. A smaller need is not compared with a measurement."""
 
 
 @dataclass(frozen=True)
 class Excess:
-    """A cell asks for `asked` where the machine carries `carried`, both in `unit` (`bytes` or
-    `bytes/s`). `kind`: `memory` or `copying`; `sentence` says it with `{asked}` and `{carried}` in
-    the places of the two amounts."""
+    """The excess of a need `asked` over the machine's `carried`, both in `unit` (`bytes` or
+    `bytes/s`). `kind` is `memory` or `copying`; `sentence` has `{asked}` and `{carried}` in the
+    places of the two amounts."""
 
     kind: str
     asked: float
@@ -38,8 +38,8 @@ class Excess:
 
     @property
     def text(self) -> str:
-        """`needs 17 GB of memory; this machine has 9 GB`, in as many digits as tell the amounts
-        apart."""
+        """Return `needs 17 GB of memory; this machine has 9 GB`, with enough digits to distinguish
+        the amounts."""
         unit = self.unit.replace("bytes", "GB")
         for digits in range(3, 16):
             asked, carried = (f"{x / 1e9:.{digits}g} {unit}" for x in (self.asked, self.carried))
@@ -60,8 +60,8 @@ class Excess:
 
 @dataclass
 class MachineLimits:
-    """The resources of a machine. `copying` (bytes per second of one processor) is measured where a
-    cell needs much, and is None until then."""
+    """The resources of a machine. `copying` (bytes per second of one processor) is None until a
+    cell needs much; then it is measured."""
 
     processors: int
     memory_bytes: int
@@ -73,8 +73,7 @@ class MachineLimits:
         return MachineLimits(int(facts["cores_usable"]), int(facts["memory_bytes"] or 0))
 
     def beyond(self, cell: Cell) -> Excess | None:
-        """The resource that the cell exceeds by the largest factor; None if the machine has enough
-        of all."""
+        """Return the largest excess of the cell by its factor; None if the machine has enough."""
         excesses = [*self._memory(cell), *self._copying(cell)]
         return max(excesses, key=lambda excess: excess.times, default=None)
 
@@ -89,39 +88,39 @@ class MachineLimits:
         }
 
     def _memory(self, cell: Cell) -> Iterable[Excess]:
-        """MemTotal against what `rmwbench.campaign.plan.preflight` asks for: record files + rings
-        of frames + Σ over endpoints of payload × (history depth + 2)."""
+        """Compare MemTotal with the need by `preflight.memory_bytes`: record files + rings of
+        frames + Σ over endpoints of payload × (history depth + 2)."""
         needed_bytes = memory_bytes(cell)
         if self.memory_bytes and needed_bytes > self.memory_bytes:
             sentence = "needs {asked} of memory; this machine has {carried}"
             yield Excess("memory", needed_bytes, self.memory_bytes, "bytes", sentence)
 
     def _copying(self, cell: Cell) -> Iterable[Excess]:
-        """The bytes that endpoints handle (`handled_bytes_per_s`) against what processors copy: the
-        busiest endpoint, which is one thread, against one processor, and all endpoints together
-        against all processors."""
+        """Compare the bytes that endpoints handle (`handled_bytes_per_s`) with the copying rate:
+        those of the busiest endpoint, which is one thread, with that of one processor, and those of
+        all endpoints with that of all processors."""
         bytes_per_s = handled_bytes_per_s(cell)
-        of_all, of_busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
-        if of_all <= ANY_MACHINE_BYTES_PER_S:
+        total, busiest = sum(bytes_per_s.values()), max(bytes_per_s.values(), default=0.0)
+        if total <= ANY_MACHINE_BYTES_PER_S:
             return
         if self.copying is None:
             self.copying = copy_bytes_per_s()
-        if of_busiest > self.copying:
+        if busiest > self.copying:
             sentence = (
                 "needs to copy {asked} in one endpoint's thread; a processor copies {carried}"
             )
-            yield Excess("copying", of_busiest, self.copying, "bytes/s", sentence)
-        if of_all > self.copying * self.processors:
-            here = counted(self.processors, "processor")
-            sentence = f"needs to copy {{asked}}; this machine's {here} can copy {{carried}}"
-            yield Excess("copying", of_all, self.copying * self.processors, "bytes/s", sentence)
+            yield Excess("copying", busiest, self.copying, "bytes/s", sentence)
+        if total > self.copying * self.processors:
+            processors = counted(self.processors, "processor")
+            sentence = f"needs to copy {{asked}}; this machine's {processors} can copy {{carried}}"
+            yield Excess("copying", total, self.copying * self.processors, "bytes/s", sentence)
 
 
 def handled_bytes_per_s(cell: Cell) -> dict[int, float]:
-    """Endpoint → bytes per second that it handles. A writer handles its payload × rate once for
-    writing the message (`touch: all`) and once for handing it over by copy (no loan); a reader
-    handles it once, since taking by copy reads it too. The rate is the mean of the messages due
-    from the warm-up on. An endpoint that saturates is left out: the middleware decides its rate.
+    """Return endpoint → the bytes per second that it handles. A writer handles its payload × rate
+    once to write the message (`touch: all`) and once to hand it over by copy (no loan); a reader
+    handles it once, since taking by copy reads it, too. The rate is the mean of the messages due
+    from the warm-up on. An endpoint that saturates is left out: the middleware determines its rate.
     """
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
     copied, bytes_per_s = not cell.arm.loan, {}
@@ -129,23 +128,20 @@ def handled_bytes_per_s(cell: Cell) -> dict[int, float]:
         if endpoint.saturating:
             continue
         touched = endpoint.touch == "all"
-        message_type = endpoint.reply_type if endpoint.kind == "service" else endpoint.type
-        out = (
-            endpoint.sent * message_type.payload_bytes * (touched + copied)
-            if endpoint.writes and message_type
-            else 0
-        )
-        read_bytes = (
-            endpoint.received * endpoint.read_bytes * (touched or copied) if endpoint.reads else 0
-        )
-        bytes_per_s[endpoint.endpoint] = (out + read_bytes) / span_s
+        sent_bytes = endpoint.sent * written_bytes(endpoint) if endpoint.writes else 0
+        read_bytes = endpoint.received * endpoint.read_bytes
+        handled = sent_bytes * (touched + copied) + read_bytes * (touched or copied)
+        bytes_per_s[endpoint.endpoint] = handled / span_s
     return bytes_per_s
 
 
+def written_bytes(endpoint: Endpoint) -> int:
+    """Return the payload of the messages that a writing endpoint sends: a service sends replies."""
+    replies = endpoint.reply_type if endpoint.kind == "service" else None
+    return (replies or endpoint.type).payload_bytes
+
+
 def most_processes(cells: Iterable[Cell]) -> tuple[int, str]:
-    """The most processes that a trial runs at once, and the comparison with that trial."""
-    return max(
-        ((len(cell.processes), cell.comparison) for cell in cells),
-        key=lambda count_of: count_of[0],
-        default=(0, ""),
-    )
+    """Return the most processes of a trial, and its comparison."""
+    counts = ((len(cell.processes), cell.comparison) for cell in cells)
+    return max(counts, key=lambda count: count[0], default=(0, ""))

@@ -1,15 +1,16 @@
-"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials, with nothing
-run and no clock read.
+"""The plan of a campaign: pure arithmetic from a suite to an ordered list of trials. Nothing runs,
+and no clock is read.
 
-Of the cells given only the number of blocks follows from a budget (which cells those are:
-request.py). Steady windows stay as the suite wrote them, since a shorter one would change what a
-percentile rests on, and a longer one what is compared with an earlier campaign; and blocks are
-never cut, since a comparison needs each of its arms equally often. The order is random but hashed
-from the seed by name: block 3 is the same block whether 5 or 50 are planned, so resuming and
-extending a campaign change nothing that was already decided. A sequential design plans its maximum
-of blocks and, before anything is measured, the looks at which it may end earlier.
+A budget determines the number of blocks here, and the cells in request.py. Steady windows stay as
+the suite has them: a shorter window would have fewer messages for a percentile, and a longer one
+could not be compared with an earlier campaign. Blocks are never cut, since a comparison needs each
+of its arms equally often. The order is random but hashed from the seed by name: block 3 is the same
+block whether 5 or 50 are planned, so a resumed or extended campaign keeps its earlier order. A
+sequential design plans its maximum of blocks and, before anything is measured, the looks at which
+it may end earlier.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,19 +29,19 @@ from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
 
 DEFAULT_FIXED_COST_S = 0.3
-"""Start, match, collect and clean up: what a trial costs besides its timeline, until the machine
-has been seen to need more."""
+"""The time of a trial besides its timeline: start, match, collect and clean up."""
 NETWORK_COST_S = 0.3
-"""What a trial over several hosts costs besides: 50 ms for devices, 150 to 500 for the probe."""
+"""The additional time of a trial over several hosts: 50 ms for devices, 150 to 500 ms for the
+probe."""
 
 TYPICAL_LOG_RATIO_SDS = (0.1, 0.6)
-"""Spread of block log-ratios on a quiet machine and on a small shared virtual one: what a plan can
-say before anything was measured."""
+"""Standard deviations of block log-ratios on a quiet machine and on a small shared virtual one, for
+a plan before anything was measured."""
 
 RACED = 4
-"""So many times the blocks that fit into a budget are planned for a campaign by the clock: what
-decided arms leave free are blocks of the others (docs/formulas.md), and the estimate of a trial
-allows for drains that few need."""
+"""The blocks that are planned for a campaign by the clock, as a multiple of those that fit into its
+budget: the time of decided arms goes to blocks of the others (docs/formulas.md), and the estimate
+of a trial includes drains that few trials need."""
 
 NOTHING: Mapping[int, str] = {}
 
@@ -52,9 +53,9 @@ class Trial:
     """One execution of one cell. `trial` counts from 1, `block` and `position` (within the block)
     from 0.
 
-    `seed` draws the schedule and is the same for every arm of a comparison within a block, so that
-    they get the same arrivals. `repeats` is the number of the void trial whose place this one
-    takes; no plan has such.
+    `seed` draws the schedule and is the same for all arms of a comparison within a block, so that
+    they have the same arrivals. `repeats` is the number of the void trial that this one replaces;
+    trials of a plan have none.
     """
 
     trial: int
@@ -78,7 +79,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Percentile:
-    """Whether a quantile may be printed: per trial and over all blocks pooled, by n·(1−q) ≥ 10."""
+    """Whether a quantile may be printed, per trial and over all blocks pooled: n·(1−q) ≥ 10."""
 
     quantile: float
     needed: int
@@ -88,10 +89,10 @@ class Percentile:
 
 @dataclass(frozen=True)
 class ComparedCells:
-    """The cells that are compared with each other. `steady_messages` is None where the middleware's
-    speed decides it (saturation). `topics`: those, and readers, that are judged one by one; empty
-    where the workload is judged as one. `rivalries`: families of at least two contenders, each of
-    which is judged by itself; `contenders` has the largest."""
+    """The cells that are compared with each other. `steady_messages` is None if the middleware
+    determines it (saturation). `topics` are the topics and readers that are judged separately;
+    empty if the workload is judged as a whole. `rivalries` counts the families of two or more
+    contenders, each judged separately; `contenders` is the size of the largest family."""
 
     key: str
     cells: tuple[Cell, ...]
@@ -109,16 +110,16 @@ class ComparedCells:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a campaign will do. Times are estimates from the timelines and the fixed cost; nothing
-    here was measured.
+    """The trials of a campaign. Times are estimates from the timelines and the fixed cost; nothing
+    is measured.
 
-    `blocks` will run, or in a sequential design at most that many: `looks` are the numbers of
-    blocks after which it may end, the last of them `blocks`. A fixed design has no looks.
-    `unsupported` has the cells without trials, because their middleware cannot do what they ask
-    for, with the reason; `left_out` the optional arms whose middleware is not here; `cut` what the
-    budget does not hold. `beyond` has the cells that ask for more than the machine has, in words,
-    and `machine` what it has, as the document says it; None where the trials run elsewhere. `host`
-    is the kind of host that trials get.
+    `blocks` is the number of blocks, in a sequential design at most: it may end after each of
+    `looks`, the last of which is `blocks`. A fixed design has no looks. `unsupported` has the
+    cells without trials, each with the reason; `left_out` the optional arms without a middleware
+    here, each with the reason; `cut` the comparisons that the budget does not hold. `beyond` has
+    the cells that need more than the machine has, each with a sentence; `machine` the machine's
+    resources for the document, None if trials run elsewhere. `host` is the kind of the trials'
+    hosts.
     """
 
     suite: Suite
@@ -149,13 +150,13 @@ class Plan:
 
     @property
     def least_blocks(self) -> int:
-        """What runs in any case: all blocks, or those until the first look."""
+        """The number of blocks that run in any case: all, or those until the first look."""
         return self.looks[0] if self.looks else self.blocks
 
     @property
     def within_s(self) -> float | None:
-        """The time after which a campaign by the clock ends: what the suite gives it, or a budget;
-        or what its minimum of blocks takes where that is longer. None for other campaigns."""
+        """The time after which a campaign by the clock ends: its budget, or the suite's time, but
+        at least the time of its minimum of blocks. None for other campaigns."""
         given_s = self.suite.blocks.within_s
         if given_s is None:
             return None
@@ -163,14 +164,14 @@ class Plan:
 
     @property
     def estimated_s(self) -> float:
-        """The seconds that all blocks take, or as many as the suite's time holds; a sequential
-        design may take less."""
+        """The seconds of all blocks, or of the blocks within the suite's time; a sequential design
+        may take less."""
         all_s = self.blocks * self.block_s
         return all_s if self.within_s is None else min(all_s, self.within_s)
 
     @property
     def minimum_s(self) -> float:
-        """What the suite's minimum of blocks takes: the smallest budget."""
+        """The time of the suite's minimum of blocks, which is the smallest budget."""
         return self.suite.blocks.minimum * self.block_s
 
     def cell(self, number: int) -> Cell:
@@ -178,20 +179,23 @@ class Plan:
 
     @cached_property
     def levels(self) -> Sequence[JudgedLevels]:
-        """The comparisons of an arm with itself at other levels, of the cells that will run."""
+        """The comparisons of each arm with itself at other levels, among the cells that will
+        run."""
         return judged_parts.judged_levels(
             [cell for cell in self.cells if cell.number not in self.unsupported]
         )
 
     @property
     def compared(self) -> int:
-        """How many comparisons will be judged: of arms with each other and of levels, in each topic
-        and for each reader that is judged by itself."""
-        between_arms = sum(one.rivalries * max(len(one.topics), 1) for one in self.comparisons)
-        return between_arms + sum(one.compared for one in self.levels)
+        """The number of comparisons that will be judged: of arms with each other and of levels, in
+        each topic and for each reader that is judged separately."""
+        between_arms = sum(
+            comparison.rivalries * max(len(comparison.topics), 1) for comparison in self.comparisons
+        )
+        return between_arms + sum(levels.compared for levels in self.levels)
 
     def document(self) -> dict[str, Any]:
-        """The plan as JSON, described in docs/formats/plan.md."""
+        """Return the plan as JSON (docs/formats/plan.md)."""
         return {
             "schema": "rmwbench/plan",
             "version": 1,
@@ -219,7 +223,7 @@ class Plan:
                 _comparison_document(comparison, self.least_blocks)
                 for comparison in self.comparisons
             ],
-            "levels": [_levels_document(one) for one in self.levels],
+            "levels": [_levels_document(levels) for levels in self.levels],
             "unsupported": [
                 {"cell": cell, "reason": reason}
                 for cell, reason in sorted(self.unsupported.items())
@@ -243,11 +247,11 @@ def make_plan(
     unsupported: Mapping[int, str] = NOTHING,
     most_blocks: int | None = None,
 ) -> Plan:
-    """Blocks, order and time for the cells of a suite.
+    """Return the plan of a suite's cells: blocks, order and time.
 
-    `fixed_cost_s` is what a trial costs besides its timeline, one number or one per arm's name.
-    `unsupported` cells get no trials. `most_blocks` bounds what a budget buys. Raises UserError
-    where the budget is below what the minimum of blocks takes.
+    `fixed_cost_s` is the time of a trial besides its timeline: one number, or arm's name → number.
+    `unsupported` cells have no trials. `most_blocks` limits the blocks within a budget. Raises
+    UserError if the budget is too small for the minimum of blocks.
     """
     cost_s = costs_s(cells, unsupported, fixed_cost_s)
     block_s = math.fsum(cost_s.values())
@@ -287,11 +291,11 @@ def costs_s(
     unsupported: Mapping[int, str] = NOTHING,
     fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
 ) -> dict[int, float]:
-    """What a trial of each cell takes; those that are `unsupported` have none."""
+    """Return cell → the time of a trial, without the `unsupported` cells."""
     return {
         cell.number: cell.timeline.duration_s
         + _fixed_cost_s(fixed_cost_s, cell.arm.name)
-        + _network_cost_s(cell)
+        + (NETWORK_COST_S if cell.links is not None else 0.0)
         for cell in cells
         if cell.number not in unsupported
     }
@@ -308,15 +312,15 @@ def _blocks(suite: Suite, block_s: float, budget_s: float | None, most_blocks: i
 
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
-    # its scipy takes half a second: not for `--help`
+    # imported here: its scipy takes half a second, which `--help` must not
     from rmwbench.analysis.verdicts.sequential import planned_looks
 
     return planned_looks(minimum, maximum)
 
 
 def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> int:
-    """Whole blocks that fit into the budget; UserError where they are fewer than `minimum` or too
-    many."""
+    """Return the number of whole blocks that fit into the budget. Raises UserError if they are
+    fewer than `minimum` or too many."""
     # a budget typed from a printed estimate must not lose a block to the last binary digit
     blocks = math.floor(budget_s / block_s + 1e-9)
     if blocks < minimum:
@@ -335,35 +339,30 @@ def blocks_within(budget_s: float, block_s: float, minimum: int, suite: str) -> 
             expected=f"at most {duration_text(MAX_BLOCKS * block_s)}: {MAX_BLOCKS} blocks of "
             f"{duration_text(block_s)}",
             actual=duration_text(budget_s),
-            fix="give it less: a few dozen blocks decide what can be decided",
+            fix="give it less: more than a few dozen blocks decide nothing more",
         )
     return blocks
 
 
 MAX_BLOCKS = 10_000
-"""The same limit as in a suite file. More blocks are a typing mistake, and their plan alone would
-fill the memory."""
+"""The most blocks, as in a suite file. More are a typing mistake, and their plan alone would fill
+the memory."""
 
 
 def duration_text(seconds: float) -> str:
-    """`48 s`, `4.8 min`, `1.5 h`."""
+    """Return `48 s`, `4.8 min`, `1.5 h`."""
     if seconds < 90:
         return f"{seconds:.3g} s"
     return f"{seconds / 60:.3g} min" if seconds < 5400 else f"{seconds / 3600:.3g} h"
 
 
 def budget_text(seconds: float) -> str:
-    """The next longer time that `--budget` reads: `48s`, `5m`, `1.6h`."""
+    """Return the next longer time in the form of `--budget`: `48s`, `5m`, `1.6h`."""
     if seconds < 90:
         return f"{math.ceil(seconds)}s"
-    return (
-        f"{math.ceil(seconds / 60)}m" if seconds < 5400 else f"{math.ceil(seconds / 360) / 10:g}h"
-    )
-
-
-def _network_cost_s(cell: Cell) -> float:
-    """What joining hosts and trying the network adds."""
-    return NETWORK_COST_S if cell.links is not None else 0.0
+    if seconds < 5400:
+        return f"{math.ceil(seconds / 60)}m"
+    return f"{math.ceil(seconds / 360) / 10:g}h"
 
 
 def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
@@ -377,15 +376,14 @@ def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
 def _trials(
     grouped: Mapping[str, Sequence[Cell]], seed: int, blocks: int, costs_s: Mapping[int, float]
 ) -> tuple[Trial, ...]:
-    """Block after block: its comparisons in random order, and within each its arms in random order,
-    back to back.
+    """Return the trials block after block: the comparisons in random order, and the arms of each in
+    random order, back to back.
 
-    Sorting by a keyed hash is a uniform random permutation, and one that Python versions cannot
-    change.
+    Sorting by a keyed hash is a uniform random permutation that is the same in all Python versions.
     """
     trials: list[Trial] = []
     for block in range(blocks):
-        position = 0
+        position = itertools.count()
         for key in sorted(
             grouped, key=lambda key: derive_seed(seed, "comparison order", block, key)
         ):
@@ -394,17 +392,10 @@ def _trials(
                 grouped[key],
                 key=lambda cell: derive_seed(seed, "arm order", block, key, cell.arm.name),
             ):
+                number, cost_s = len(trials) + 1, costs_s[cell.number]
                 trials.append(
-                    Trial(
-                        len(trials) + 1,
-                        cell.number,
-                        block,
-                        position,
-                        schedule_seed,
-                        costs_s[cell.number],
-                    )
+                    Trial(number, cell.number, block, next(position), schedule_seed, cost_s)
                 )
-                position += 1
     return tuple(trials)
 
 
@@ -416,9 +407,9 @@ def _comparison(
     in_report: int,
     looks: Sequence[int],
 ) -> ComparedCells:
-    """`families`: the contenders of each; `in_report`: those of all comparisons. A percentile that
-    needs blocks pooled is promised of those until the first look only. A fixed design has one look,
-    its end."""
+    """Return a comparison. `families` has the number of contenders of each family, `in_report` the
+    number of all. A percentile of pooled blocks is promised only for the blocks until the first
+    look; the look of a fixed design is its end."""
     first = group[0]
     messages = None if first.saturating else first.steady_messages
     percentiles = tuple(
@@ -447,8 +438,9 @@ def _comparison(
 
 
 def _resolvable_ratio(contenders: int, in_report: int, looks: Sequence[int], sd: float) -> float:
-    """What the last look can tell with its share of alpha; infinite where no arm has a rival."""
-    # their scipy takes half a second: not for `--help`
+    """Return the ratio that the last look can resolve with its share of alpha; infinite if no arm
+    has a rival."""
+    # imported here: their scipy takes half a second, which `--help` must not
     from rmwbench.analysis.stats import resolution
     from rmwbench.analysis.verdicts import sequential
 

@@ -1,13 +1,13 @@
-"""Plans that cannot tell what they are asked, by arithmetic alone: too few blocks or messages for
-the limits of the suite, or a network that carries no sensible part of what a cell sends.
+"""Plans that cannot answer their question, by arithmetic alone: too few blocks or messages for the
+limits of the suite, or a network that carries too small a part of a cell's messages.
 
-Limits are held against the most blocks that the suite may run and messages that all arrive: what is
-refused here stays undecided whatever the middleware does. A short version, or what a budget leaves,
-may be too small; then the report says so.
+Limits are checked for the most blocks that the suite may run and for messages that all arrive: a
+limit that is refused here stays undecided with any middleware. A short version, or the cells within
+a budget, may be too small; then the report says so.
 
-A link that is slower than the load is what many suites want to see, so it is not a mistake. One
-that carries less than a fifth is: whatever the middleware does, four messages of five are lost or
-late, and no difference between middlewares can be seen in the rest.
+Many suites have a link that is slower than the load, so that is not a mistake. A link that carries
+less than a fifth of the load is a mistake: with any middleware four messages of five are lost or
+late, and the rest shows no difference between middlewares.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import clopper_pearson
+from rmwbench.campaign.plan.machine_limits import written_bytes
 from rmwbench.campaign.plan.plan import ComparedCells, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
@@ -22,11 +23,10 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.limits import metric_of
 from rmwbench.suite.network.network import Links
-from rmwbench.suite.workload.endpoints import Endpoint
 
 
 def check_enough(plan: Plan, places: Places) -> None:
-    """Raises UserError for the first limit of `outcomes` that no number of good blocks can show to
+    """Raise UserError for the first limit of `outcomes` that no number of good blocks can show to
     hold."""
     if plan.suite.outcomes is None or places.shortened:
         return
@@ -56,14 +56,15 @@ def check_enough(plan: Plan, places: Places) -> None:
 
 
 def _messages(comparison: ComparedCells) -> int:
-    """That all readers of a trial may see in its steady state, at most."""
+    """Return the most messages that all readers of a trial together may get in its steady
+    state."""
     readers = sum(endpoint.reads for endpoint in comparison.cells[0].endpoints)
     return (comparison.steady_messages or 0) * max(1, readers)
 
 
 def _needed(key: str, limit: float) -> int:
-    """The messages that a limit needs: of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least
-    n whose Clopper-Pearson interval of 0 of n ends at the limit."""
+    """Return the messages that a limit needs: for a quantile, n with n·(1−q) ≥ 10; for a fraction,
+    the least n whose Clopper-Pearson interval of 0 of n ends at the limit."""
     metric = GLOSSARY[metric_of(key)]
     if metric.kind == "quantile":
         return messages_needed(metric.q)
@@ -83,7 +84,7 @@ MOST_TIMES = 5
 
 @dataclass(frozen=True)
 class Overload:
-    """What is asked of a link or medium and what it carries, in bit/s. `asked_bps` is the least that
+    """The load and the rate of a link or medium in bit/s. The load `asked_bps` is the least that
     any middleware sends: payloads alone, and each once per host that reads it, or once in all over
     a link up."""
 
@@ -97,14 +98,14 @@ class Overload:
 
     @property
     def text(self) -> str:
-        """`medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
+        """Return `medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
         asked, carried = _mbps(self.asked_bps), _mbps(self.carried_bps)
         return f"{self.part} is asked for {asked} of payload and carries {carried}"
 
 
 def check_overload(cells: Iterable[Cell], places: Places) -> None:
-    """Raises UserError for the first cell whose network carries less than a fifth of what is
-    sent, where its workload does not say that this is the purpose."""
+    """Raise UserError for the first cell whose network carries less than a fifth of its load,
+    unless its workload has `overload: true`."""
     for cell in cells:
         if cell.workload.overload:
             continue
@@ -121,7 +122,7 @@ def check_overload(cells: Iterable[Cell], places: Places) -> None:
 
 
 def overloads(cell: Cell) -> Iterator[Overload]:
-    """Every link and medium of the cell that has a rate."""
+    """Yield the load of every link and medium of the cell that has a rate."""
     if cell.links is None:
         return
     links = cell.links
@@ -146,7 +147,7 @@ def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: st
 
 
 def _crossing_bps(cell: Cell, host: str, way: str) -> float:
-    """Payload from a host (up) or to it (down), on average from the warm-up on."""
+    """Return the mean payload rate from a host (up) or to it (down), from the warm-up on."""
     span_s = cell.timeline.warmup_s + cell.timeline.steady_s
     by_number = {endpoint.endpoint: endpoint for endpoint in cell.endpoints}
     total = 0.0
@@ -160,17 +161,8 @@ def _crossing_bps(cell: Cell, host: str, way: str) -> float:
             else endpoint.host != host and host in readers
         )
         if passes:
-            total += 8 * _written_bytes(endpoint) * endpoint.sent / span_s
+            total += 8 * written_bytes(endpoint) * endpoint.sent / span_s
     return total
-
-
-def _written_bytes(endpoint: Endpoint) -> int:
-    message_type = (
-        endpoint.reply_type
-        if endpoint.kind == "service" and endpoint.reply_type is not None
-        else endpoint.type
-    )
-    return message_type.payload_bytes
 
 
 def _mbps(bps: float) -> str:

@@ -1,4 +1,4 @@
-"""What must hold before the first trial, found before anything is run or written: each a UserError
+"""The checks before the first trial, before anything is run or written. Each raises a UserError
 that says what to do."""
 
 import math
@@ -25,16 +25,17 @@ from rmwbench.suite.cells import Cell
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 MIB = 1 << 20
-# Parquet takes about a third of a slot, and half is reserved; small tables and logs take about this
-# much per trial.
+# Parquet takes about a third of a slot, and half is reserved. Small tables and logs take about
+# DISK_PER_TRIAL_BYTES per trial.
 DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB
 MEMORY_RESERVE_BYTES = 256 * MIB
 
 
 def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
-    """The workers of the plan's arms, with the profiles that its cells ask for, and the sampler.
-    Writes nothing; runs `--describe`, and makes and drops one host per kind of network. What a
-    middleware cannot do is not an error (`unsupported.py`)."""
+    """Return the workers of the plan's arms. Check that they have the profiles of its cells, that
+    the sampler and other tools are there, and that its networks can be made: one host per kind of
+    network is made and removed. Nothing is written. An unsupported cell is no error
+    (`unsupported.py`)."""
     tool.find(sampler.NAME)
     if plan.suite.sampling.allocations:
         allocations.library()
@@ -43,7 +44,7 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     workers = require_workers(
         list(dict.fromkeys(name for cell in plan.cells for name in cell.middlewares))
     )
-    if not plan.host.shared:  # there are no networks to make on a shared host
+    if not plan.host.shared:  # a shared host has no networks
         _check_networks(plan.cells, places)
     for cell in plan.cells:
         _check_profiles(cell, workers, places)
@@ -52,8 +53,8 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
 
 
 def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = None) -> None:
-    """Disk for the bundle and its bags: for all trials of a new campaign, or the `remaining`
-    ones of one that is resumed."""
+    """Check the disk space for the bundle and its bags, for all trials of a new campaign or the
+    `remaining` trials of a resumed one."""
     trials = _in_time(plan) if remaining is None else remaining
     slots = sum(plan.cell(trial.cell).record_bytes for trial in trials)
     needed_bytes = (
@@ -88,8 +89,8 @@ def check_disk(plan: Plan, directory: Path, remaining: Sequence[Trial] | None = 
 
 
 def _in_time(plan: Plan) -> Sequence[Trial]:
-    """The trials for which there is time: a campaign by the clock plans blocks beyond it, for arms
-    that are open when others have left."""
+    """Return the trials for which there is time. A campaign by the clock plans more blocks, for
+    arms that are open when others are decided."""
     if plan.within_s is None or not plan.block_s:
         return plan.trials
     blocks = math.ceil(plan.estimated_s / plan.block_s)
@@ -97,7 +98,7 @@ def _in_time(plan: Plan) -> Sequence[Trial]:
 
 
 def check_memory(plan: Plan) -> None:
-    """Raises UserError where this machine has not the memory for the largest trial, the largest bag
+    """Raise UserError if this machine has too little memory for the largest trial, the largest bag
     or the largest queues in shared memory."""
     list(from_features("plan", "check_memory", plan))
     largest = max(plan.cells, key=memory_bytes)
@@ -110,7 +111,7 @@ def check_memory(plan: Plan) -> None:
             actual=f"{available / MIB:.0f} MiB",
             fix="end other programs, or run other workloads with --workload NAME",
         )
-    if plan.host.shared:  # what does not fit there is left out, arm by arm (shared_host.py)
+    if plan.host.shared:  # arms that do not fit are left out (shared_host.py)
         return
     # Half of the available memory is the limit of a host's /dev/shm (rmwbench/lab/host).
     most_shared = max(plan.cells, key=_shared_bytes)
@@ -126,14 +127,14 @@ def check_memory(plan: Plan) -> None:
 
 
 def memory_bytes(cell: Cell) -> int:
-    """What a trial keeps in memory at least: the record files, the rings of frames, and of every
-    endpoint a full history of messages with two in the making."""
+    """Return the least memory of a trial: the record files, the rings of frames, and per endpoint a
+    full history and two unfinished messages."""
     rings = sum(ring_bytes(endpoint.type.payload_bytes) for endpoint in senders(cell))
     return cell.record_bytes + rings + sum(queue_bytes(endpoint) for endpoint in cell.endpoints)
 
 
 def _shared_bytes(cell: Cell) -> int:
-    """What the full queues of its writers take where they lie in shared memory."""
+    """Return the bytes of the full queues of the writers in shared memory."""
     return sum(queue_bytes(endpoint) for endpoint in cell.endpoints if endpoint.writes)
 
 
@@ -147,7 +148,7 @@ def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -
 
 
 def _check_networks(cells: Sequence[Cell], places: Places) -> None:
-    """Whether hosts can be joined here as the cells ask for, each kind of network once."""
+    """Make each kind of network once. Raises UserError if one cannot be made here."""
     tried: set[str] = set()
     for cell in cells:
         if cell.links is None:

@@ -1,13 +1,12 @@
-"""The configuration that a side of an arm runs with, and what hosts are given for it.
+"""The configuration of a side of an arm, and the setup of its hosts.
 
-The configuration is the user's file, or what the worker carries under that name. A user's file may
-name interfaces, addresses, folders, the domain, and where its daemons listen: the hosts of a trial
-are given these.
+The configuration is the user's file, or the worker's embedded profile of that name. A user's file
+may name interfaces, addresses, folders, the domain, and the addresses of its daemons: the hosts of
+a trial are given these.
 
-An address that a file binds goes to the hosts where a process reads that file. Addresses where it
-looks for others go to the other hosts, in their order: one alone gets all of them. Of every such
-network each host has an address: where the file names fewer than there are hosts, the first hosts
-get free ones.
+A host has the addresses that the files of its processes bind. The addresses of peers go to the
+other hosts in their order; a single host has all of them. In every such network each host has an
+address: if the file names fewer addresses than there are hosts, the first hosts get free ones.
 """
 
 import ipaddress
@@ -31,8 +30,8 @@ T = TypeVar("T")
 
 
 def needs_of(side: Side) -> FileNeeds:
-    """The needs of a side's file; nothing where the worker brings the profile, or the file cannot
-    be read."""
+    """Return the needs of a side's file; no needs for an embedded profile, or a file that cannot be
+    read."""
     return needs_of_profile(side.middleware, side.profile)
 
 
@@ -46,14 +45,13 @@ def needs_of_profile(middleware: str, profile: Profile) -> FileNeeds:
 
 
 def file_domain(cell: Cell) -> int | None:
-    """The domain that the files are for; None where they leave it open."""
+    """Return the domain in the cell's files; None if they have none."""
     domains = (needs_of(side).domain_id for side in cell.sides.values())
     return next((number for number in domains if number is not None), None)
 
 
 def setups(cell: Cell) -> dict[str, HostSetup]:
-    """Host → what it is given, of the hosts that are given anything. Real machines have what they
-    have."""
+    """Return host → its setup, for the hosts that need one. Real machines have none."""
     if cell.real is not None:
         return {}
     setup_of_host = {}
@@ -75,8 +73,8 @@ def setups(cell: Cell) -> dict[str, HostSetup]:
 
 
 def on_one_host(setup: HostSetup, side: Side) -> HostSetup:
-    """The setup of a host that is alone, as when a session is tried before the run: it also has the
-    addresses at which the side looks for its daemons."""
+    """Return the setup of a single host, as for a rehearsal: it also has the addresses at which the
+    side looks for its daemons."""
     servers = reachable(server.address for server in needs_of(side).servers)
     more = tuple(_with_prefix(address) for address in servers)
     return replace(setup, leads=False, addresses=_once((*setup.addresses, *more)))
@@ -87,8 +85,8 @@ def _with_prefix(address: Address) -> str:
 
 
 def daemon_address(side: Side, name: str) -> str | None:
-    """The address at which the file looks for this daemon; None where that is the loopback, or left
-    open."""
+    """Return the address at which the file looks for this daemon; None if it is the loopback, or
+    not given."""
     needs = needs_of(side)
     for daemon, server in zip(needs.daemons, needs.servers, strict=False):
         if daemon == name and reachable([server.address]):
@@ -97,7 +95,7 @@ def daemon_address(side: Side, name: str) -> str | None:
 
 
 def file_flags(side: Side) -> list[str]:
-    """The differences that remain between a trial and the robot that the file was taken from."""
+    """Return the differences between a trial and the robot that the file is from."""
     needs = needs_of(side)
     differences = []
     if names := [name for name in needs.interfaces if name not in OWN_DEVICES]:
@@ -117,7 +115,7 @@ def _sides_on(cell: Cell, host: str) -> list[Side]:
 
 
 def _addresses(cell: Cell) -> dict[str, list[Address]]:
-    """Host → the addresses that it is given besides its own."""
+    """Return host → the addresses that it is given besides its own."""
     own_addresses = {addresses.text(addresses.ipv4(n)) for n, _ in enumerate(cell.hosts, start=1)}
     addresses_of_host: dict[str, list[Address]] = {
         host: list(
@@ -175,18 +173,18 @@ def _once(items: Iterable[T]) -> tuple[T, ...]:
 
 
 PATH_OPTION = "path"
-"""The arm's option that says which path its bytes must take; it is for us and not for the
-worker."""
+"""The arm's option for the path that its bytes must take. The worker does not get it."""
 DAEMONS_OPTION = "daemons"
-"""The option that names the daemons of a user's own profile, separated by spaces; it is for us and
-not for the worker, which knows those of the profiles that it carries."""
+"""The option with the daemons of a user's own profile, separated by spaces. The worker, which has
+the daemons of its embedded profiles, does not get it."""
 
 Workers = Mapping[str, Worker]
 """Middleware → worker."""
 
 
 def resolved_profile(side: Side, worker: Worker) -> dict[str, Any]:
-    """Name, format and text. Raises UserError for a name that the worker does not have."""
+    """Return the name, format and text. Raises UserError for a name that the worker does not
+    have."""
     return _resolved(side.profile, worker)
 
 
@@ -198,15 +196,14 @@ def _resolved(profile: Profile, worker: Worker) -> dict[str, Any]:
 
 
 def forced(side: Side, worker: Worker) -> str | None:
-    """What isolation or the worker forces on an embedded profile, in its words; None where nothing
-    is."""
+    """Return the worker's text on the settings that isolation or the worker forces on an embedded
+    profile; None if there are none."""
     profile = side.profile
     return None if profile.text is not None else worker.profile(profile.name).get("forced")
 
 
 def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> dict[str, Any]:
-    """The protocol's `open`. Left out are the options that are for us: what path to attest, which
-    daemons to start."""
+    """Return the fields of the protocol's `open`, without the options that are not for workers."""
     options = {
         name: value
         for name, value in side.options.items()
@@ -221,8 +218,8 @@ def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> d
 
 
 def address_environment(cell: Cell, host: str) -> dict[str, str]:
-    """What a worker or daemon on this host is told of addresses; nothing where there is no other
-    host. Each other host is named once per process there."""
+    """Return the variables with addresses for a worker or daemon on this host; empty without
+    another host. Each other host is named once per process there."""
     if len(cell.hosts) < 2:
         return {}
     if cell.real is not None and cell.real.gang is not None:
@@ -244,7 +241,7 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
 
 
 def beside_options(cell: Cell, process: str) -> dict[str, str | int]:
-    """What the worker of a process is told for what runs beside the trial."""
+    """Return the options of a process's worker for the features beside the trial."""
     options: dict[str, str | int] = {}
     for feature_options in from_features("plan", "options", cell, process):
         options |= feature_options
@@ -252,27 +249,29 @@ def beside_options(cell: Cell, process: str) -> dict[str, str | int]:
 
 
 def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
-    """A process's publish mode as rclcpp's worker wants it, before its session opens: an RMW may
-    have it per participant. Empty where the arm asks for none, and for all other workers."""
+    """Return the option with a process's publish mode, which rclcpp's worker needs before its
+    session opens: an RMW may have it per participant. Empty if the arm has the default mode, and
+    for other workers."""
     mode = cell.arm.publish_mode
     needs_option = mode != "default" and side.middleware.startswith(f"{ros2.NAME}/")
     return {"publish_mode": mode} if needs_option else {}
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
-    """The DDS domain of a trial: in a network of our own that of a user's file, else 0; on a shared
-    host, and among machines, what keeps a trial out of a robot's domain and apart from other
-    trials."""
+    """Return the DDS domain of a trial. In a network of our own it is that of a user's file, else
+    0. On a shared host, and among machines, it differs from a robot's domain and from those of
+    other trials."""
     if cell.real is not None and cell.real.gang is not None:
         return cell.real.gang.domain_id
     return hosts.first.domain_id or file_domain(cell) or 0
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
-    """Daemons that must serve before workers open with the profile and the modes, in that order.
+    """Return the daemons that must serve before workers open with the profile and the modes, in
+    their order.
 
-    A level of a mode that says which daemons it needs, or none, says so in the profile's place. A
-    user's own file needs those that it connects to.
+    If a level of a mode has a list of daemons, it replaces the profile's. A user's own file needs
+    the daemons that it connects to.
     """
     daemon_names = side.options.get(DAEMONS_OPTION)
     if daemon_names is not None:
@@ -288,7 +287,7 @@ def daemons(side: Side, worker: Worker) -> list[str]:
 
 
 def known_daemons(worker: Worker) -> set[str]:
-    """The daemons that the worker's description names anywhere."""
+    """Return all daemons in the worker's description."""
     described = worker.description or {}
     listed = [
         described_profile.get("daemons", []) for described_profile in described.get("profiles", [])
@@ -301,8 +300,8 @@ def known_daemons(worker: Worker) -> set[str]:
 
 @dataclass(frozen=True)
 class NeededDaemon:
-    """`label` is its name, with the host's behind it where another has the same or the host is
-    another machine, and the middleware's where that is not enough."""
+    """A daemon of a trial. Its `label` is its name, followed by the host's if several hosts have
+    one or the host is another machine, and by the middleware's if that is not unique."""
 
     label: str
     name: str
@@ -315,10 +314,8 @@ class NeededDaemon:
 def needed_daemons(
     cell: Cell, workers: Workers, nonce: int, domain_id: int
 ) -> Iterator[NeededDaemon]:
-    """The daemons of all sides of a cell, each once.
-
-    Those that each host has of its own are there once on each host of that side.
-    """
+    """Yield the daemons of all sides of a cell, each once, or once per host if each host has its
+    own."""
     listed: list[tuple[str, Any, dict[str, Any], str]] = []
     labels: set[str] = set()
     for side in distinct_sides(cell):
@@ -338,8 +335,8 @@ def needed_daemons(
 
 
 class SideDaemon(NamedTuple):
-    """A daemon that a side needs: the fields of its `open`, which are the side's own but for the
-    daemon's file where it has one; and where it is to listen, where the user's file says so."""
+    """A daemon that a side needs. `fields` of its `open` are those of the side, but with the
+    daemon's own file if it has one; `environment` has its address if the user's file names one."""
 
     name: str
     fields: dict[str, Any]
@@ -360,7 +357,7 @@ def side_daemons(
 
 
 def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str]:
-    """The hosts that a daemon runs on, in the order of their addresses."""
+    """Return the hosts that a daemon runs on, in the order of their addresses."""
     if name not in (worker.description or {}).get("daemons_each_host", ()):
         return [cell.daemons_host]
     definition = side.side_definition()
@@ -373,7 +370,7 @@ def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str
 
 
 def distinct_sides(cell: Cell) -> list[Side]:
-    """What the processes of a cell run, each once; most cells have one."""
+    """Return the different sides of a cell's processes; most cells have one."""
     sides: list[Side] = []
     for side in cell.sides.values():
         if not any(side.side_definition() == earlier.side_definition() for earlier in sides):

@@ -1,11 +1,11 @@
-"""Asks each arm's worker to open its session once, before anything is written: only the worker
-knows which options and profile texts it accepts, and a misspelt one must not be learnt from a
-finished campaign.
+"""The rehearsal: each arm's worker opens its session once, before anything is written. Only the
+worker knows which options and profile texts it accepts, and the user must learn of a misspelt one
+before the campaign.
 
-Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level
-that a middleware cannot do makes its cells not supported. One that fails or crashes here is left to
-its trials, which it costs without costing those of the others; but a user's own file with which no
-session opens here opens none in a trial either.
+A refusal as invalid or unsupported is the user's mistake, except for a mode: a level that a
+middleware does not have makes its cells not supported. A worker that fails or crashes here will
+lose its own trials only, so that is no error. But a user's own file with which no session opens
+here will open none in a trial either.
 """
 
 import re
@@ -38,37 +38,35 @@ from rmwbench.suite.side import Side
 
 TIMEOUT_S = 10.0
 MODE = "mode "
-"""How the object of an error begins that is a mode's: what the middleware cannot do, not what the
-user did wrong."""
+"""The prefix of an error's object that is a mode: the middleware does not have its level, and the
+user has made no mistake."""
 REFUSED = ("invalid", "unsupported")
 AT_A_TIME = 4
-"""A worker mostly waits while it loads its middleware. On a shared host one at a time, since two
-daemons would meet there."""
+"""The number of concurrent rehearsals: a worker mostly waits while it loads its middleware. On a
+shared host there is one at a time, since two daemons would meet there."""
 _KNOWN_OPTIONS = "known options: "
 
 
 class SessionQuestion(NamedTuple):
-    """What a worker is asked: to open a session with these fields, beside these daemons."""
+    """A session that a worker is to open, with these fields and beside these daemons. `own`: the
+    profile is the user's own file; `setup` is its host's setup for that."""
 
     middleware: str
     fields: dict[str, Any]
     daemons: list[SideDaemon]
     setup: HostSetup
-    """What its host is given for the user's own file."""
+    own: bool = False
 
     @property
     def decisive(self) -> tuple[str, ...]:
-        """The kinds of an error that end the matter."""
+        """The kinds of an error that is not left to the trials."""
         return (*REFUSED, "failed") if self.own else REFUSED
-
-    own: bool = False
-    """Whether the profile is the user's own file."""
 
 
 def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
-    """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the
-    option or profile that a worker refuses. About 50 ms per side of an arm, more where a daemon has
-    to serve first."""
+    """Return cell → the mode that its middleware does not support, and why. Raises UserError at the
+    line of the option or profile that a worker refuses. It takes about 50 ms per side of an arm,
+    more with a daemon."""
     sides = [
         (cell, process.name, _question(cell, process, workers))
         for cell in cells
@@ -108,8 +106,8 @@ def _question(cell: Cell, process: Process, workers: Workers) -> SessionQuestion
 
 
 def in_force(side: Side, worker: Worker) -> str | None:
-    """The configuration that a session of this side opens with, in the middleware's own format;
-    None where its worker does not tell. Raises UserError where it does not open."""
+    """Return the configuration of an opened session of this side, in the middleware's own format;
+    None if its worker does not report it. Raises UserError if no session opens."""
     question = SessionQuestion(
         side.middleware,
         open_fields(side, worker, nonce=1),
@@ -129,8 +127,7 @@ def in_force(side: Side, worker: Worker) -> str | None:
 
 
 def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | None:
-    """The worker's `error` to `open`, or that of a daemon that it needs, where that ends the
-    matter."""
+    """Return the decisive `error` of the worker, or of a daemon that it needs; None without one."""
     try:
         error = _opened(question, workers).get("error")
     except (WorkerFailed, HostBroken):
@@ -139,8 +136,8 @@ def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | No
 
 
 def _opened(question: SessionQuestion, workers: Workers) -> dict[str, Any]:
-    """The reply to `open`: of the worker, or of the first of its daemons whose error ends the
-    matter. Raises WorkerFailed, HostBroken."""
+    """Return the reply to `open` of the worker, or of the first daemon with a decisive error.
+    Raises WorkerFailed, HostBroken."""
     worker, name = workers[question.middleware], "rehearsal"
     with make(name) as host, Crew(host) as crew, records.open_records([], nonce=1) as fd:
         host.wait_ready()
@@ -175,7 +172,7 @@ def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Place
     if why.startswith(_KNOWN_OPTIONS):
         choices = why.removeprefix(_KNOWN_OPTIONS).split(", ")
         wrong, expected = name, "one of " + ", ".join(choices)
-    else:  # the worker's own words; they often say "unknown `a`, expected one of `b`, `c`"
+    else:  # the worker's own text is often "unknown `a`, expected one of `b`, `c`"
         wrong, *choices = re.findall(r"`([^`]+)`", why) or [name]
         message, expected = f"{message}: {why}", None
     otherwise = None if keys else "correct the profile, or use one that comes with the worker"

@@ -1,9 +1,8 @@
-"""What the user asked for, and the plan that follows from it: which cells, and within a budget
-which of them.
+"""The user's request and its plan: the cells, and those of them that a budget holds.
 
-What a budget leaves out is decided once. The campaign keeps the decision (`Request.shortened`,
-`comparisons`, `most_blocks`, `least_blocks`), so that resuming it on a machine that has become
-faster, or with more workers, plans the same trials.
+The decision on a budget is made once. The campaign keeps it (`Request.shortened`, `comparisons`,
+`most_blocks`, `least_blocks`), so that a campaign that is resumed on a faster machine, or with more
+workers, has the same trials.
 """
 
 import math
@@ -40,21 +39,21 @@ from rmwbench.words.level_names import named_level
 from rmwbench.words.numbers import counted
 
 MOST_SHORT_BLOCKS = 20
-"""The most blocks of a short version that stands in for the whole suite: more decide nothing more,
-and are not what was asked for."""
+"""The most blocks of a short version that replaces the whole suite: more would decide nothing more,
+and the user did not ask for them."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What makes the plan besides the suite's text. `suite_file` is where profile files are looked
-    for from; `sampling` overrides the suite's. `comparisons` are those that the budget holds, all
-    where None; `most_blocks` bounds what the budget buys; `least_blocks` run however slow the
-    machine is, where that is more than the suite's minimum. `written` are the suite's arms where
-    candidates or the command line say them, and not its text. `at`: `FACTOR=LEVEL`, the levels of
-    factors that were asked for; of a factor that is not named, all. `shortened`: the suite's short
-    version; `placed`: the option by which its hosts are machines; `added`: the arms that the command
-    line added to the suite's, `network`: what it put between all hosts. `until_limits`: a sequential
-    design ends once the suite's limits are settled, whatever its verdicts are."""
+    """The parameters of a plan besides the suite's text. Paths of profile files are relative to
+    `suite_file`; `sampling` overrides the suite's. `comparisons` are those that the budget holds,
+    None for all; `most_blocks` limits the blocks within the budget; `least_blocks` run on any
+    machine, if they are more than the suite's minimum. `written` has the suite's arms if candidates
+    or the command line name them. `at` has levels of factors, `FACTOR=LEVEL`; a factor that is not
+    named has all its levels. `shortened`: the suite's short version; `placed`: the option by which
+    its hosts are machines; `added`: the arms that the command line adds; `network`: the network
+    that it puts between all hosts. `until_limits`: a sequential design ends when the suite's limits
+    are settled, whatever its verdicts are."""
 
     suite_file: str
     seed: int = 0
@@ -75,14 +74,14 @@ class Request:
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
-        """Made from campaign.json. Raises ValueError where that is not valid."""
+        """Return the request in campaign.json. Raises ValueError if it is not valid."""
         return TypeAdapter(Request).validate_python(raw)
 
 
 @dataclass(frozen=True)
 class _Version:
-    """The whole suite or its short version, with the cells that were asked for and what each
-    comparison costs per block. `minimum`: so many blocks, at least."""
+    """The whole suite or its short version, with the requested cells, the time of a block of each
+    comparison, and the `minimum` of blocks."""
 
     name: str
     suite: Suite
@@ -100,7 +99,7 @@ class _Version:
 
     @property
     def least_s(self) -> float:
-        """The smallest budget that holds any comparison."""
+        """The smallest budget that holds a comparison."""
         return self.minimum * min(
             (cost for cost in self.costs_s.values() if cost > 0), default=math.inf
         )
@@ -110,8 +109,8 @@ class _Version:
 
 
 class Planner:
-    """Plans of one suite's text; each version of it is read once. `choice`: what the command line
-    says of its arms and network."""
+    """The maker of plans of one suite's text, each version of which is parsed once. `choice` has
+    the command line's options on arms and network."""
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
@@ -120,16 +119,16 @@ class Planner:
         ] = {}
 
     def arms_written(self) -> tuple[dict[str, Any], ...] | None:
-        """The arms, where the text alone does not say them."""
+        """Return the arms, if the text alone does not have them."""
         return written_arms(self._text, where=shown(self._path), choice=self.choice)
 
     def added(self) -> tuple[str, ...]:
-        """The names of the arms that the command line adds."""
+        """Return the names of the arms that the command line adds."""
         return added(self._text, where=shown(self._path), choice=self.choice)
 
     def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
-        """The suite and all its cells; shortened with every level of the factors of which levels
-        were asked for."""
+        """Return the suite and all its cells. A short version has all levels of the factors of
+        which levels are requested."""
         factors = _factors(request.at) if request.shortened else frozenset()
         key = (request.shortened, factors)
         if key not in self._parsed_versions:
@@ -151,8 +150,8 @@ class Planner:
         return suite, cells(suite)
 
     def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
-        """The suite with the request's sampling and least blocks, and the cells asked for. Raises
-        UserError where there are none."""
+        """Return the suite with the request's sampling and least blocks, and the requested cells.
+        Raises UserError if there are none."""
         suite, chosen_cells = self._read(request)
         if request.sampling:
             suite = suite.model_copy(
@@ -170,8 +169,8 @@ class Planner:
         )
 
     def described(self, request: Request, kind: HostKind) -> dict[int, str]:
-        """Cell of the request -> what its workers' descriptions say that it cannot do; none where
-        that is all of them, which is refused with its reasons once they have been asked."""
+        """Return cell → the reason why its workers' descriptions do not support it; empty if that
+        is all cells, since `start.checked` then refuses the request with all reasons."""
         _, chosen_cells = self.chosen(request)
         workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
         reasons = unsupported.described(chosen_cells, workers, kind)
@@ -184,8 +183,8 @@ class Planner:
         machine: MachineLimits | None = None,
         **more: Any,
     ) -> Plan:
-        """`machine` marks the cells that ask for more than it has; `more` are fields of the
-        plan."""
+        """Return the plan. It marks the cells that need more than `machine` has; `more` are fields
+        of the plan."""
         suite, chosen_cells = self.chosen(request)
         new_plan = make_plan(
             suite,
@@ -205,9 +204,9 @@ class Planner:
         return replace(new_plan, **more)
 
     def without_absent(self, request: Request) -> tuple[Request, dict[str, str]]:
-        """The request for the arms that can run here, and the optional ones that cannot, with the
-        reason: a resumed campaign has the same arms, whatever is built by then. Raises UserError
-        where none is left."""
+        """Return the request for the arms that can run here, and the absent arms with the reason. A
+        resumed campaign thus has the same arms, even if more workers are built by then. Raises
+        UserError if no arm is left."""
         _, chosen_cells = self.chosen(request)
         absent = unsupported.left_out({cell.arm.name: cell.arm for cell in chosen_cells}.values())
         if not absent:
@@ -219,12 +218,12 @@ class Planner:
         return replace(request, arms=arms_left), absent
 
     def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:
-        """The request for what its budget holds: the whole suite, else its short version, else as
-        many comparisons as fit (cut.py), those last that ask for more than the machine has. Raises
-        UserError where not one fits."""
+        """Return the request for the cells that its budget holds: the whole suite, else its short
+        version, else as many comparisons as fit (cut.py), those last that need more than the
+        machine has. Raises UserError if no comparison fits."""
         if request.budget_s is None:
             return request, None
-        if request.comparisons is not None:  # chosen already; what else the suite has is left out
+        if request.comparisons is not None:  # chosen already
             return request, self._chosen_cut(request, request.comparisons, request.budget_s)
         budget_s, asked_version, shorter = request.budget_s, self._version(request), None
         if asked_version.fits(budget_s):
@@ -238,8 +237,7 @@ class Planner:
             if not fitting:
                 raise self._too_small(request, asked_version, runs)
             chosen_keys = tuple(key for key in runs.groups if key in fitting)
-        # told as levels of the version that was asked for, so that what the short one has not is
-        # named too
+        # by levels of the requested version, so that levels without a short version are named, too
         reduction = self._cut(
             request, asked_version, runs.groups if chosen_keys is None else chosen_keys, runs.name
         )
@@ -247,12 +245,13 @@ class Planner:
         return replace(request, comparisons=chosen_keys, most_blocks=most), reduction
 
     def by_importance(self, request: Request, machine: MachineLimits) -> dict[str, float]:
-        """What a block of each comparison takes, in the order in which a budget keeps them."""
+        """Return comparison → the time of its block, in the order in which a budget keeps them."""
         version = self._version(request)
         return {key: version.costs_s[key] for key in _fitting(version, math.inf, machine)}
 
     def _chosen_cut(self, request: Request, run: Collection[str], budget_s: float) -> Cut:
-        """What all comparisons would take in as many blocks as the chosen ones get."""
+        """Return the cut of a request whose comparisons are chosen already. Its whole minimum is
+        the time of all comparisons with the blocks that the chosen ones get."""
         whole_suite = self._version(replace(request, comparisons=None))
         block_s = math.fsum(whole_suite.costs_s.get(key, 0.0) for key in run)
         blocks = blocks_within(budget_s, block_s, whole_suite.minimum, whole_suite.suite.suite)
@@ -286,17 +285,15 @@ class Planner:
         return _Version(name, suite, groups, cost_s_of, suite.blocks.minimum)
 
     def _shortened(self, request: Request) -> Request | None:
-        """The same request for the short version, without the arms and workloads that this has not;
-        None where the suite has none, or none with anything that was asked for by name."""
+        """Return the same request for the short version, without the arms and workloads that it
+        lacks; None without a short version, or if it has none of the named arms or workloads."""
         if request.shortened or SHORT_KEY not in plain(
             self._text, where=shown(self._path), choice=self.choice
         ):
             return None
         suite, _ = self._read(replace(request, shortened=True))
-        workloads, arms = (
-            {workload.name for workload in suite.workloads},
-            {arm.name for arm in suite.arms},
-        )
+        workloads = {workload.name for workload in suite.workloads}
+        arms = {arm.name for arm in suite.arms}
         if request.workloads and not workloads & set(request.workloads):
             return None
         short_request = replace(
@@ -326,8 +323,8 @@ class Planner:
 
 
 def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
-    """The comparisons of a version that fit, in the order of cut.py; last those that ask for more
-    than the machine has."""
+    """Return the comparisons of a version that fit, in the order of cut.py, those last that need
+    more than the machine has."""
     beyond = {
         key for key, group in version.groups.items() if any(machine.beyond(cell) for cell in group)
     }
@@ -336,7 +333,7 @@ def _fitting(version: _Version, budget_s: float, machine: MachineLimits) -> list
 
 
 def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tuple[Cell, ...]:
-    """The cells of the workloads, arms and comparisons that were asked for; all where none was
+    """Return the cells of the requested workloads, arms, levels and comparisons; all if none is
     named."""
     check_named(suite, request.workloads, request.arms)
     _check_levels(suite, request.at)
@@ -359,7 +356,7 @@ def _chosen(suite: Suite, all_cells: tuple[Cell, ...], request: Request) -> tupl
 
 
 def check_named(suite: Suite, workloads: Sequence[str] = (), arms: Sequence[str] = ()) -> None:
-    """Raises UserError for a name that the suite has not."""
+    """Raise UserError for a name that the suite does not have."""
     for kind, names, known_names in (
         ("workload", workloads, [workload.name for workload in suite.workloads]),
         ("arm", arms, [arm.name for arm in suite.arms]),
@@ -375,12 +372,12 @@ def check_named(suite: Suite, workloads: Sequence[str] = (), arms: Sequence[str]
 
 
 def _factors(at: tuple[str, ...]) -> frozenset[str]:
-    """The names of the factors of which levels were asked for."""
+    """Return the names of the factors of which levels are requested."""
     return frozenset(level.partition("=")[0] for level in at)
 
 
 def _check_levels(suite: Suite, at: tuple[str, ...]) -> None:
-    """Raises UserError for a level that the suite has not."""
+    """Raise UserError for a level that the suite does not have."""
     known_levels = [
         named_level(name, level) for name, levels in suite.factors.items() for level in levels
     ]

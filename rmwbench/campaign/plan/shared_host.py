@@ -1,8 +1,8 @@
-"""What cannot run where trials share the host (rmwbench/lab/host/shared.py), with its reason; and
-what is said of the rest.
+"""The cells that cannot run where trials share the host (rmwbench/lab/host/shared.py), with the
+reason; and the flags of the others.
 
-A worker says of itself how it keeps to such a host, and which daemons it cannot run there; its
-profiles say what they take of /dev/shm, which in a container is mostly 64 MiB.
+A worker describes how it restricts itself to such a host, and which daemons it cannot run there;
+its profiles have their need of /dev/shm, which in a container is mostly 64 MiB.
 """
 
 import itertools
@@ -21,7 +21,7 @@ from rmwbench.suite.workload.endpoints import Endpoint
 MIB = 1 << 20
 POOL_MODE = "shm_pool_bytes"
 WITHOUT_SHARED_MEMORY = ("udp", "tcp", "unix", "intra_process")
-"""Levels of the mode `transport` that take nothing of /dev/shm worth counting."""
+"""Levels of the mode `transport` that need almost nothing of /dev/shm."""
 FIX = (
     "run as root on the machine itself, or give the container --cap-add SYS_ADMIN --cap-add "
     "NET_ADMIN"
@@ -29,7 +29,7 @@ FIX = (
 
 
 def lacking(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
-    """Why the cell cannot run on a shared host; None where it can, or where hosts are not
+    """Return why the cell cannot run on a shared host; None if it can, or if hosts are not
     shared."""
     if not kind.shared:
         return None
@@ -39,7 +39,7 @@ def lacking(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
 
 
 def check(cells: Sequence[Cell], kind: HostKind, where: str) -> None:
-    """Raises UserError where nothing of a suite can run, because it needs several hosts."""
+    """Raise UserError if no cell of a suite can run, because all need several hosts."""
     if kind.shared and all(len(cell.hosts) > 1 for cell in cells):
         raise UserError(
             "this suite needs several hosts, which are namespaces, and they cannot be made here",
@@ -50,7 +50,7 @@ def check(cells: Sequence[Cell], kind: HostKind, where: str) -> None:
 
 
 def flag(side: Side, worker: Worker) -> str:
-    """What an arm's profile is shown with."""
+    """Return the flag that is shown with an arm's profile."""
     shared = _shared_description(worker)
     return (
         "on the shared host: "
@@ -71,7 +71,7 @@ def _refused(cell: Cell, workers: Workers) -> Iterator[str]:
             )
             continue
         if side.profile.text is None and not worker.has_profile(side.profile.name):
-            continue  # refused with its line, as on every other machine
+            continue  # `preflight` refuses it, with its line
         without = dict(shared.get("without", ()))
         for name in daemons(side, worker):
             if name in without:
@@ -87,9 +87,9 @@ def _too_large(cell: Cell, workers: Workers) -> Iterator[str]:
 
 
 def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
-    """What the processes of a cell take of /dev/shm: so much per process as its profile says, or
-    the mode `shm_pool_bytes`, and where histories lie there, of every writing endpoint a full one
-    and two messages in the making."""
+    """Return the need of a cell's processes for /dev/shm: the amount of the profile, or of the mode
+    `shm_pool_bytes`, per process, and, if histories lie there, a full history and two unfinished
+    messages per writing endpoint."""
     total = 0
     for process, side in cell.sides.items():
         worker = workers.get(side.middleware)
@@ -105,8 +105,8 @@ def shared_memory_bytes(cell: Cell, workers: Workers) -> int:
 
 
 def queue_bytes(endpoint: Endpoint) -> int:
-    """A full history and two messages in the making; keep_all has no depth, and all that is sent is
-    too much to ask for."""
+    """Return the bytes of a full history and two unfinished messages. `keep_all` has no depth and
+    counts as 1: room for all messages would be too much."""
     size = max(
         endpoint.type.payload_bytes, endpoint.reply_type.payload_bytes if endpoint.reply_type else 0
     )
@@ -114,8 +114,8 @@ def queue_bytes(endpoint: Endpoint) -> int:
 
 
 def _memory(side: Side, worker: Worker) -> dict[str, Any] | None:
-    """What a process of this side takes of /dev/shm, by its worker. For a user's own profile nobody
-    knows it, and that of the installed one is taken."""
+    """Return the worker's description of a process's need for /dev/shm, or None. The need of a
+    user's own profile is unknown, so that of the untouched profile is used."""
     if side.modes.get("transport") in WITHOUT_SHARED_MEMORY:
         return None
     name = side.profile.name if side.profile.text is None else "untouched"

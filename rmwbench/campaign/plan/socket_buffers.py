@@ -1,8 +1,8 @@
-"""The socket buffers that an arm's profile asks for, and the kernel does not grant.
+"""The socket buffers that an arm's profile asks for and the kernel does not grant.
 
-A middleware asks with SO_RCVBUF and SO_SNDBUF, which the kernel caps at net.core.rmem_max and
-wmem_max without a word. Where it grants less than a profile asks for, `tuned` is `tuned*`. What is
-asked is read from the configuration itself, so that a user's own file is seen like a shipped one.
+A middleware asks with SO_RCVBUF and SO_SNDBUF, which the kernel silently limits to
+net.core.rmem_max and wmem_max. If it grants less than a profile asks for, `tuned` is `tuned*`. The
+sizes are read from the configuration itself, in a user's own file as in a shipped one.
 """
 
 import re
@@ -21,8 +21,8 @@ _SIZE = r"(\d+)\s*([kKmMgG]?i?[bB]?)"
 
 
 def _patterns(cyclone: str, fast: str, zenoh: str) -> tuple[str, ...]:
-    """The patterns of a buffer's size in a configuration. Cyclone DDS asks for the larger of `min`
-    and `max`, and does not open where it is not granted `min` (`file_faults`). Fast DDS asks per
+    """Return the patterns of a buffer's size in a configuration. Cyclone DDS asks for the larger of
+    `min` and `max`, and does not open unless it is granted `min` (`file_faults`). Fast DDS asks per
     transport, or for the whole participant."""
     element = f"Socket{cyclone}BufferSize"
     return (
@@ -43,8 +43,8 @@ _COMMENTS = re.compile(r"<!--.*?-->|(?<![:\"])//[^\n]*", re.DOTALL)
 
 
 def asked_bytes(text: str, side: str = "receive") -> int | None:
-    """The largest buffer to `receive` or to `send` that a configuration asks for; None for
-    none."""
+    """Return the largest buffer to `receive` or to `send` that a configuration asks for; None if it
+    asks for none."""
     plain = _COMMENTS.sub("", text)
     sizes = [
         int(number) * UNITS.get(unit.lower(), 1)
@@ -56,7 +56,7 @@ def asked_bytes(text: str, side: str = "receive") -> int | None:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The sysctls of a machine, which has a name where a trial runs on several."""
+    """The sysctls of a machine, which has a name if a trial runs on several machines."""
 
     sysctls: Mapping[str, Any]
     machine: str | None = None
@@ -64,21 +64,21 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """`own`: of the machine that a trial runs on whole, or of each of the like ones that it may run
-    on. `of_hosts`: host → its machine's, where hosts are machines."""
+    """The kernels of a trial. `own` is that of the machine that runs the whole trial, or of each of
+    several equal machines; `of_hosts` maps host → its machine's, if hosts are machines."""
 
     own: Kernel
     of_hosts: Mapping[str, Kernel] = field(default_factory=dict)
 
     def of_process(self, cell: Cell, process: str) -> Kernel:
-        """The kernel that a process of the cell runs on."""
+        """Return the kernel that a process of the cell runs on."""
         if cell.real is None:
             return self.own
         host = next(p.host for p in cell.processes if p.name == process)
         return self.of_hosts.get(host, self.own)
 
     def under_side(self, cell: Cell, side: Side) -> list[Kernel]:
-        """The kernels that a side of the cell's arm has processes on, each once."""
+        """Return the kernels under the processes of a side of the cell's arm, each once."""
         kernel_of_machine: dict[str | None, Kernel] = {}
         for process, other_side in cell.sides.items():
             if other_side.side_definition() == side.side_definition():
@@ -89,8 +89,8 @@ class Kernels:
 
 @dataclass(frozen=True)
 class UngrantedBuffer:
-    """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
-    is the sysctl that caps it, `machine` whose it is where a trial runs on several."""
+    """A buffer to `receive` or to `send` of which the kernel grants less than asked. `setting` is
+    the sysctl that limits it, `machine` has the kernel if a trial runs on several machines."""
 
     side: str
     asked_bytes: int
@@ -114,8 +114,7 @@ class UngrantedBuffer:
 
 
 def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
-    """The buffers that the kernel does not grant; none where it grants them, or its limit is
-    unknown."""
+    """Return the buffers that the kernel does not grant; none if its limit is unknown."""
     buffers = []
     for side, limit in LIMITS.items():
         buffer_bytes, most = asked_bytes(text, side), kernel.sysctls.get(limit)
@@ -127,8 +126,7 @@ def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
 def ungranted_of_cell(
     cell: Cell, workers: Workers, kernels: Kernels
 ) -> tuple[UngrantedBuffer, ...]:
-    """The ungranted buffers of all sides of a cell's arm; nothing is known of a side without a
-    worker."""
+    """Return the ungranted buffers of all sides of a cell's arm that have a worker."""
     buffers = [
         buffer
         for side in distinct_sides(cell)
@@ -141,7 +139,7 @@ def ungranted_of_cell(
 def ungranted_of_side(
     cell: Cell, side: Side, worker: Worker, kernels: Kernels
 ) -> tuple[UngrantedBuffer, ...]:
-    """The buffers that a machine with a process of this side does not grant."""
+    """Return the buffers that a machine with a process of this side does not grant."""
     text = resolved_profile(side, worker)["text"]
     return tuple(
         buffer for kernel in kernels.under_side(cell, side) for buffer in ungranted(text, kernel)
@@ -149,8 +147,7 @@ def ungranted_of_side(
 
 
 def ungranted_lines(cells: Iterable[Cell], workers: Workers, kernels: Kernels) -> list[str]:
-    """A line for each ungranted buffer, with its arms and the command that grants it, for a user
-    who is about to run them."""
+    """Return a line for each ungranted buffer, with its arms and the command that grants it."""
     arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
         for buffer in ungranted_of_cell(cell, workers, kernels):

@@ -1,5 +1,5 @@
-"""Where in the suite's file a cell's settings stand, for errors that are found only after the file
-was read."""
+"""The lines of the suite's file that have a cell's settings, for errors that are found after the
+file was read."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from rmwbench.suite.suite import Suite
 
 @dataclass(frozen=True)
 class Places:
-    """`file` is how the suite's file is shown, `text` what stands in it."""
+    """The lines of a suite: `file` is its path as shown, `text` its content."""
 
     file: str
     text: str
@@ -27,16 +27,16 @@ class Places:
         return added(self.text, where=self.file, choice=self.choice)
 
     def arm(self, cell: Cell, *keys: str) -> str:
-        """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that
-        key."""
+        """Return the line of the cell's arm, of a key of it, or of the factor that sets the key,
+        like `quick.yaml:17`."""
         number = next(i for i, arm in enumerate(self.suite.arms) if arm.name == cell.arm.name)
         for factor in (keys[-1], OPTION_PREFIX + keys[-1], MODE_PREFIX + keys[-1]) if keys else ():
             if factor in cell.factors:
-                return self._line("factors", factor)
-        return self._line("arms", number, *keys)
+                return self.at("factors", factor)
+        return self.at("arms", number, *keys)
 
     def side(self, cell: Cell, process: str, *keys: str) -> str:
-        """The line of a key of what a process runs, which may be an override of the arm's."""
+        """Return the line of a key of a process's side, which may override the arm's."""
         key = cell.arm.key_of(process)
         return self.arm(cell, *(() if key is None else ("processes", key)), *keys)
 
@@ -46,13 +46,9 @@ class Places:
             for i, workload in enumerate(self.suite.workloads)
             if workload.name == cell.workload.name
         )
-        return self._line("workloads", number, *keys)
+        return self.at("workloads", number, *keys)
 
     def at(self, *path: str | int) -> str:
-        """Any other part of the file, from its top."""
-        return self._line(*path)
-
-    def _line(self, *path: str | int) -> str:
-        return (
-            f"{self.file}:{line_of(self.text, path, shortened=self.shortened, choice=self.choice)}"
-        )
+        """Return the line of a path of keys from the top of the file."""
+        line = line_of(self.text, path, shortened=self.shortened, choice=self.choice)
+        return f"{self.file}:{line}"

@@ -1,9 +1,9 @@
-"""What cannot be run at all, with its reason: a cell whose middleware says that it has no such
-quality of service, mode or service. It is neither a failure nor a mistake of the user: a suite over
-many middlewares asks each for everything.
+"""The cells that cannot run at all, with the reason: their middleware does not have this quality of
+service, mode or service. This is neither a failure nor a mistake of the user: a suite over many
+middlewares asks each for everything.
 
-What a worker's description tells is found here, what only its `open` tells in `rehearse.py`, and
-the rest by the first trial.
+This module has the reasons in a worker's description, `rehearse.py` those that only its `open`
+shows; the first trial shows the others.
 """
 
 import os
@@ -31,21 +31,21 @@ from rmwbench.suite.side import Side
 NOT_SUPPORTED = "not supported"
 NAMED = 3
 WITHIN_A_HOST = ("shm", "unix", "intra_process")
-"""Levels of the mode `transport` that no network carries."""
+"""Levels of the mode `transport` that reach no other host."""
 AS_ROOT = "run as root, in a container with --cap-add"
 
 
 def described(
     cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
 ) -> dict[int, str]:
-    """Cell → what its workers' descriptions say it cannot do, or the kind of its host, or this
-    machine; only cells that lack something."""
+    """Return cell → the reason why its workers' descriptions, the kind of its host or this machine
+    do not support it; without supported cells."""
     reasons = stated(cells, workers, kind)
     return reasons | here([cell for cell in cells if cell.number not in reasons], workers, kind)
 
 
 def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
-    """As `described`, whatever this machine can do: trials may run on others."""
+    """Return the same as `described` without this machine's reasons: trials may run on others."""
     return {
         cell.number: reason
         for cell in cells
@@ -58,28 +58,19 @@ def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES)
 
 
 def here(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
-    """Cell → what this machine, as this user, cannot do of it: its kernel, what it permits, what is
-    installed."""
+    """Return cell → the reason why this machine does not support it: its kernel, the user's
+    permissions, or the installed programs."""
     return {
         cell.number: reason
         for cell in cells
         if (
-            reason := _network(cell)
+            reason := (why_not(cell.links) if cell.links is not None else None)
             or _containers(cell, kind)
             or _real_time(cell)
-            or _beside(cell, workers, kind)
+            or next(filter(None, from_features("plan", "missing", cell, workers, kind)), None)
             or frame_source.unavailable_reason(cell)
         )
     }
-
-
-def _beside(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
-    """Why something that runs beside the trial, or is set for it, cannot be had here."""
-    return next(filter(None, from_features("plan", "missing", cell, workers, kind)), None)
-
-
-def _network(cell: Cell) -> str | None:
-    return why_not(cell.links) if cell.links is not None else None
 
 
 def _containers(cell: Cell, kind: HostKind) -> str | None:
@@ -114,8 +105,8 @@ def _real_time(cell: Cell) -> str | None:
 
 
 def _in_pieces(cell: Cell) -> str | None:
-    """Why the two of a pair cannot read each other's messages: who does not serialise a message
-    carries its payload as one, and ROS 2 in pieces."""
+    """Return why the two middlewares of a pair cannot read each other's messages: ROS 2 serialises
+    a message in pieces, the others carry its payload as one array."""
     piecewise = next((e.type for e in cell.endpoints if e.type.piece_bytes is not None), None)
     layers = {name.partition("/")[0] == LAYER for name in cell.middlewares}
     if piecewise is None or len(layers) == 1:
@@ -127,9 +118,9 @@ def _in_pieces(cell: Cell) -> str | None:
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:
-    """Arms that cannot be run here because a middleware of theirs is not ready, with the reason
-    and, where there is one, the command that changes it. The others run; where none is left, an arm
-    that is not `optional` keeps its place, so that preflight says what to build."""
+    """Return the arms that cannot run here because a middleware of theirs is not ready, with the
+    reason and, if there is one, the command that changes it. The others run. If none is left, an
+    arm that is not `optional` stays, so that preflight says what to build."""
     arms = list(arms)
     names = {name for arm in arms for name in arm.middlewares}
     workers = find_workers(names) if names else {}
@@ -145,7 +136,7 @@ def left_out(arms: Iterable[Arm]) -> dict[str, str]:
 
 
 def unsupported_lines(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
-    """`ARM in COMPARISONS: REASON`, each arm and reason once."""
+    """Return `ARM in COMPARISONS: REASON` for each arm and reason."""
     places: dict[tuple[str, str], list[str]] = {}
     for number, reason in reasons.items():
         cell = plan.cell(number)
@@ -156,7 +147,7 @@ def unsupported_lines(plan: Plan, reasons: Mapping[int, str]) -> list[str]:
 
 
 def few(names: Sequence[str], most: int = NAMED) -> str:
-    """`a, b, c and 2 more`."""
+    """Return `a, b, c and 2 more`."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
@@ -164,8 +155,8 @@ def few(names: Sequence[str], most: int = NAMED) -> str:
 def check_arms_left(
     arms_left: Sequence[str], absent: Mapping[str, str], where: str, added: Collection[str] = ()
 ) -> None:
-    """Raises UserError where every arm is left out, or every one that the command line `added`,
-    with each reason once."""
+    """Raise UserError, with each reason once, if all arms are absent, or all that the command line
+    `added`."""
     if arms_left and not (added and absent.keys() >= {*added}):
         return
     arms_of: dict[str, list[str]] = {}
@@ -179,8 +170,8 @@ def check_arms_left(
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
-    """Raises UserError where nothing is left to run, or nothing of what the command line added:
-    then it was the user's wish and not one level of many."""
+    """Raise UserError if no cell is left to run, or no cell of the arms that the command line
+    added: the user asked for these."""
     added = [cell for cell in plan.cells if cell.arm.name in places.added]
     cells = plan.cells if len(unsupported) == len(plan.cells) else added
     if not cells or any(cell.number not in unsupported for cell in cells):
@@ -198,12 +189,12 @@ def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> 
 def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
     for process, side in cell.sides.items():
         if side.middleware not in workers or workers[side.middleware].description is None:
-            continue  # a plan can be looked at before everything is built
-        stated = (workers[side.middleware].description or {}).get("capabilities", {})
+            continue  # a plan can be made before everything is built
+        capabilities = (workers[side.middleware].description or {}).get("capabilities", {})
         needed = list(_needed_capabilities(cell, process))
         for capability, why in needed:
-            # a name that an older worker does not know is found by asking it
-            answer = stated.get(capability, "yes")
+            # an older worker does not have every name: its trial shows whether it supports it
+            answer = capabilities.get(capability, "yes")
             if answer.startswith("no"):
                 yield (
                     f"{side.middleware} has no {capability}, needed because {why}{_reason(answer)}"
@@ -214,16 +205,16 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
             if answer.startswith("no"):
                 yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
         if any(capability == "inter_host" for capability, _ in needed):
-            yield from _kept_within_its_host(side, workers[side.middleware])
+            yield from _limits_to_one_host(side, workers[side.middleware])
             if cell.real is not None and side.modes.get("security"):
                 yield (
                     "security: each machine would make keys of its own, so that none trusts another"
                 )
 
 
-def _kept_within_its_host(side: Side, worker: Worker) -> Iterator[str]:
-    """What the profile or the transport cannot reach: a trial would end in `no match`, after the
-    whole wait."""
+def _limits_to_one_host(side: Side, worker: Worker) -> Iterator[str]:
+    """Yield the reasons why the profile or the transport does not reach another host: a trial would
+    end in `no match`, after the whole wait."""
     if side.profile.text is None:
         bound = worker.profile(side.profile.name).get("one_host")
         if bound is not None and not set(bound.get("unless", ())) & set(side.modes):
@@ -241,8 +232,7 @@ def _reason(answer: str) -> str:
 
 
 def _needed_capabilities(cell: Cell, process: str) -> Iterator[tuple[str, str]]:
-    """Names of the protocol's capabilities that a process of a cell needs, with what in the cell
-    needs them."""
+    """Yield the protocol's capabilities that a process of a cell needs, each with the reason."""
     process_of = {endpoint.endpoint: endpoint.process for endpoint in cell.endpoints}
     host = {endpoint.endpoint: endpoint.host for endpoint in cell.endpoints}
     endpoints = [endpoint for endpoint in cell.endpoints if endpoint.process == process]
