@@ -72,7 +72,7 @@ def _arm(middleware: str, name: str, worker: Worker) -> Arm:
 
 def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
     """The name of the middleware's own file, and what stands in it."""
-    profile = resolved_profile(arm, worker)
+    profile = resolved_profile(arm.profile, worker)
     text, form = str(profile["text"]), str(profile["format"])
     kind = family(arm.middleware)
     if form not in ("xml", "json5", "toml", "yaml", "json"):

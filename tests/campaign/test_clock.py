@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import on_one_clock
 from rmwbench.campaign.trial.trial_life import run_trial
-from rmwbench.campaign.trial.void import strange_clocks, void_reasons
+from rmwbench.campaign.trial.void import wrong_clocks, void_reasons
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
@@ -33,20 +33,20 @@ def asked(*times_ns, between=(1_000_000, 3_000_000)):
 
 @pytest.mark.parametrize("time_ns", [1_000_000, 2_000_000, 3_000_000])
 def test_our_clock_lies_between_asking_and_having_the_answer(time_ns):
-    assert list(strange_clocks(asked(time_ns))) == []
+    assert list(wrong_clocks(asked(time_ns))) == []
 
 
 @pytest.mark.parametrize(
     ("time_ns", "text"), [(3_500_000, "0.500 ms ahead of"), (-1_000_000, "2.000 ms behind")]
 )
 def test_another_clock_is_named_with_the_least_it_is_off(time_ns, text):
-    (reason,) = strange_clocks(asked(2_000_000, time_ns))
+    (reason,) = wrong_clocks(asked(2_000_000, time_ns))
     assert reason.startswith("clock: process process1") and text in reason
     assert reason in [other.text for other in void_reasons(asked(2_000_000, time_ns), [])]
 
 
 def test_a_trial_that_never_came_to_collect_is_not_judged():
-    assert list(strange_clocks(asked(between=None))) == []
+    assert list(wrong_clocks(asked(between=None))) == []
 
 
 @pytest.mark.timing

@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle.bundle_reader import TrialLine
-from rmwbench.campaign.trial.failing import _CODES, of_worker
+from rmwbench.campaign.trial.failing import _CODES, worker_failure
 from rmwbench.codes import Code, FailedBy
 from rmwbench.lab.machine import void_rules
 from rmwbench.lab.process.worker import WorkerFailed
@@ -43,7 +43,7 @@ def test_rules_of_the_machine_void_and_flag_as_the_table_says():
 
 @pytest.mark.parametrize("kind", [*_CODES])
 def test_a_failed_worker_is_at_fault_as_the_table_says(kind):
-    failure = of_worker(WorkerFailed(kind, "talker", "x"))
+    failure = worker_failure(WorkerFailed(kind, "talker", "x"))
     is_, whose, data = table()[failure.reason.code]
     expected = {FailedBy.WORKER: "middleware", FailedBy.HOST: "host", FailedBy.MACHINE: "machine"}
     assert whose.startswith(expected[failure.by])
@@ -54,8 +54,8 @@ def test_a_failed_worker_is_at_fault_as_the_table_says(kind):
 
 def test_who_was_killed_from_outside_has_lost_no_block():
     failed = WorkerFailed("crashed", "talker", "x", wait_status=signal.SIGKILL)
-    assert of_worker(failed).by is FailedBy.HOST
-    assert of_worker(WorkerFailed("crashed", "link", "x", role="network")).by is FailedBy.HOST
+    assert worker_failure(failed).by is FailedBy.HOST
+    assert worker_failure(WorkerFailed("crashed", "link", "x", role="network")).by is FailedBy.HOST
     assert "host" in table()[Code.CRASHED][1]
 
 

@@ -28,7 +28,7 @@ def run(
         transport=transport, path=path, size=size, schedule=schedule, subscribers=subscribers
     )
     cell, worker = only_cell(text), tools.worker("floor")
-    assert resolved_profile(cell.arm, worker)["name"] == "untouched"
+    assert resolved_profile(cell.arm.profile, worker)["name"] == "untouched"
     return run_trial(order(cell), worker)
 
 

@@ -135,10 +135,10 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
         RecordSection(RECEIVED, planner + 5, 9, 3, 0, slots),
     ]
     trial.events = [dict(killed)]
-    record_flags.tell_held(trial)
+    record_flags.note_held_messages(trial)
     assert [e["text"] for e in trial.events] == ["killed_s while holding 2 messages"]
     trial.events, trial.sections = [dict(killed)], []
-    record_flags.tell_held(trial)
+    record_flags.note_held_messages(trial)
     assert trial.events[0]["text"] == "killed_s while holding 0 messages"
     assert trial.events[1]["event"] == "flag" and "held no message" in trial.events[1]["text"]
 

@@ -130,7 +130,7 @@ def held_trial(monkeypatch):
 def test_who_has_sent_all_owes_nothing_behind_the_call_of_a_sibling(held_trial):
     trial = held_trial(images=39, states=2)
     for one in held_calls.held_calls(trial, {}):
-        held_calls.tell_unfinished(trial, one)
+        held_calls.note_unfinished(trial, one)
     assert trial.endpoints.unfinished == {1: 38, 2: 1}
     unfinished, flag = trial.events
     assert (unfinished["endpoint"], unfinished["value"]) == (1, 550 * MS)
@@ -145,8 +145,8 @@ def test_the_call_is_of_the_publisher_whose_message_was_due_first(held_trial):
     caller, waiting = held_calls.held_calls(trial, {})
     assert (caller.endpoint.endpoint, caller.since_ns, caller.behind) == (1, 400 * MS, None)
     assert (waiting.since_ns, waiting.unsent, waiting.behind) == (450 * MS, 2, 1)
-    held_calls.tell_unfinished(trial, waiting)
-    held_calls.tell_unfinished(trial, caller)
+    held_calls.note_unfinished(trial, waiting)
+    held_calls.note_unfinished(trial, caller)
     told = [event for event in trial.events if event["event"] == UNFINISHED]
     context = Context(SimpleNamespace(events=told), clocks=None)
     assert [event["code"] for event in told] == [WAITS, None] and context.stuck == {1}

@@ -141,7 +141,7 @@ def _shared_bytes(cell: Cell) -> int:
 def _check_profiles(cell: Cell, workers: Mapping[str, Worker], places: Places) -> None:
     for process, side in cell.sides.items():
         try:
-            resolved_profile(side, workers[side.middleware])
+            resolved_profile(side.profile, workers[side.middleware])
         except UserError as error:
             error.where = places.side(cell, process, "profile")
             raise

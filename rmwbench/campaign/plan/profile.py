@@ -182,13 +182,9 @@ Workers = Mapping[str, Worker]
 """Middleware → worker."""
 
 
-def resolved_profile(side: Side, worker: Worker) -> dict[str, Any]:
+def resolved_profile(profile: Profile, worker: Worker) -> dict[str, Any]:
     """Return the name, format and text. Raises UserError for a name that the worker does not
     have."""
-    return _resolved(side.profile, worker)
-
-
-def _resolved(profile: Profile, worker: Worker) -> dict[str, Any]:
     if profile.text is not None:
         return {"name": profile.name, "format": profile.format or "", "text": profile.text}
     embedded = worker.profile(profile.name)
@@ -212,7 +208,7 @@ def open_fields(side: Side, worker: Worker, nonce: int, domain_id: int = 0) -> d
     fields = {
         "trial_nonce": f"{nonce:016x}",
         "domain_id": domain_id,
-        "profile": resolved_profile(side, worker),
+        "profile": resolved_profile(side.profile, worker),
     }
     return fields | {"options": options, "modes": dict(side.modes)}
 
@@ -348,7 +344,7 @@ def side_daemons(
 ) -> list[SideDaemon]:
     fields = open_fields(side, worker, nonce, domain_id)
     if side.daemon is not None:
-        fields["profile"] = _resolved(side.daemon.profile, worker)
+        fields["profile"] = resolved_profile(side.daemon.profile, worker)
     at = {name: daemon_address(side, name) for name in daemons(side, worker)}
     return [
         SideDaemon(name, fields, {} if address is None else {"RMWBENCH_ADDRESS": address})

@@ -140,7 +140,7 @@ def ungranted_of_side(
     cell: Cell, side: Side, worker: Worker, kernels: Kernels
 ) -> tuple[UngrantedBuffer, ...]:
     """Return the buffers that a machine with a process of this side does not grant."""
-    text = resolved_profile(side, worker)["text"]
+    text = resolved_profile(side.profile, worker)["text"]
     return tuple(
         buffer for kernel in kernels.under_side(cell, side) for buffer in ungranted(text, kernel)
     )

@@ -1,1 +1,1 @@
-"""What a trial leaves: its outcome in; tables of the bundle out."""
+"""Which tables does a trial leave? Its outcome in; tables of the bundle out."""

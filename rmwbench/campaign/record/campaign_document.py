@@ -1,8 +1,6 @@
-"""What a campaign says of itself: campaign.json and the tables `cells` and `machine`
-(docs/formats/bundle.md).
-
-A trial that ended, into the bundle: its files by their content, its tables, its line in the
-journal. The same for every kind of campaign, so that every kind leaves the same bundle.
+"""The description of a campaign (campaign.json and the tables `cells` and `machine`), and the
+writing of a trial that ended: its files by their content, its tables, its line in the journal
+(docs/formats/bundle.md). It is the same for all kinds of campaigns.
 """
 
 import hashlib
@@ -45,9 +43,9 @@ def campaign_document(
     workers: Mapping[str, Worker],
     described: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """campaign.json of the campaign in this directory. `described` is the card of the machine that
-    the trials run on. What `rmwbench resume` needs to make the same plan again (`request`), and a
-    calibration of the machine, are added by whoever has them."""
+    """Return campaign.json of the campaign in this directory. `described` is the card of the
+    machine that the trials run on. The caller adds the `request`, from which `rmwbench resume`
+    makes the same plan again, and a calibration of the machine."""
     sha256 = hashlib.sha256(suite_text.encode()).hexdigest()
     return {
         "campaign": directory.resolve().name,
@@ -63,9 +61,9 @@ def campaign_document(
 
 
 def cells_table(plan: Plan, workers: Mapping[str, Worker], kernels: Kernels) -> pa.Table:
-    """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares
-    has all of them in its columns, joined by ` + `, and the oldest release date where all are known.
-    `kernels` are those that it runs on."""
+    """Return the table `cells`; in `definition` profiles have their text. A cell that mixes
+    middlewares has all of them in its columns, joined by ` + `, and the oldest release date if all
+    are known. `kernels` are those that the cells run on."""
     shared = plan.host.shared
     rows = [_cell_row(cell, workers, kernels, shared=shared) for cell in plan.cells]
     return table_from_rows("cells", rows)
@@ -77,26 +75,26 @@ def _cell_row(
     sides = distinct_sides(cell)
     definition = cell.definition()
     definition["arm"]["profile"] = (
-        resolved_profile(cell.arm, workers[cell.arm.middleware]) if _is_run(cell) else {}
+        resolved_profile(cell.arm.profile, workers[cell.arm.middleware]) if _is_run(cell) else {}
     )
     for key, override in cell.arm.processes.items():
         side = override.over(cell.arm)
         if side.middleware in workers:
             definition["arm"]["processes"][key]["profile"] = resolved_profile(
-                side, workers[side.middleware]
+                side.profile, workers[side.middleware]
             )
-    if wishes := ungranted_of_cell(cell, workers, kernels):
-        definition["ungranted"] = [wish.document() for wish in wishes]
+    if buffers := ungranted_of_cell(cell, workers, kernels):
+        definition["ungranted"] = [buffer.document() for buffer in buffers]
     definition["flags"] = _flags(cell, workers, kernels, shared=shared)
-    described = [workers[side.middleware].description or {} for side in sides]
+    descriptions = [workers[side.middleware].description or {} for side in sides]
     return {
         "cell": cell.number,
         "workload": cell.workload.name,
         "arm": cell.arm.name,
         "middleware": _joined(side.middleware for side in sides),
-        "layer": _joined(description["layer"] for description in described),
-        "version": _joined(description["version"] for description in described),
-        "release_date": oldest(description["release_date"] for description in described),
+        "layer": _joined(description["layer"] for description in descriptions),
+        "version": _joined(description["version"] for description in descriptions),
+        "release_date": oldest(description["release_date"] for description in descriptions),
         "profile": _joined(side.profile.name for side in sides),
         "factors": json.dumps(dict(cell.factors)),
         "definition": json.dumps(definition),
@@ -106,13 +104,14 @@ def _cell_row(
 def _flags(
     cell: Cell, workers: Mapping[str, Worker], kernels: Kernels, *, shared: bool
 ) -> list[str]:
-    """What every trial of a cell is shown with, each once: of its sides' profiles, then its own."""
+    """Return the flags of every trial of a cell, each once: of its sides' profiles, then its
+    own."""
     sides_with_worker = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
     notes = [(side, forced(side, worker)) for side, worker in sides_with_worker]
     notes += [
-        (side, wish.text)
+        (side, buffer.text)
         for side, worker in sides_with_worker
-        for wish in ungranted_of_side(cell, side, worker, kernels)
+        for buffer in ungranted_of_side(cell, side, worker, kernels)
     ]
     notes += [(side, text) for side, _ in sides_with_worker for text in file_flags(side)]
     notes += [(side, flag(side, worker)) for side, worker in sides_with_worker if shared]
@@ -124,12 +123,12 @@ def _flags(
 
 
 def _is_run(cell: Cell) -> bool:
-    """Whether a process runs the arm's own side: overrides may cover all of them."""
+    """Whether a process runs the arm's own side: overrides may cover all processes."""
     return any(side is cell.arm for side in cell.sides.values())
 
 
 def oldest(dates: Iterable[str | None]) -> str | None:
-    """The earliest date; None where one is not known, which might be earlier."""
+    """Return the earliest date; None if any is unknown, because it might be earlier."""
     all_dates = list(dates)
     return None if None in all_dates else min(filter(None, all_dates))
 
@@ -139,7 +138,7 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def machine_table(machine: MachineDocument, end: Mapping[str, Any] | None) -> pa.Table:
-    """The table `machine`; `end` is null until the campaign has one."""
+    """Return the table `machine`; `end` is null until the campaign ends."""
     row = {
         "hardware": json.dumps(machine.hardware),
         "kernel": json.dumps(machine.kernel),
@@ -156,20 +155,17 @@ def write_trial(
     repeats: int | None = None,
     spoilt: SpoiltBlock | None = None,
 ) -> None:
-    """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one
-    does to its block."""
+    """Write a trial that ended. `repeats` is the number of the void trial that it replaces,
+    `spoilt` its effect on its block."""
     order = result.order
     tables = dict(result.tables)
     if result.files:
-        digests = {name: writer.add_file(content) for name, content in result.files.items()}
-        sizes = [len(content) for content in result.files.values()]
-        rows = {
+        tables["files"] = {
             "trial": order.trial,
-            "name": list(digests),
-            "sha256": list(digests.values()),
-            "bytes": sizes,
+            "name": list(result.files),
+            "sha256": [writer.add_file(content) for content in result.files.values()],
+            "bytes": [len(content) for content in result.files.values()],
         }
-        tables["files"] = rows
     ended = TrialEnded(
         trial=order.trial,
         cell=order.cell.number,

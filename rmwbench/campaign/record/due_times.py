@@ -1,8 +1,8 @@
-"""When each message of a schedule was due, for the ledger of messages that were never sent.
+"""The due times of a schedule's messages, for the ledger of messages that were never sent.
 
-A worker reports how many it could not send; their rows need the times at which the schedule wanted
-them. The arrivals are those of docs/formats/worker-protocol.md, computed here a second time;
-Poisson draws come from SplitMix64, which is exact in integers.
+A worker reports the number of messages that it could not send; their rows need the due times of the
+schedule. The arrivals of docs/formats/worker-protocol.md are computed here a second time; Poisson
+draws come from SplitMix64, which is exact in integers.
 """
 
 import itertools
@@ -14,8 +14,8 @@ _MASK = (1 << 64) - 1
 
 
 def due_offsets_ns(arrival: Mapping[str, Any]) -> Iterator[int]:
-    """Offsets from the start in ns, ascending, for a protocol `arrival`; nothing for a relay and
-    for saturation, which plan none."""
+    """Yield the offsets from the start in ns, ascending, for a protocol `arrival`; none for a relay
+    and for saturation, which have no schedule."""
     match arrival["kind"]:
         case "periodic":
             for k in itertools.count():
@@ -33,7 +33,7 @@ def due_offsets_ns(arrival: Mapping[str, Any]) -> Iterator[int]:
 
 
 def _uniform(seed: int) -> Iterator[float]:
-    """SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) as numbers in (0, 1]."""
+    """Yield SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) as numbers in (0, 1]."""
     state = seed
     while True:
         state = (state + 0x9E3779B97F4A7C15) & _MASK
@@ -44,7 +44,8 @@ def _uniform(seed: int) -> Iterator[float]:
 
 
 def planned(arrival: Mapping[str, Any], length_ns: int) -> int:
-    """How many messages a schedule of that length has; 0 for a relay and for saturation."""
+    """Return the number of messages in a schedule of that length; 0 for a relay and for
+    saturation."""
     return sum(
         1 for _ in itertools.takewhile(lambda offset: offset < length_ns, due_offsets_ns(arrival))
     )
@@ -53,7 +54,7 @@ def planned(arrival: Mapping[str, Any], length_ns: int) -> int:
 def never_sent_due_ns(
     arrival: Mapping[str, Any], start_ns: int, attempted: int, never_sent: int
 ) -> list[int]:
-    """Absolute times at which the messages after the first `attempted` were due; shorter than
-    `never_sent` where none are known."""
+    """Return the due times of `never_sent` messages after the first `attempted`; fewer if the
+    schedule has no more."""
     offsets = itertools.islice(due_offsets_ns(arrival), attempted, attempted + never_sent)
     return [start_ns + offset for offset in offsets]

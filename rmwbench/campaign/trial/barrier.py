@@ -1,15 +1,15 @@
-"""Until a trial can start: sessions open, endpoints are created, all are matched, every reader has
-heard each of its writers, and no probe is under way any more.
+"""The barrier before a trial's window: sessions open, endpoints are created, all are matched, every
+reader has heard each of its writers, and no probe is under way any more.
 
-`match` is asked together with `create`, so that each endpoint's time to match is what its worker
-saw, however slowly another one creates; the time limit counts from when all were created.
-Interfaces are read before the first session opens and once the graph is complete: what lies between
-is discovery.
+`match` is sent together with `create`, so that each endpoint's time to match is measured by its
+worker, even if another worker creates slowly; the time limit counts from when all were created.
+Interfaces are read before the first session opens and once the graph is complete: the traffic
+between is discovery.
 
-A first probe may be lost, so probes are repeated. The earlier ones may only be slow, and would then
-stand in the way of the window's first messages. So writers count what they sent, and readers what
-they heard. A matched reader that hears nothing is a result and no failure: the window begins, the
-ledger counts what it gets, and the data of the other readers are kept.
+A first probe may be lost, so probes are repeated. An earlier probe may only be slow, and would then
+delay the window's first messages. So writers count the probes that they sent, and readers those
+that they heard. A matched reader that hears nothing is a result and no failure: the window begins,
+the ledger counts its messages, and the data of the other readers are kept.
 """
 
 import time
@@ -36,12 +36,12 @@ from rmwbench.suite.workload.endpoints import Endpoint
 from rmwbench.words.numbers import counted
 
 Pair = tuple[int, int]
-"""Reader and writer. A client is the writer of its own replies: they are counted by its requests."""
+"""Reader and writer. A client is the writer of its own replies, counted by its requests."""
 
 
 def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
-    """Probes until every reader has heard every one of its writers and no probe is under way, or
-    for `match_s` each. Raises WorkerFailed where a worker ends or refuses."""
+    """Probe until every reader has heard each of its writers and no probe is under way; both phases
+    end after `match_s`. Raises WorkerFailed if a worker ends or refuses."""
     cell = outcome.order.cell
     probes = _Probes(cell)
     pairs = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
@@ -56,10 +56,10 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     interval_s = timeouts.PROBE_INTERVAL_S
     while (silent := missing()) and time.monotonic() < deadline:
         takes_s = probes.send(crew, silent)
-        # The last one has its time too: what is left of it would make the start late.
-        again = time.monotonic() + interval_s + 2 * takes_s
+        # the last probe gets its time, too: the rest of it would delay the start
+        next_probe = time.monotonic() + interval_s + 2 * takes_s
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
-        while missing() and (rest_s := again - time.monotonic()) > 0:
+        while missing() and (rest_s := next_probe - time.monotonic()) > 0:
             crew.turn(rest_s)
     if silent and not cell.may_be_silent:
         note_flag(outcome, _not_heard(cell, silent, len(pairs)))
@@ -79,7 +79,7 @@ def _not_heard(cell: Cell, silent: Collection[Pair], of: int) -> Reason:
 
 @dataclass
 class _Probes:
-    """What was sent: publisher or client → its probes that its middleware accepted."""
+    """The probes that were sent: publisher or client → the number that its middleware accepted."""
 
     cell: Cell
     sent: dict[int, int] = field(default_factory=dict)
@@ -89,24 +89,24 @@ class _Probes:
         return {e.endpoint: e for e in self.cell.endpoints}
 
     def send(self, crew: Crew, silent: Iterable[Pair]) -> float:
-        """One more from each writer on which one of the silent pairs depends; how long they take on
-        the slowest link, in s, if all goes well."""
+        """Send a probe from each writer on which a silent pair depends; return their time on the
+        slowest link in s."""
         by_process: dict[str, list[int]] = {}
         origins = sorted(set().union(*(self._origins(*pair) for pair in silent)))
         for number in origins:
             by_process.setdefault(self._endpoints[number].process, []).append(number)
-        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
+        limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
         commands = {name: ("probe", {"endpoints": numbers}) for name, numbers in by_process.items()}
         for name, reply in crew.ask(commands, limit_s).items():
-            # a worker from before they were counted sent them all, or refused
-            before = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
-            self.sent |= {int(n): count for n, count in reply.get("sent", before).items()}
+            # an older worker does not count them: it sent all, or refused
+            all_sent = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
+            self.sent |= {int(n): count for n, count in reply.get("sent", all_sent).items()}
         endpoints = map(self._endpoints.__getitem__, origins)
         size = sum(e.type.payload_bytes * max(1, len(e.peers)) for e in endpoints)
         return 8 * size / _slowest_bps(self.cell)
 
     def expected(self, reader: int, writer: int) -> int:
-        """How many the reader must hear from the writer, if none is lost."""
+        """Return the number of probes that the reader hears from the writer, if none is lost."""
         source = self._source(reader, writer)
         relayed = self._endpoints[source].relay_from
         if relayed is None:
@@ -114,11 +114,11 @@ class _Probes:
         return sum(self.expected(relayed, w) for w in self.cell.pairs.get(relayed, ()))
 
     def counted_by(self, reader: int, writer: int) -> Pair:
-        """The pair as `settle` names it."""
+        """Return the pair as `settle` names it."""
         return reader, self._source(reader, writer)
 
     def _source(self, reader: int, writer: int) -> int:
-        """Whose numbers the reader counts by: a service answers each client."""
+        """Return the endpoint whose probes the reader counts: a service answers each client."""
         return reader if self._endpoints[writer].kind == "service" else writer
 
     def _origins(self, reader: int, writer: int) -> set[int]:
@@ -132,8 +132,8 @@ class _Probes:
 
 @dataclass(frozen=True)
 class _MissingProbes:
-    """A pair whose reader has not heard all probes: how many, whether it heard the last one, and
-    whether its time was over while more came."""
+    """A pair whose reader has not heard all probes: the number that it heard, whether it heard the
+    last one, and whether probes still came when its time was over."""
 
     heard: int
     has_last: bool
@@ -143,9 +143,9 @@ class _MissingProbes:
 def _settle(
     outcome: TrialOutcome, crew: Crew, probes: _Probes, pairs: Iterable[Pair], first_s: float
 ) -> None:
-    """Waits for what is under way to the readers that have heard something: until nothing came for
-    longer than the first messages took, of a reliable stream until nothing more is to be expected.
-    A later probe that came says that the one before it is lost."""
+    """Wait for the probes under way to readers that have heard something: until nothing came for
+    longer than the first messages took, or, on a reliable stream, until nothing more is expected.
+    If a later probe came, the one before it is lost."""
     expect = {
         probes.counted_by(*pair): sent for pair in pairs if (sent := probes.expected(*pair)) > 1
     }
@@ -194,8 +194,8 @@ def _settle(
 def _heard(
     outcome: TrialOutcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
 ) -> dict[Pair, _MissingProbes]:
-    """The pairs that are not complete when the readers have heard nothing for `quiet_s`, or time is
-    over."""
+    """Return the pairs that are incomplete when their readers have heard nothing for `quiet_s`, or
+    time is over."""
     by_process: dict[str, dict[str, dict[str, int]]] = {}
     for (reader, writer), sent in expect.items():
         of_process = by_process.setdefault(_process(outcome, reader), {})
@@ -207,7 +207,7 @@ def _heard(
         name: ("settle", {"expect": expected, **fields}) for name, expected in by_process.items()
     }
     incomplete = {}
-    limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
+    limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
     for name, reply in crew.ask(commands, rest_s + limit_s).items():
         for reader, writers in reply["heard"].items():
             for writer, probes in writers.items():
@@ -225,8 +225,7 @@ def _heard(
 
 
 def _slowest_bps(cell: Cell) -> float:
-    """The rate in bit/s of the slowest link between hosts, or of one host, which no middleware
-    takes much longer for."""
+    """Return the rate in bit/s of the slowest link between hosts, at most that within a host."""
     rates = [timeouts.HOST_RATE_BPS]
     if cell.links is not None:
         media = cell.links.network.media
@@ -240,12 +239,12 @@ def _slowest_bps(cell: Cell) -> float:
 
 
 def _present(cell: Cell) -> int:
-    """Processes that share the processors by now."""
+    """Return the number of processes that have been started."""
     return sum(process.opens_s is None for process in cell.processes)
 
 
 def _repeats(outcome: TrialOutcome, pair: Pair) -> bool:
-    """Whether what was lost on the way is sent again."""
+    """Whether lost messages of the pair are sent again."""
     reader = next(e for e in outcome.order.cell.endpoints if e.endpoint == pair[0])
     return bool(reader.qos.wire()["reliability"] == "reliable")
 
@@ -258,10 +257,11 @@ BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.barrier` then says whether a match was missing. Where ROS
-    variables may demand just that, it is an answer and nothing is raised for it."""
+    """Open sessions, create endpoints, match them and wait for first messages. Raises WorkerFailed;
+    then `outcome.barrier` says whether a match was missing. In a cell that may be silent (because
+    of ROS variables), a missing match is an answer and no error."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
-    answer_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
+    answer_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
         opened = {
@@ -273,7 +273,8 @@ def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
-            created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
+            nodes = outcome.order.cell.create_command(name, outcome.order.seed)
+            created.append(crew.post(name, "create", {"nodes": nodes}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
         crew.gather(created, answer_s, take=lambda creating: take_created(outcome, creating))
     try:
@@ -285,14 +286,14 @@ def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
     except WorkerFailed:
         if outcome.barrier is None or not outcome.order.cell.may_be_silent:
             raise
-        # whether anything is heard is what such a trial asks: it publishes all the same
+        # such a trial publishes all the same: its question is whether anything is heard
         outcome.barrier = None
     finally:
         take_events(outcome, crew)
 
 
 def fields_of(outcome: TrialOutcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
-    """The `open` of a process."""
+    """Return the fields of a process's `open`."""
     cell = outcome.order.cell
     side = cell.sides[process]
     fields = open_fields(
@@ -303,7 +304,7 @@ def fields_of(outcome: TrialOutcome, crew: Crew, workers: Workers, process: str)
 
 
 def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
-    """Notes it, and keeps the configuration in force."""
+    """Note that a session is open, and keep its configuration."""
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     note(outcome, process, "opened", reply.get("time_ns", answered_ns))
     if configuration := reply.get("configuration"):
@@ -314,7 +315,7 @@ def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
 
 def take_created(outcome: TrialOutcome, posted: Posted) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
-    time_ns = reply.get("time_ns", answered_ns)  # when it was done, or when we read that it was
+    time_ns = reply.get("time_ns", answered_ns)  # of the creation, or of the answer
     for endpoint, granted in reply.get("endpoints", {}).items():
         outcome.endpoints.granted[int(endpoint)] = granted
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))
@@ -334,12 +335,9 @@ def take_matched(outcome: TrialOutcome, posted: Posted) -> None:
         )
 
 
-def _nodes(outcome: TrialOutcome, process: str) -> list[dict[str, Any]]:
-    return outcome.order.cell.create_command(process, outcome.order.seed)
-
-
 def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadline: float) -> None:
-    """One whose time was up before all were created is asked again for the rest of it."""
+    """Take the matches. A worker whose time was over before all were created is asked again for the
+    rest of the time. Raises WorkerFailed."""
     while matching:
         crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
         again, unmatched = {}, None
@@ -354,7 +352,7 @@ def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadl
                     raise
                 if rest_s < timeouts.PROBE_INTERVAL_S:
                     outcome.barrier = Code.NO_MATCH
-                    # who is matched on the other side is still to be noted
+                    # matches of the other workers are still to be noted
                     unmatched = unmatched or failed
                 else:
                     again[name] = rest_s

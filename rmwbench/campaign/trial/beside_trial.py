@@ -1,5 +1,5 @@
-"""What runs in a trial beside its workers: what measures, what disturbs, what makes frames, and
-what records; and how the disturbing loads are started and ended."""
+"""The programs beside a trial's workers: samplers, loads, sources of frames and recorders; and the
+start and the end of the loads."""
 
 import json
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from rmwbench.lab.sampling.sampler import Samplers
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """`background` and `traffic` are there in any case, and may have nothing to do; `network` is
-    None where the cell has none; `features` are those of rmwbench/beside that it has."""
+    """The programs beside a trial. `background` and `traffic` may have nothing to do; `network` is
+    None if the cell has none; `features` are those of rmwbench/beside that the cell has."""
 
     sampler: Samplers
     background: Background
@@ -27,7 +27,7 @@ class Beside:
     features: tuple[Any, ...]
 
     def disturb(self, outcome: TrialOutcome) -> None:
-        """Starts what the cell's conditions ask for. Raises NetworkBroken and WorkerFailed."""
+        """Start the loads of the cell's conditions. Raises NetworkBroken and WorkerFailed."""
         if self.background.kind_of_role:
             with step(outcome, "background"):
                 self.background.start()
@@ -37,8 +37,8 @@ class Beside:
             with step(outcome, "cross_traffic"):
                 self.traffic.start()
 
-    def disturb_no_more(self, outcome: TrialOutcome) -> None:
-        """Ends it and takes its accounts. Raises as `disturb`."""
+    def end_disturbance(self, outcome: TrialOutcome) -> None:
+        """End the loads and take their accounts. Raises as `disturb`."""
         if self.background.kind_of_role:
             with step(outcome, "background_end"):
                 self.background.stop()

@@ -1,11 +1,11 @@
-"""Publishers whose publish call does not return: what was due meanwhile and not sent is *never
-sent*, and for how long the call was held is told.
+"""Publishers whose publish call does not return: messages that were due meanwhile are *never sent*,
+and the duration of the call is noted.
 
-A call leaves its record when it returns, so an open one is known by what is missing: its schedule
-has not ended though its time is over, and messages that were due have no record. Of publishers that
-share a thread the call is of the one whose next message was due first, since the thread takes
-messages up in this order; the others wait for it, and one that has sent all owes nothing. A thread
-that has not ended though all of it was sent is the worker's own fault, and no result.
+A call has a record only when it returns, so an open call is recognised by missing records: its
+schedule has not ended though its time is over, and messages that were due have no record. If
+publishers share a thread, the call belongs to the one whose next message was due first, since the
+thread sends in this order; the others wait for it, unless they have sent all their messages. A
+thread that has not ended though all its messages were sent is the worker's fault, and no result.
 """
 
 import time
@@ -29,11 +29,11 @@ from rmwbench.words.numbers import counted
 
 @dataclass(frozen=True, kw_only=True)
 class HeldCall:
-    """An endpoint whose schedule has not ended. `since_ns`: when the call began that holds it, or
-    when it began to wait for that call, as far as records tell, on the reference clock. `unsent`:
-    messages that were due and have no record, None where no schedule says how many (relays,
-    services, saturation). `last_seq`: the last one that was sent. `behind`: the endpoint of the same
-    thread that made the call; None where it is its own."""
+    """An endpoint whose schedule has not ended. `since_ns` is when the open call began, or when the
+    endpoint began to wait for it, by the records, on the reference clock. `unsent` counts the
+    messages that were due and have no record; None without a schedule (relays, services,
+    saturation). `last_seq` is the last one that was sent. `behind` is the endpoint of the same
+    thread that made the call; None if it is this one."""
 
     endpoint: Endpoint
     since_ns: int
@@ -44,9 +44,9 @@ class HeldCall:
 
 @dataclass(frozen=True, kw_only=True)
 class _OpenSchedule:
-    """A schedule that has not ended, as its records tell it: `due_ns` is when its next message was
-    due and `returned_ns` when its last call returned, or it began, on the reference clock; the
-    others as of `HeldCall`."""
+    """A schedule that has not ended, by its records. `due_ns` is when its next message was due and
+    `returned_ns` when its last call returned, or the schedule began, on the reference clock; the
+    other fields are those of `HeldCall`."""
 
     endpoint: Endpoint
     due_ns: int
@@ -65,7 +65,7 @@ class _OpenSchedule:
 
 
 def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
-    """The window in which an endpoint was to send, on its worker's clock."""
+    """Return the window in which an endpoint was to send, on its worker's clock."""
     window = outcome.times.window
     assert window is not None
     own_window = outcome.endpoints.starts.get(
@@ -79,8 +79,8 @@ def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
 
 
 def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall] | None:
-    """The endpoints that were started and have not finished; None where all of one thread was sent.
-    `files` are the workers' records."""
+    """Return the endpoints that were started and have not finished; None if a thread has sent all
+    its messages. `files` are the workers' records."""
     sent = _sent(outcome, files)
     unfinished = outcome.endpoints.started - outcome.endpoints.finished.keys()
     threads: dict[Hashable, list[_OpenSchedule]] = defaultdict(list)
@@ -90,11 +90,11 @@ def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall
             threads[_thread(outcome.order.cell, endpoint)].append(schedule)
     if any(all(schedule.unsent == 0 for schedule in thread) for thread in threads.values()):
         return None
-    return [call for thread in threads.values() for call in _of_thread(thread)]
+    return [call for thread in threads.values() for call in _calls_of_thread(thread)]
 
 
-def tell_unfinished(outcome: TrialOutcome, call: HeldCall) -> None:
-    """An event for the ledger, and a flag; neither of one that has sent all, and only waits."""
+def note_unfinished(outcome: TrialOutcome, call: HeldCall) -> None:
+    """Add an event for the ledger and a flag, unless the endpoint has sent all and only waits."""
     number = call.endpoint.endpoint
     outcome.endpoints.unfinished[number] = call.last_seq
     if call.unsent == 0:
@@ -114,15 +114,15 @@ def tell_unfinished(outcome: TrialOutcome, call: HeldCall) -> None:
 
 
 def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
-    """What sends for it: a thread of its own, or one for all that begin with it."""
+    """Return the thread that sends for an endpoint: its own, or one that it shares."""
     sender = endpoint.sender
     if cell.schedule != "shared" or sender is None or endpoint.endpoint not in cell.sharing:
         return endpoint.endpoint
     return sender.process, sender.joins
 
 
-def _of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:
-    """The one whose call does not return, and those that wait for it."""
+def _calls_of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:
+    """Yield the endpoint whose call does not return, and those that wait for it."""
     caller = min(
         (schedule for schedule in thread if schedule.unsent != 0),
         key=lambda schedule: schedule.due_ns,
@@ -168,8 +168,8 @@ def _sent(outcome: TrialOutcome, files: Mapping[str, int]) -> dict[int, np.ndarr
 def sections_so_far(
     outcome: TrialOutcome, files: Mapping[str, int], kind: int
 ) -> Iterator[records.RecordSection]:
-    """The sections of a kind in the workers' records, while they are written; none of damaged
-    records, which fail the trial when they are taken."""
+    """Yield the sections of a kind in the workers' records, which are still being written. Damaged
+    records are skipped; they fail the trial when they are taken."""
     for fd in files.values():
         with suppress(records.RecordsDamaged):
             yield from (s for s in records.read(fd, outcome.order.nonce) if s.kind == kind)

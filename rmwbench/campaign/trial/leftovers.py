@@ -1,10 +1,9 @@
-"""What a trial's processes left in their hosts when all were gone: files and sockets in /dev/shm
-and /tmp.
+"""The files and sockets in /dev/shm and /tmp that a trial's processes left in their hosts.
 
-Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this
-trial, but for what it sees of the machine's (`rmwbench.lab.visible`). All that still run are
-told to exit, and do so in order: what is left is what nobody removes, a killed process's first of
-all.
+Every host has a fresh /dev/shm and /tmp of its own, so all files there at the end are from this
+trial, except the visible ones of the machine (`rmwbench.lab.visible`). All running processes exit
+in order first, so the remaining files are those that nobody removes, such as those of a killed
+process.
 """
 
 import json
@@ -25,9 +24,9 @@ EXIT_TIMEOUT_S = 5.0
 LISTING_TIMEOUT_S = 5.0
 PLACES = ("/dev/shm", "/tmp")
 MOST_ROWS = 1000
-"""The most rows of the table per host; all are counted."""
+"""The most rows of the table per host; the event counts all files."""
 
-# Runs in the host, in a fork of its init: only what that has imported costs nothing.
+# It runs in the host, in a fork of its init: only modules that the init has imported cost nothing.
 PROGRAM = """
 import marshal, os, stat
 KINDS = ((stat.S_ISREG, "file"), (stat.S_ISSOCK, "socket"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "fifo"))
@@ -52,14 +51,12 @@ os.write(4, marshal.dumps(found))
 
 
 def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
-    """Ends every worker and daemon in order, then looks what is there: rows of the table
-    `leftovers`, and an event per host with all bytes and, as text, how many of each kind."""
-    _leave(outcome, crew, crew.living)
-    _leave(
-        outcome, crew, {name: daemon for name, daemon in crew.daemons.items() if not daemon.ended}
-    )
+    """End every worker and daemon in order, then list the files: rows of the table `leftovers`, and
+    an event per host with all bytes and, as text, the number of each kind."""
+    _end(outcome, crew, crew.living)
+    _end(outcome, crew, {name: daemon for name, daemon in crew.daemons.items() if not daemon.ended})
     if outcome.network.shared_host:
-        text = f"leftovers: of the shared host's {PLACES[0]} nothing is listed: others use it too"
+        text = f"leftovers: the shared host's {PLACES[0]} is not listed: others use it, too"
         note(outcome, crew.hosts.first.name, "problem", text=text)
     for host in crew.hosts.remote:
         note(outcome, host, "problem", text="leftovers: not listed, the host is on another machine")
@@ -80,7 +77,7 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
 
 
 def places(host: Host | RemoteHost) -> Sequence[str]:
-    """The folders of a host whose content is of this trial alone."""
+    """Return the folders of a host that only this trial uses."""
     return (host.directory,) if isinstance(host, SharedHost) else PLACES
 
 
@@ -88,9 +85,9 @@ def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:
     return {"host": host, "path": path, "kind": kind, "bytes": size}
 
 
-def _leave(outcome: TrialOutcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
-    """What does not exit in time, or crashes as it does, is a problem of the trial's record and not
-    of the trial: its messages have been collected."""
+def _end(outcome: TrialOutcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
+    """Ask processes to exit. If one does not exit in time, or crashes, this is a noted problem and
+    no failure of the trial: its messages have been collected."""
     for process in processes.values():
         if not process.ended:
             process.request("exit", {})

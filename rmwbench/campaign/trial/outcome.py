@@ -1,7 +1,7 @@
-"""What a trial left: facts as the workers reported them, before anything is judged or tabulated.
+"""The facts of a trial as the workers reported them, before anything is judged or tabulated.
 
-One mutable record that the life of a trial fills step by step, so that a failed trial still has all
-that was learned before it failed.
+They are one mutable record that the life of a trial fills step by step, so that a failed trial has
+all facts from before its failure.
 """
 
 import contextlib
@@ -34,8 +34,8 @@ SPOILT_KEPT = f"trials that a noisy machine spoilt are kept, with a flag ({SPOIL
 
 
 def keeps_spoilt() -> bool:
-    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it
-    is never quiet. Raises UserError for a value of the variable that says nothing."""
+    """Whether the user keeps trials that a noisy machine spoilt, with a flag, because the machine
+    is never quiet. Raises UserError for an unknown value of the variable."""
     choice = os.environ.get(SPOILT) or None
     if choice not in (None, KEEP):
         raise UserError(
@@ -50,7 +50,9 @@ def keeps_spoilt() -> bool:
 
 @dataclass(frozen=True)
 class Order:
-    """A trial to run. `seed` draws the schedule; `nonce` (64 bits) marks its messages."""
+    """A trial to run. `seed` draws the schedule; `nonce` (64 bits) marks its messages. `directory`
+    is the campaign's, in which a recorder writes its bag; `keeps_spoilt` is the user's choice on
+    the machine that orders the trial."""
 
     trial: int
     cell: Cell
@@ -59,15 +61,12 @@ class Order:
     seed: int
     nonce: int
     directory: Path | None = None
-    """The campaign's, where a recorder writes its bag to a disk."""
     keeps_spoilt: bool = field(default_factory=keeps_spoilt)
-    """Whether it is kept though a noisy machine spoilt it: as the user says who orders it, on
-    whatever machine it runs."""
 
 
 @dataclass
 class TrialWindow:
-    """Absolute times of a trial in ns: on the orchestrator's CLOCK_MONOTONIC, or on a host's."""
+    """Absolute times of a trial in ns, on the orchestrator's or a host's CLOCK_MONOTONIC."""
 
     start_ns: int
     steady_ns: int
@@ -78,7 +77,7 @@ class TrialWindow:
         return self.steady_ns, self.end_ns
 
     def on(self, clock: Clock) -> "TrialWindow":
-        """The moments of this window as that clock tells them."""
+        """Return this window's times on another clock."""
         return TrialWindow(
             *(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns))
         )
@@ -94,9 +93,9 @@ class Failure:
 
 @dataclass
 class TimeFacts:
-    """`clocks` are the hosts', and `windows` maps process → the window as it was told it, on its
-    own clock: what a worker stamped is on that, all other times are on ours. `steps_ns`: step of a
-    trial → what it took."""
+    """Facts on times. `clocks` are the hosts'; `windows` maps process → the window on its own
+    clock. A worker's stamps are on that clock, all other times on ours. `steps_ns` maps step of the
+    trial → its time."""
 
     started_utc: str
     begun_ns: int
@@ -112,11 +111,11 @@ class TimeFacts:
 
 @dataclass
 class EndpointFacts:
-    """Facts by endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one
-    that joined late its own schedule's times, on its worker's clock; `started` owe a `finished`;
-    `unfinished` had not told it, since a publish call holds them, with the last number that they
-    had sent; `not_joined` are of nodes that could not come up without their daemon, after a kill,
-    or before they were killed."""
+    """Facts by endpoint. `granted` has the replies to create, `matched` the numbers of peers,
+    `starts` the schedule of each endpoint that joined late, on its worker's clock. Endpoints in
+    `started` will report `finished`; those in `unfinished` could not, because a publish call had
+    not returned, and have their last sequence number there. `not_joined` are endpoints of nodes
+    that could not come up, without their daemon, after a kill, or before they were killed."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
@@ -129,11 +128,11 @@ class EndpointFacts:
 
 @dataclass
 class SamplingFacts:
-    """What was read of processes. `collected` maps process → reply, asked and answered between the
-    two of `collecting_ns`. `sampled` is the sampler's document (docs/formats/sampler.md), or
-    `unsampled` says why there is none; `sampled_at` has each host's own. `own_cpu_ns` is the
-    orchestrator's CPU time at both ends of the window, `link_cpu_ns` that of the network's
-    process."""
+    """Facts on processes. `collected` maps process → reply; the requests and the replies were
+    between the two times of `collecting_ns`. `sampled` is the sampler's document
+    (docs/formats/sampler.md), or `unsampled` the reason why there is none; `sampled_at` has each
+    host's own. `own_cpu_ns` is the orchestrator's CPU time at both ends of the window,
+    `link_cpu_ns` that of the network's process."""
 
     collected: dict[str, dict[str, Any]] = field(default_factory=dict)
     collecting_ns: tuple[int, int] | None = None
@@ -146,13 +145,13 @@ class SamplingFacts:
 
 @dataclass
 class NetworkFacts:
-    """Facts of a network between hosts: `findings` are what it was not, `frames` its log
-    (rmwbench.lab.network.switch), of which `unlogged` frames are missing, `broken` why there was
-    none, `counters` what queues of hosts' own devices dropped, and counts of frames where the log
-    lacks some. `traffic`: what interfaces had carried before the first session opened and once the
-    graph was complete, by host. `background`: what its load sent over the loopback, by host.
-    `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what others send,
-    too."""
+    """Facts on a network between hosts. `findings` are its deviations, `frames` its log
+    (rmwbench.lab.network.switch), which lacks `unlogged` frames; `broken` is the reason why there
+    was no network; `counters` has the drops of the hosts' own devices, and counts of frames if the
+    log lacks some. `traffic` has the interfaces' counters by host, before the first session opened
+    and once the graph was complete; `background` the load's datagrams over the loopback by host;
+    `cross_traffic` its rows of `counters`. `shared_host`: the interfaces also carry traffic of
+    others."""
 
     broken: Reason | None = None
     findings: list[NetworkFinding] = field(default_factory=list)
@@ -168,9 +167,9 @@ class NetworkFacts:
 
 @dataclass
 class BesideFacts:
-    """`sources` are the accounts of pipelines that made frames; `feature_records` is
-    what features beside the trial left (rmwbench/beside); `leftovers` what was left in the hosts' files, where that was
-    asked."""
+    """Facts on programs beside the workers. `sources` are the accounts of the sources of frames,
+    `feature_records` the records of features (rmwbench/beside), `leftovers` the files that remained
+    in the hosts, if the suite asks for them."""
 
     sources: list[Account] = field(default_factory=list)
     feature_records: list[FeatureRecord] = field(default_factory=list)
@@ -179,8 +178,9 @@ class BesideFacts:
 
 @dataclass
 class TrialOutcome:
-    """`events` are the workers' with `process` added; `sections` their records. `barrier` says what
-    was missing in a failure at the barrier; `unsupported` what a worker said it cannot do."""
+    """All facts of a trial. `events` are the workers' with `process` added; `sections` their
+    records. `barrier` is the code of a failure at the barrier; `unsupported` is a worker's reason
+    why it does not support the cell."""
 
     order: Order
     times: TimeFacts
@@ -197,12 +197,12 @@ class TrialOutcome:
     unsupported: str | None = None
 
     def clock_of(self, process: str) -> Clock:
-        """The clock that a worker stamps with. Raises WorkerFailed where its readings contradict
+        """Return the clock of a worker's stamps. Raises WorkerFailed if its readings contradict
         each other."""
         return OWN if self.times.clocks is None else self.times.clocks.clock_of(process)
 
     def clock_at(self, host: str) -> Clock:
-        """The clock of whatever runs on a host. Raises as `clock_of`."""
+        """Return the clock of a host. Raises as `clock_of`."""
         return OWN if self.times.clocks is None else self.times.clocks.of_host(host)
 
 
@@ -221,7 +221,7 @@ def step(outcome: TrialOutcome, name: str) -> Iterator[None]:
 def note(
     outcome: TrialOutcome, process: str, event: str, time_ns: int | None = None, **fields: Any
 ) -> None:
-    """An event; now where it has no time of its own."""
+    """Add an event, now unless it has a time."""
     now_ns = time.monotonic_ns() if time_ns is None else time_ns
     outcome.events.append({"time_ns": now_ns, "process": process, "event": event, **fields})
 
@@ -229,7 +229,7 @@ def note(
 def note_flag(
     outcome: TrialOutcome, flag: Reason, time_ns: int | None = None, process: str = "machine"
 ) -> None:
-    """An event that a report shows beside the arm where enough of its trials have it."""
+    """Add a flag, which a report shows beside the arm if enough of its trials have it."""
     note(outcome, process, FLAG, time_ns, text=flag.text, code=str(flag.code))
 
 
@@ -243,7 +243,7 @@ def note_hello(outcome: TrialOutcome, process: str, worker: WorkerProcess) -> No
 
 
 def take_events(outcome: TrialOutcome, crew: Crew) -> None:
-    """Everything that workers and daemons have said by themselves since the last time."""
+    """Take all events of workers and daemons since the last call."""
     for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
         while worker.events:
             event = worker.events.popleft()

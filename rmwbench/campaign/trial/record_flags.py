@@ -1,5 +1,5 @@
-"""What the records of a trial say against it, as flags: messages that a killed process held,
-publishers that made each other late, a trial in which nothing arrived."""
+"""Flags that follow from a trial's records: messages that a killed process held, publishers that
+delayed each other, a trial in which nothing arrived."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from rmwbench.lab.process.records import RECEIVED, SENT, RecordSection
 from rmwbench.words.numbers import counted
 
 KILLED = "killed_s"
-"""What an event `killed` says of a worker; of a daemon it is `daemons_end_s`."""
+"""The text of an event `killed` of a worker; that of a daemon is `daemons_end_s`."""
 
 
-def tell_held(outcome: TrialOutcome) -> None:
-    """Adds to each worker's event `killed` how many messages it held, by its own records, which
-    outlive it: a message that was taken has a record before its consumer keeps it (`hold_ms`), and
-    the record has no time of consumption until it is given back. One that was to hold some and held
-    none is a flag: its trial says nothing about what becomes of them."""
+def note_held_messages(outcome: TrialOutcome) -> None:
+    """Add to each worker's event `killed` the number of messages that it held, by its records: a
+    message that was taken has a record before its consumer keeps it (`hold_ms`), and the record has
+    no time of consumption until the message is returned. A worker that was to hold messages and
+    held none is a flag: its trial does not show what happens to held messages."""
     cell = outcome.order.cell
     for event in [e for e in outcome.events if e["event"] == "killed" and e.get("text") == KILLED]:
         endpoints = {e.endpoint: e for e in cell.endpoints if e.process == event["process"]}
@@ -43,14 +43,14 @@ def tell_held(outcome: TrialOutcome) -> None:
 
 
 LATE_NS = 100_000
-"""A schedule thread that is only woken is later than this on a busy machine alone."""
+"""A delay that a schedule thread's wake-up exceeds only on a busy machine."""
 SHARE = 0.01
 
 
 def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
-    """A flag per publisher or client of which at least 1 % of the steady messages waited more than
-    0.1 ms for the publish call of another one that shares its thread, as timers share a
-    single-threaded executor (`schedule: shared`): its response latency holds the harness's own
+    """Yield a flag for each publisher or client of which at least 1 % of the steady messages waited
+    more than 0.1 ms for the publish call of another one on the same thread (`schedule: shared`, as
+    timers share a single-threaded executor): its response latency includes the harness's own
     queue."""
     cell = outcome.order.cell
     if cell.schedule != "shared":
@@ -62,7 +62,7 @@ def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
             sender = senders[section.endpoint]
             by_thread[sender.process, sender.joins].append(section)
     for (process, _), sections in by_thread.items():
-        for endpoint, share, longest_ns in _held_up(sections):
+        for endpoint, share, longest_ns in _waits(sections):
             if share >= SHARE:
                 yield Reason(
                     Code.LATE_BY_SIBLING,
@@ -72,9 +72,9 @@ def late_by_sibling(outcome: TrialOutcome) -> Iterator[Reason]:
                 )
 
 
-def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
-    """Per publisher: the share of its steady messages that a sibling held up, and the longest time
-    in ns."""
+def _waits(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
+    """Yield per publisher the share of its steady messages that a sibling delayed, and the longest
+    delay in ns."""
     columns = {
         name: np.concatenate([section.rows[name] for section in sections]).astype(np.int64)
         for name in ("intended_ns", "begun_ns", "return_ns", "flags")
@@ -83,8 +83,8 @@ def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
     order = np.argsort(columns["begun_ns"], kind="stable")
     columns = {name: values[order] for name, values in columns.items()}
     owner = owner[order]
-    # One thread: a message waits until the call just before it returns, for its siblings from when
-    # it is due and its own publisher is free.
+    # All are on one thread. A message waits for the return of the call before it; its wait for
+    # siblings begins when it is due and its own publisher is free.
     returned_ns = np.concatenate([columns["intended_ns"][:1], columns["return_ns"][:-1]])
     steady = (columns["flags"] & WARMUP) == 0
     for endpoint in np.unique(owner):
@@ -99,7 +99,7 @@ def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
 
 @dataclass(frozen=True)
 class Silence:
-    """Messages that were published though none arrived at any reader; with what is known of it."""
+    """Messages that were published though none arrived at any reader, with the evidence."""
 
     published: int
     readers: int
@@ -107,7 +107,7 @@ class Silence:
     segments: tuple[str, ...]
 
     def text(self) -> str:
-        """One sentence with its evidence; it names no cause, for none is known."""
+        """Return one sentence with the evidence. The cause is unknown."""
         woke = (
             "how often processes with readers woke is not known"
             if self.wake_ups is None
@@ -122,9 +122,8 @@ class Silence:
 
 
 def delivered_nothing(outcome: TrialOutcome) -> Iterator[Reason]:
-    """The flag of a done trial on one host in which reliable writers published and no reader got
-    anything; none where something arrived, or where the trial itself takes readers, daemons or the
-    network away."""
+    """Yield the flag of a done trial on one host in which reliable writers published and no reader
+    got a message, unless the trial itself takes readers, daemons or the network away."""
     silence = None if outcome.failure else _silence(outcome)
     if silence is not None:
         yield Reason(Code.DELIVERED_NOTHING, silence.text())
@@ -160,8 +159,8 @@ def _silence(outcome: TrialOutcome) -> Silence | None:
 
 
 def _wake_ups(outcome: TrialOutcome, readers: set[int]) -> int | None:
-    """Voluntary context switches of the readers' processes within the window; None where they were
-    not counted."""
+    """Return the voluntary context switches of the readers' processes within the window; None if
+    they were not counted."""
     processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}
     total = 0
     for process in processes:

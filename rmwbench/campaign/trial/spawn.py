@@ -1,8 +1,8 @@
-"""The worker of one process of a cell: at the start of a trial, or in the place of one that was
-killed.
+"""The start of a worker for one process of a cell: at the start of a trial, or in the place of a
+killed one.
 
-What a workload's `real_time` asks for, and whether the kernel gave it: a process that did not
-get it measures something else, and no result of its level."""
+The kernel may refuse the workload's `real_time`. This is checked, because a process without it
+gives no result for that level."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -19,11 +19,11 @@ from rmwbench.suite.process_conditions import CONTAINERS, OTHER_UID, PRIORITY, R
 
 
 class NotGrantedError(Exception):
-    """The kernel refused a part of it."""
+    """The kernel refused a part of `real_time`."""
 
 
 def scheduling(cell: Cell, process: str) -> Scheduling | None:
-    """What a process asks for; None where it is as any other."""
+    """Return the scheduling of a process; None for the default."""
     level = REAL_TIME[cell.workload.real_time]
     if level is None:
         return None
@@ -34,7 +34,7 @@ def scheduling(cell: Cell, process: str) -> Scheduling | None:
 
 
 def check_scheduling(cell: Cell, crew: Crew) -> None:
-    """Raises NotGrantedError where a worker that has come up did not get what it was to have."""
+    """Raise NotGrantedError if a running worker did not get its scheduling."""
     for name, worker in crew.workers.items():
         asked = scheduling(cell, name)
         if asked is None or worker.pid is None:
@@ -60,7 +60,7 @@ def _refused(asked: Scheduling, pid: int) -> Iterator[str]:
 
 
 def locked_bytes(pid: int) -> int:
-    """What of a process's memory is locked (VmLck of proc(5)); 0 where it is gone."""
+    """Return the locked memory of a process (VmLck of proc(5)); 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/status") as file:
             lines = dict(line.split(":", 1) for line in file if ":" in line)
@@ -70,7 +70,7 @@ def locked_bytes(pid: int) -> int:
 
 
 class Spawner:
-    """Starts workers of one trial. `files`: process → its records file."""
+    """The starter of one trial's workers. `files` maps process → its records file."""
 
     def __init__(
         self,
@@ -84,7 +84,8 @@ class Spawner:
         self._sources = sources
 
     def spawn(self, process: str) -> WorkerProcess:
-        """Does not wait for its hello. Raises UserError where the program is gone."""
+        """Start a worker without waiting for its hello. Raises UserError if the program does not
+        exist."""
         cell = self._outcome.order.cell
         worker = self._workers[cell.sides[process].middleware]
         host = next(p.host for p in cell.processes if p.name == process)
@@ -104,8 +105,7 @@ class Spawner:
 
 
 def container(cell: Cell, process: str) -> Container | None:
-    """What a process has for itself, as the workload's `containers` say; None where it is in
-    none."""
+    """Return the container of a process by the workload's `containers`; None if it has none."""
     level = CONTAINERS[cell.workload.containers]
     if level is None:
         return None

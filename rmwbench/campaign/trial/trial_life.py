@@ -1,9 +1,9 @@
 """The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain,
 collection, end.
 
-A trial never raises for what a worker or its host does: that becomes the `failed` of this trial
-alone, or the `unsupported` of its cell; a network between hosts that is not what was asked for
-makes it `void`. Every step has its own time limit (`timeouts.py`).
+A trial raises no exception for an error of a worker or its host: this trial alone is then `failed`,
+or its cell `unsupported`. A network between hosts that differs from the suite's makes the trial
+`void`. Every step has its own time limit (`timeouts.py`).
 """
 
 import contextlib
@@ -37,7 +37,7 @@ from rmwbench.campaign.trial import (
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside_trial import Beside
-from rmwbench.campaign.trial.failing import of_ours, of_worker
+from rmwbench.campaign.trial.failing import host_failure, worker_failure
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.outcome import (
     Failure,
@@ -49,12 +49,12 @@ from rmwbench.campaign.trial.outcome import (
     step,
     take_events,
 )
-from rmwbench.campaign.trial.record_flags import delivered_nothing, tell_held
+from rmwbench.campaign.trial.record_flags import delivered_nothing, note_held_messages
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import (
     excused_reasons,
     is_machines_fault,
-    of_the_machine,
+    machine_reasons,
     void_reasons,
 )
 from rmwbench.campaign.trial.window import drain, run_window
@@ -82,12 +82,12 @@ LOG_TAIL_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class TrialResult:
-    """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its
-    middleware cannot do this: then the cell is not run again and the trial does not count.
-    `steps_ns` says where the time went. `cause` is `machine` for a trial that is void because of
-    the machine alone, `no match` for one that failed because its endpoints did not find each
-    other. `reasons` are what `reason` says, with their codes; `failed_by` says who is at fault
-    for a failed trial."""
+    """The result of a trial. `status` is `done`, `failed`, `void`, or `unsupported` if a worker
+    said that its middleware does not support the cell: then the cell is not run again and the trial
+    does not count. `steps_ns` has the time of each step. `cause` is `machine` for a trial that the
+    machine alone made void, `no match` for one that failed because its endpoints did not find each
+    other. `reasons` are those of `reason` with their codes; `failed_by` is at fault for a failed
+    trial."""
 
     order: Order
     status: str
@@ -101,8 +101,8 @@ class TrialResult:
 
 
 def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
-    """The hosts of a trial that is to run, so that it need not wait for them; None where they
-    cannot be made now. The trial then tries itself, and is the one that fails of it."""
+    """Return the hosts of a later trial, so that it need not wait for them; None if they cannot be
+    made now. The trial then tries again, and fails if it cannot."""
     try:
         return _new_hosts(name, cell)
     except HostBroken:
@@ -110,7 +110,7 @@ def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
 
 
 def _new_hosts(name: str, cell: Cell) -> Hosts:
-    """Raises HostBroken."""
+    """Return new hosts. Raises HostBroken."""
     try:
         return Hosts(name, cell.all_hosts, beside=cell.beside)
     except OSError as error:
@@ -120,9 +120,8 @@ def _new_hosts(name: str, cell: Cell) -> Hosts:
 def run_trial(
     order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
 ) -> TrialResult:
-    """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made
-    beforehand, saves its start (Hosts where the cell has several); it is closed here in any
-    case."""
+    """Run one trial with the workers of its middlewares, or with one worker for all. A `host` (or
+    Hosts, if the cell has several) that was made beforehand is closed here in any case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = TrialOutcome(
@@ -146,7 +145,7 @@ def run_trial(
             hosts.close()
         list(from_features("trial", "tidy", order))
         _take_records(outcome, files)
-        tell_held(outcome)
+        note_held_messages(outcome)
     outcome.times.ended_ns = time.monotonic_ns()
     return _result(outcome)
 
@@ -163,31 +162,31 @@ FAILURES = (
 
 
 def _take_failure(outcome: TrialOutcome, failed: Exception) -> None:
-    """What one of FAILURES makes of a trial."""
+    """Note one of FAILURES in the outcome."""
     match failed:
         case NetworkBroken():
             outcome.network.broken = trial_network.broken_reason(failed)
         case WorkerFailed():
             if failed.role == "network":
                 outcome.network.broken = trial_network.broken_reason(failed)
-            outcome.failure = of_worker(failed, outcome.barrier)
+            outcome.failure = worker_failure(failed, outcome.barrier)
             outcome.unsupported = failed.unsupported
         case spawn.NotGrantedError():
             outcome.unsupported = str(failed)
         case HostBroken():
-            outcome.failure = of_ours(Code.HOST, f"host: {failed}")
+            outcome.failure = host_failure(Code.HOST, f"host: {failed}")
         case SourceBroken():
-            outcome.failure = of_ours(Code.SOURCE, str(failed))
+            outcome.failure = host_failure(Code.SOURCE, str(failed))
         case Broken():
-            outcome.failure = of_ours(failed.code, str(failed))
+            outcome.failure = host_failure(failed.code, str(failed))
         case _:
-            outcome.failure = of_ours(Code.ORCHESTRATOR, str(failed))
+            outcome.failure = host_failure(Code.ORCHESTRATOR, str(failed))
 
 
 def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
-    """The hosts that were made beforehand, or new ones. Raises HostBroken."""
+    """Return the hosts that were made beforehand, or new ones. Raises HostBroken."""
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
-        host.close()  # one of several hosts is made in another way
+        host.close()  # a cell with several hosts needs hosts of another kind
         host = None
     if isinstance(host, Host):
         return Hosts.of({order.cell.hosts[0]: host})
@@ -202,7 +201,7 @@ def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
 def _run_in(
     outcome: TrialOutcome, workers: Workers, hosts: Hosts, files: Mapping[str, int]
 ) -> None:
-    """Everything that runs in the hosts of a trial, until they are gone."""
+    """Run the processes of a trial in its hosts, until the hosts are closed."""
     cell = outcome.order.cell
     with Crew(hosts) as crew, trial_network.network_between(outcome, crew, hosts) as network:
         background = Background(crew, cell.conditions, cell.background_hosts)
@@ -235,14 +234,13 @@ def _run_in(
             _take_written(outcome, crew)
             with step(outcome, "kill"):
                 hosts.close()
-            # after the end of all: another machine's are here only then
+            # the logs of another machine are here only after its processes have ended
             _take_logs(outcome, crew)
             background.close()
 
 
 def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
-    """What the profiles say must serve before any worker opens, one after the other; none for
-    most."""
+    """Start the daemons that must serve before any worker opens, one after the other."""
     cell = outcome.order.cell
     for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
         with step(outcome, f"daemon.{daemon.label}"):
@@ -269,7 +267,7 @@ def _live(
             if process.follows is None:
                 spawner.spawn(process.name)
         sampler.spawn()
-        crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
+        crew.wait_hello(timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
     note_hellos(outcome, crew)
     spawn.check_scheduling(outcome.order.cell, crew)
     outcome.times.clocks = HostClocks(crew, places)
@@ -292,7 +290,7 @@ def _live(
         with step(outcome, "drain"):
             drain(outcome, crew, changes, files)
         trial_sources.take_sources(outcome, beside.frames)
-        beside.disturb_no_more(outcome)
+        beside.end_disturbance(outcome)
         outcome.times.clocks.read()
         outcome.times.clocks.check()
         _collect(outcome, crew, sampler)
@@ -306,9 +304,9 @@ def _live(
 
 
 def _collect(outcome: TrialOutcome, crew: Crew, sampler: Samplers) -> None:
-    """What workers and samplers counted over the window."""
+    """Collect the counts of workers and samplers over the window."""
     with step(outcome, "collect"):
-        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
+        limit_s = timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
         sampler.ask()
         asked_ns = time.monotonic_ns()
         outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
@@ -324,7 +322,7 @@ def _collect(outcome: TrialOutcome, crew: Crew, sampler: Samplers) -> None:
 
 
 def _take_written(outcome: TrialOutcome, crew: Crew) -> None:
-    """What the user's own profile files had written, while the hosts are there."""
+    """Take the files that the user's own profile files had written, before the hosts close."""
     cell = outcome.order.cell
     for name, setup in setups(cell).items():
         host = crew.hosts[name]
@@ -367,8 +365,7 @@ def _take_logs(outcome: TrialOutcome, crew: Crew) -> None:
 
 
 def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
-    """Takes the records after the workers are gone, when nothing changes any more. What a killed
-    worker had recorded is still there."""
+    """Take the records after the workers have ended. A killed worker's records are still there."""
     with step(outcome, "records"):
         for process, fd in files.items():
             try:
@@ -382,7 +379,7 @@ def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
 
 
 _CAUSES = {Code.NO_MATCH: "no match"}
-"""In one word, for a reader who asks whether anything could arrive at all."""
+"""Code → cause, for a failed trial in which nothing could arrive."""
 
 
 @dataclass(frozen=True)
@@ -400,8 +397,8 @@ class TrialJudgement:
 
 
 def judged(outcome: TrialOutcome) -> TrialJudgement:
-    """A machine that breaks a rule voids the trial, whatever else happened in it; not where the user
-    keeps what a noisy one spoilt."""
+    """Return the judgement of a trial. A machine that breaks a rule voids it in any case, unless
+    the user keeps trials that a noisy machine spoilt."""
     if outcome.network.broken is not None:
         return TrialJudgement("void", (outcome.network.broken,))
     failure = outcome.failure
@@ -410,7 +407,7 @@ def judged(outcome: TrialOutcome) -> TrialJudgement:
         if reasons := void_reasons(outcome, attested):
             return TrialJudgement("void", tuple(reasons), attested=tuple(attested))
         return TrialJudgement("done", attested=tuple(attested))
-    spoilt = of_the_machine(outcome)
+    spoilt = machine_reasons(outcome)
     if spoilt or failure.by is FailedBy.MACHINE:
         return TrialJudgement("void", (*spoilt, failure.reason), FailedBy.MACHINE)
     return TrialJudgement("failed", (failure.reason,), failure.by)

@@ -1,7 +1,6 @@
-"""The network between the hosts of a trial, in the trial's life: up and tried before anything else,
-ended after everything else; what it was not becomes a flag, or voids the trial.
-
-A trial on one host has none, and passes here without a word.
+"""The network between the hosts of a trial, in the trial's life: it is set up and probed before
+anything else and ended after everything else. A deviation from the suite's network is a flag, or
+voids the trial. A trial on one host has no network.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ from rmwbench.words.numbers import counted
 
 @contextlib.contextmanager
 def network_between(outcome: TrialOutcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
-    """The network of a trial with several hosts, else None."""
+    """Yield the network of a trial with several hosts, else None."""
     links = outcome.order.cell.links
     if links is None:
         yield None
@@ -32,8 +31,8 @@ def network_between(outcome: TrialOutcome, crew: Crew, hosts: Hosts) -> Iterator
 
 
 def network_up(outcome: TrialOutcome, crew: Crew, network: Emulation | None) -> None:
-    """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the
-    lab breaks, UserError where the link is not built."""
+    """Set the network up and probe it. Raises NetworkBroken if it differs from the suite's,
+    WorkerFailed or HostBroken if the lab breaks, UserError if the link is not built."""
     if network is None:
         return
     with step(outcome, "network"):
@@ -48,9 +47,9 @@ def network_up(outcome: TrialOutcome, crew: Crew, network: Emulation | None) -> 
 
 
 def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
-    """Takes what it wrote down, also of a trial that failed: where messages stayed is then the
-    question. Raises nothing. A failure here voids the trial only if the workers' accounts were
-    collected; otherwise the trial has failed already."""
+    """Take the network's log and counters. A trial that failed needs them, too: they show where
+    messages were lost. Raises nothing. A failure here voids the trial only if the workers' accounts
+    were collected; otherwise the trial has failed already."""
     if network is None or not network.is_up:
         return
     window = outcome.times.window
@@ -73,12 +72,12 @@ def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
 
 
 def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
-    """Notes a change of a host's network as an event `network`."""
+    """Return a function that notes a change of a host's network as an event `network`."""
     return lambda host, change, done_ns: note(outcome, host, "network", done_ns, text=change)
 
 
 def network_voids(outcome: TrialOutcome) -> Iterator[Reason]:
-    """The reasons for which the network voids a trial: findings that no result can bear."""
+    """Yield the findings on the network that void a trial."""
     for finding in outcome.network.findings:
         if finding.void:
             yield _network_reason(finding.text, finding.machine)
@@ -89,12 +88,12 @@ def network_flags(outcome: TrialOutcome) -> Iterator[Reason]:
         if not finding.void:
             yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
     if unlogged := outcome.network.unlogged:
-        text = f"{counted(unlogged, 'frame')} found no room in the log and stand in counts alone"
+        text = f"{counted(unlogged, 'frame')} had no room in the log and are in counts alone"
         yield Reason(Code.FRAMES_UNLOGGED, f"frames_unlogged: {text}")
 
 
 def broken_reason(broken: NetworkBroken | HostBroken | WorkerFailed) -> Reason:
-    """The reason that voids a trial whose network, or the worker or host that runs it, broke."""
+    """Return the reason that voids a trial whose network, or its worker or host, broke."""
     if isinstance(broken, WorkerFailed):
         return _network_reason(broken.reason(), machine=False)
     return _network_reason(str(broken), isinstance(broken, NetworkBroken) and broken.machine)

@@ -1,9 +1,9 @@
-"""The sources of frames in the life of a trial: started before the workers, and judged by their own
-rate.
+"""The sources of frames in the life of a trial: they are started with the workers, and judged by
+their own rate.
 
-A source that does not keep its rate voids the trial: what it did not make, no middleware can carry,
-and the publisher then sends old frames. The machine alone may not be the cause (an arm may have
-taken the processors), so such a trial is not repeated. Nothing here looks at what arrived.
+A source that does not keep its rate voids the trial: no middleware can carry the missing frames,
+and the publisher then sends old ones. The machine may not be the only cause (an arm may have taken
+the processors), so such a trial is not repeated. Messages that arrived are not considered here.
 """
 
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from rmwbench.lab.camera import frame_source
 from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.sampling.sampler import Samplers
 
-KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
-"""At 98 % one frame in fifty is missing. What is late by less than two periods no message
-notices."""
+LEAST_MADE, MOST_LATE, MOST_REPEATED = 0.98, 0.01, 0.01
+"""The least share of frames that were made, below which a trial is void, and the shares of late and
+of repeated frames above which it has a flag."""
 
 
 def start_sources(outcome: TrialOutcome, sources: FrameSources, sampler: Samplers) -> None:
-    """Starts the frame sources, once the sampler runs. Raises SourceBroken."""
+    """Start the frame sources, once the sampler runs. Raises SourceBroken."""
     if not sources:
         return
     with step(outcome, "sources"):
@@ -34,7 +34,7 @@ def start_sources(outcome: TrialOutcome, sources: FrameSources, sampler: Sampler
 
 
 def take_sources(outcome: TrialOutcome, sources: FrameSources) -> None:
-    """What they did in the window."""
+    """Take the accounts of the frame sources over the window."""
     if not sources or outcome.times.window is None:
         return
     window = outcome.times.window
@@ -60,12 +60,12 @@ def source_voids(outcome: TrialOutcome) -> Iterator[Reason]:
     for source in outcome.beside.sources:
         if source.ended is not None:
             yield _source_reason(
-                f"what makes the frames of endpoint {source.endpoint} ended within the trial"
+                f"the source of the frames of endpoint {source.endpoint} ended within the trial"
             )
-        elif source.made_share < KEPT_VOID:
+        elif source.made_share < LEAST_MADE:
             yield _source_reason(
                 f"the source made {source.made} of the {source.due} frames of endpoint {source.endpoint} "
-                f"that were due in the window (limit {100 * KEPT_VOID:.0f} %): this machine has no "
+                f"that were due in the window (limit {100 * LEAST_MADE:.0f} %): this machine has no "
                 "more processor time for it"
             )
 
@@ -73,7 +73,7 @@ def source_voids(outcome: TrialOutcome) -> Iterator[Reason]:
 def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
     for source in outcome.beside.sources:
         late = (source.late + source.due - source.made) / source.due if source.due else 0.0
-        if late > LATE_FLAG:
+        if late > MOST_LATE:
             yield _source_reason(
                 f"{100 * late:.2g} % of the frames of endpoint {source.endpoint} were more than a "
                 "period late"
@@ -81,11 +81,10 @@ def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
         counters = _source_counters(outcome, source.endpoint)
         repeated = counters.get("frames_repeated", 0)
         sent = counters.get("frames_fresh", 0) + repeated
-        if sent and repeated / sent > REPEATED_FLAG:
+        if sent and repeated / sent > MOST_REPEATED:
             share = 100 * repeated / sent
             yield _source_reason(
-                f"{share:.2g} % of the messages of endpoint {source.endpoint} had the frame before "
-                "once more"
+                f"{share:.2g} % of the messages of endpoint {source.endpoint} repeated the frame before"
             )
         if torn := counters.get("frames_torn"):
             yield _source_reason(

@@ -1,8 +1,8 @@
-"""When a finished trial is void: it ran, but not what was asked, or not on a machine that could run
-it.
+"""The rules that void a finished trial: it did not run as the suite asks, or the machine could not
+run it.
 
-All rules in one list. None looks at a latency or a loss: a rule that sees results could be made to
-say anything.
+All rules are in one list. None depends on a latency or a loss: a rule that depends on results could
+select them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,17 +18,17 @@ from rmwbench.lab import machine
 from rmwbench.lab.process.records import KIND_NAMES
 
 NOISE = frozenset((Code.STEAL, Code.CANARY, Code.THROTTLED))
-"""What a machine that others use does to a trial; the other rules say that the trial did not get
+"""The disturbances by other users of the machine. The other codes mean that the trial did not have
 what it asked for."""
 
 
 def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[Reason]:
-    """Every reason; empty for a good trial."""
+    """Return all reasons; empty for a good trial."""
     rules: tuple[Callable[[], Iterable[Reason]], ...] = (
         lambda: _overflow(outcome),
         lambda: _granted(outcome),
-        lambda: of_the_machine(outcome),
-        lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
+        lambda: machine_reasons(outcome),
+        lambda: (Reason(Code.WORKER_CLOCK, text) for text in wrong_clocks(outcome)),
         lambda: trial_network.network_voids(outcome),
         lambda: trial_sources.source_voids(outcome),
         lambda: _path(outcome, attested),
@@ -36,20 +36,20 @@ def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[
     return [reason for rule in rules for reason in rule()]
 
 
-def of_the_machine(outcome: TrialOutcome) -> list[Reason]:
-    """The rules of the machine that void the trial, as far as it came: what the user keeps
-    (`excused_reasons`) is not among them, whether the trial is done or failed."""
-    return [reason for reason in _broken(outcome) if not _is_kept(outcome, reason)]
+def machine_reasons(outcome: TrialOutcome) -> list[Reason]:
+    """Return the reasons by which the machine voids the trial, done or failed, without those that
+    the user excuses (`excused_reasons`)."""
+    return [reason for reason in _all_machine_reasons(outcome) if not _is_kept(outcome, reason)]
 
 
-def _broken(outcome: TrialOutcome) -> list[Reason]:
+def _all_machine_reasons(outcome: TrialOutcome) -> list[Reason]:
     late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.times.started_late_ns)}]
     return [*machine.voids(late), *machines.reasons_by_machine(outcome.probes, machine.voids)]
 
 
 def excused_reasons(outcome: TrialOutcome) -> list[Reason]:
-    """Why a trial would be void that is kept by the user's choice."""
-    excused = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
+    """Return the reasons by which a trial would be void if the user did not keep it."""
+    excused = (reason for reason in _all_machine_reasons(outcome) if _is_kept(outcome, reason))
     return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in excused]
 
 
@@ -58,8 +58,7 @@ def _is_kept(outcome: TrialOutcome, reason: Reason) -> bool:
 
 
 def is_machines_fault(reasons: Sequence[Reason]) -> bool:
-    """Whether the machine alone made the trial void, so that it may run again; what a middleware
-    did stays as it is."""
+    """Whether the machine alone made the trial void, so that it may run again."""
     return bool(reasons) and all(reason.machine for reason in reasons)
 
 
@@ -73,12 +72,11 @@ def _overflow(outcome: TrialOutcome) -> Iterator[Reason]:
             )
 
 
-def strange_clocks(outcome: TrialOutcome) -> Iterator[str]:
-    """A reason for each process whose clock is not its host's, since stamps of two clocks are
-    subtracted only where both are known. The last command of a trial tells: the time that a worker
-    notes while it answers `collect` lies between asking and having the answer, once it is told on
-    our clock. One that is off by more than the answer takes (a millisecond or two) and by more than
-    its clock is known to is of another clock."""
+def wrong_clocks(outcome: TrialOutcome) -> Iterator[str]:
+    """Yield a reason for each process whose clock is not its host's, since stamps of two clocks are
+    subtracted only if both are known. A worker notes a time while it answers `collect`, the last
+    command of a trial. On our clock, this time must lie between the request and the answer (a
+    millisecond or two), within the bound of the worker's clock."""
     if outcome.sampling.collecting_ns is None:
         return
     asked_ns, answered_ns = outcome.sampling.collecting_ns
@@ -108,36 +106,32 @@ def _path(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> Iterator[Rea
 
 
 def _asked_path(outcome: TrialOutcome) -> Any:
-    """The path that is asked for, by the arm's option, else by its mode: a transport that a
-    middleware left for another would be measured under a wrong name. Within a process
-    (`intra_process`) there may be readers outside; of several sides each has modes of its own."""
+    """Return the path that the arm asks for by its option, else by its mode: another transport
+    would be measured under a wrong name. The mode `intra_process` names no path, since readers may
+    be in other processes; nor do the modes of an arm with several sides."""
     arm = outcome.order.cell.arm
     transport = None if arm.processes else arm.modes.get("transport")
     return arm.options.get(PATH_OPTION, transport if transport in ASKED else None)
 
 
 def _granted(outcome: TrialOutcome) -> Iterator[Reason]:
-    """Quality of service, modes and schedule as granted, against those asked; `default` asks for
-    nothing."""
+    """Yield the deviations of the granted quality of service, modes and schedule from those asked;
+    `default` asks for nothing."""
     for endpoint in outcome.order.cell.endpoints:
         if endpoint.endpoint in outcome.endpoints.not_joined:
             continue
         granted = outcome.endpoints.granted.get(endpoint.endpoint, {})
         settings = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)
+        keep_all = settings["qos"].get("history") == "keep_all"
         pairs = [
             (name, value, granted.get("qos", {}).get(name))
             for name, value in settings["qos"].items()
-        ]
-        pairs = [
-            pair
-            for pair in pairs
-            if not (pair[0] == "depth" and settings["qos"].get("history") == "keep_all")
+            if not (name == "depth" and keep_all)
         ]
         for name in ("publish_mode", "wait"):
             if settings.get(name, "default") != "default":
                 pairs.append((name, settings[name], granted.get(name)))
-        # Where an API lends, a message is lent whatever was asked; `typed` is never answered by
-        # raw.
+        # An API that lends may lend for any `take`, but never answers `typed` by `raw`.
         if granted.get("take") not in {None, "lent", settings.get("take", "typed")}:
             pairs.append(("take", settings.get("take", "typed"), granted["take"]))
         if settings.get("hold_ns", 0) != granted.get("hold_ns", 0):

@@ -13,7 +13,7 @@ from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
 from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
-from rmwbench.campaign.trial.held_calls import held_calls, sections_so_far, tell_unfinished
+from rmwbench.campaign.trial.held_calls import held_calls, note_unfinished, sections_so_far
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, step, take_events
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.codes import FOREIGN
@@ -27,12 +27,12 @@ from rmwbench.suite.cells import Cell
 
 @dataclass(frozen=True)
 class _Edge:
-    """What is read at an edge of the window: this machine, our own processor time, what the other
-    machines were asked, the link's processor time."""
+    """The readings at an edge of the window: of this machine, of our own processor time, the
+    questions to the other machines, and the link's processor time."""
 
-    ours: machine.EdgeReading
+    local: machine.EdgeReading
     own_ns: int
-    far: machines.Posted
+    posted: machines.Posted
     link_ns: int | None
 
     @classmethod
@@ -43,7 +43,7 @@ class _Edge:
 
 
 def _lead_ns(cell: Cell) -> int:
-    """The time in ns from the command `start` to the start."""
+    """Return the time in ns from the command `start` to the start."""
     least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
     least_ns += timeouts.START_LEAD_NETWORK_NS if cell.links is not None else 0
     return max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
@@ -57,7 +57,7 @@ def run_window(
     spawner: Spawner,
     files: Mapping[str, int],
 ) -> Changes:
-    """Runs a trial from `start` until every schedule has ended, or is held by a publish call.
+    """Run a trial from `start` until every schedule has ended, or is held by a publish call.
     `files` are the workers' records. Raises WorkerFailed."""
     cell, network = outcome.order.cell, beside.network
     timeline = cell.timeline
@@ -87,10 +87,10 @@ def run_window(
     outcome.sampling.own_cpu_ns = begin.own_ns, end.own_ns
     if begin.link_ns is not None and end.link_ns is not None:
         outcome.sampling.link_cpu_ns = begin.link_ns, end.link_ns
-    outcome.probes += machine.edge_probes(begin.ours, end.ours)
-    outcome.probes += machines.edge_probes(crew, begin.far, end.far)
+    outcome.probes += machine.edge_probes(begin.local, end.local)
+    outcome.probes += machines.edge_probes(crew, begin.posted, end.posted)
     with step(outcome, "finish"):
-        changes.settle(timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
+        changes.settle(timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
         _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
     return changes
 
@@ -98,8 +98,8 @@ def run_window(
 def _tell(
     outcome: TrialOutcome, crew: Crew, beside: Beside, window: TrialWindow
 ) -> dict[str, dict[str, Any]]:
-    """Tells everyone the window, each on its own clock: one moment for all. Process → its answer to
-    `start`."""
+    """Send the window to all processes, the same moments on each one's clock; return process → its
+    answer to `start`."""
     cell = outcome.order.cell
     outcome.times.windows = {p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes}
     starts = {
@@ -109,31 +109,31 @@ def _tell(
     beside.sampler.start(cell.sampling, steady)
     beside.background.window(steady)
     beside.traffic.window(steady)
-    # Also those that open late: each takes its usage at both edges.
-    return crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
+    # processes that open late, too: each reads its usage at both edges
+    return crew.ask(starts, timeouts.limit_of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
 
 
 def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
-    """Everything that was started tells its end: schedules, relays, services. What a publish call
-    holds does not, and that is a result."""
+    """Wait until schedules, relays and services report their end. An endpoint within a publish call
+    does not, and that is a result."""
 
     def finished() -> bool:
         take_events(outcome, crew)
         return outcome.endpoints.started <= outcome.endpoints.finished.keys()
 
-    late = lambda: [  # noqa: E731
+    unfinished = lambda: [  # noqa: E731
         crew.workers[e.process]
         for e in outcome.order.cell.endpoints
         if e.endpoint in outcome.endpoints.started and e.endpoint not in outcome.endpoints.finished
     ]
     try:
-        crew.wait(finished, timeout_s, "end of the schedule", late)
+        crew.wait(finished, timeout_s, "end of the schedule", unfinished)
     except WorkerFailed as failed:
         stuck = None if failed.kind != "timeout" else held_calls(outcome, files)
         if stuck is None:
             raise
         for call in stuck:
-            tell_unfinished(outcome, call)
+            note_unfinished(outcome, call)
 
 
 def drain(
@@ -142,13 +142,12 @@ def drain(
     changes: Changes,
     files: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
-    """Readers wait for the last message of each of their writers; with nothing sent there is
-    nothing to wait for. A client waits for the replies to its own requests, which it knows by its
-    own number.
+    """Let readers wait for the last message of each of their writers that sent any. A client waits
+    for the replies to its own requests, by its own endpoint number.
 
-    Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or
-    until nothing came for so long that nothing more is to be expected; `files` are the workers'
-    records, which say how long that is when the drain begins. What comes later makes it longer.
+    Best-effort readers wait for at most the suite's `drain_s`. Reliable readers wait until
+    everything came, or until nothing came for so long that nothing more is expected: that time
+    follows from the latencies in the workers' records (`files`), and later messages extend it.
     """
     timeline = outcome.order.cell.timeline
     last = {writer: seq for writer, seq in outcome.endpoints.unfinished.items() if seq is not None}
@@ -186,7 +185,8 @@ def _expected(
     absent: Collection[int],
     reliable: bool,
 ) -> dict[str, dict[str, int]]:
-    """Reader → writer → last sequence number, of a process's readers of that reliability."""
+    """Return reader → writer → last sequence number, for a process's readers of that
+    reliability."""
     readers = {
         e.endpoint: (e.endpoint,) if e.kind == "client" else e.peers
         for e in outcome.order.cell.endpoints
@@ -202,21 +202,20 @@ def _expected(
 
 
 def _quiet_s(outcome: TrialOutcome, files: Mapping[str, int]) -> float:
-    """How long nothing must come before a reliable stream has come to its end: longer than a late
-    message or the next repeat of a lost one takes, as far as this trial has shown."""
+    """Return the time without a message after which a reliable stream has ended: it is longer than
+    the latencies of this trial, and than the time until a lost message is repeated."""
     heartbeats = (timeouts.heartbeat_s(name) for name in outcome.order.cell.middlewares)
     longest_s = _longest_latency_ns(outcome, files) / 1e9
     return max(timeouts.DRAIN_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
 
 
 def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
-    """The longest latency in ns of what has arrived by now, as its readers recorded it; 0 where
-    that cannot be told, as over several clocks. A message of another trial tells no intended time,
-    and the age of a late reader's history is no latency (`pace_of` of
-    rmwbench/analysis/metrics/latency.py)."""
+    """Return the longest latency in ns of the messages so far, as their readers recorded it; 0 if
+    it is unknown because of several clocks. Messages of another trial, and the history that a late
+    reader gets, have no latency (`pace_of` of rmwbench/analysis/metrics/latency.py)."""
     if not _has_one_clock(outcome):
         return 0
-    longest_ns, since_ns = 0, _there_since_ns(outcome)
+    longest_ns, since_ns = 0, _joined_ns(outcome)
     for section in sections_so_far(outcome, files, records.RECEIVED):
         rows = section.rows
         of_this_trial = (rows["flags"] & FOREIGN) == 0
@@ -230,8 +229,8 @@ def _has_one_clock(outcome: TrialOutcome) -> bool:
     return outcome.times.clocks is None or not outcome.times.clocks.foreign
 
 
-def _there_since_ns(outcome: TrialOutcome) -> dict[int, int]:
-    """Endpoint → when it was matched, else when it was created."""
+def _joined_ns(outcome: TrialOutcome) -> dict[int, int]:
+    """Return endpoint → when it was matched, else when it was created."""
     return {
         event["endpoint"]: event["time_ns"]
         for name in ("created", "matched")
@@ -242,7 +241,7 @@ def _there_since_ns(outcome: TrialOutcome) -> dict[int, int]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suspends our garbage collection: the processor belongs to the trial."""
+    """Suspend our garbage collection, so that the trial has the processor."""
     gc.disable()
     try:
         yield

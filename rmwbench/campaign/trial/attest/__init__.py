@@ -1,4 +1,4 @@
-"""Which path the bytes took, attested: never believed from a configuration."""
+"""The path that the bytes took, attested by counters and evidence and not by a configuration."""
 
 from rmwbench.campaign.trial.attest.asked_path import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.attest.path import attestations, shared_segments

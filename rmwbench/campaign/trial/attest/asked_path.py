@@ -1,9 +1,9 @@
-"""The path that an arm asked for, held against the one that was attested; and, where they differ,
-why.
+"""The comparison of the path that an arm asked for with the attested path, and the reason for a
+difference.
 
-A trial that asked for one path and took another is void: its numbers would stand under the wrong
-name. The reason comes from whoever knows it: the worker says at creation what keeps its middleware
-from a path (a note that begins with `path:`), and counters say what happened on the way.
+A trial that asked for one path and took another is void: its numbers would have the wrong name. The
+reason comes from the worker, which says at creation why its middleware does not use a path (a note
+that begins with `path:`), or from the attestation's own note.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,17 +13,16 @@ from rmwbench.campaign.trial.attest.path import MAJORITY
 from rmwbench.campaign.trial.outcome import TrialOutcome
 
 NOTE = "path:"
-"""How a worker's note on the path begins (docs/formats/worker-protocol.md)."""
+"""The prefix of a worker's note on the path (docs/formats/worker-protocol.md)."""
 
-# What an arm may ask for → the rows of an attestation that grant it: path, or interface.
+# The path that an arm may ask for → the paths or interfaces of an attestation that grant it.
 ASKED: Mapping[str, frozenset[str]] = {
     "shm": frozenset({"shm"}),
     "udp": frozenset({"udp", "network"}),
     "tcp": frozenset({"tcp", "network"}),
     "lo": frozenset({"lo"}),
     "eth0": frozenset({"eth0"}),
-    # without the kernel's word on Unix sockets, neither mapped segments nor an unknown remainder
-    # contradict one
+    # if the kernel does not report Unix sockets, an unknown remainder does not contradict this path
     "unix": frozenset({"unix", "other"}),
     "process": frozenset({"process"}),
 }
@@ -32,8 +31,8 @@ ASKED: Mapping[str, frozenset[str]] = {
 def contradiction(
     asked_path: str | None, rows: Sequence[Mapping[str, Any]], reasons: Sequence[str] = ()
 ) -> str | None:
-    """Why the attested path is not the one that the arm asked for, or None. `reasons` are told with
-    it."""
+    """Return why the attested path is not the one that the arm asked for, with the `reasons`; None
+    if it is."""
     if asked_path is None or not rows:
         return None
     granted_fraction = sum(row["fraction"] for row in rows if _grants(asked_path, row))
@@ -61,7 +60,8 @@ def _grants(asked_path: str, row: Mapping[str, Any]) -> bool:
 
 
 def reasons(outcome: TrialOutcome) -> list[str]:
-    """What the workers said keeps bytes from a path, each once, in the order of endpoints."""
+    """Return the workers' reasons why bytes do not take a path, each once, in the order of
+    endpoints."""
     granted = outcome.endpoints.granted
     notes = (note for endpoint in sorted(granted) for note in granted[endpoint].get("notes") or [])
     reasons = [note.removeprefix(NOTE).strip() for note in notes if note.startswith(NOTE)]
