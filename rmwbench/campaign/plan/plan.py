@@ -28,7 +28,7 @@ from rmwbench.suite.decidable import DECIDABLE_BLOCKS, QUANTILES, messages_neede
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
 
-DEFAULT_FIXED_COST_S = 0.3
+FIXED_COST_S = 0.3
 """The time of a trial besides its timeline: start, match, collect and clean up."""
 NETWORK_COST_S = 0.3
 """The additional time of a trial over several hosts: 50 ms for devices, 150 to 500 ms for the
@@ -44,8 +44,6 @@ budget: the time of decided arms goes to blocks of the others (docs/formulas.md)
 of a trial includes drains that few trials need."""
 
 NOTHING: Mapping[int, str] = {}
-
-FixedCost = float | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -243,17 +241,15 @@ def make_plan(
     *,
     seed: int,
     budget_s: float | None = None,
-    fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
     unsupported: Mapping[int, str] = NOTHING,
     most_blocks: int | None = None,
 ) -> Plan:
     """Return the plan of a suite's cells: blocks, order and time.
 
-    `fixed_cost_s` is the time of a trial besides its timeline: one number, or arm's name → number.
     `unsupported` cells have no trials. `most_blocks` limits the blocks within a budget. Raises
     UserError if the budget is too small for the minimum of blocks.
     """
-    cost_s = costs_s(cells, unsupported, fixed_cost_s)
+    cost_s = costs_s(cells, unsupported)
     block_s = math.fsum(cost_s.values())
     blocks = _blocks(suite, block_s, budget_s, most_blocks)
     looks = _looks(suite.blocks.minimum, blocks) if suite.blocks.sequential else ()
@@ -286,15 +282,11 @@ def make_plan(
     )
 
 
-def costs_s(
-    cells: Sequence[Cell],
-    unsupported: Mapping[int, str] = NOTHING,
-    fixed_cost_s: FixedCost = DEFAULT_FIXED_COST_S,
-) -> dict[int, float]:
+def costs_s(cells: Sequence[Cell], unsupported: Mapping[int, str]) -> dict[int, float]:
     """Return cell → the time of a trial, without the `unsupported` cells."""
     return {
         cell.number: cell.timeline.duration_s
-        + _fixed_cost_s(fixed_cost_s, cell.arm.name)
+        + FIXED_COST_S
         + (NETWORK_COST_S if cell.links is not None else 0.0)
         for cell in cells
         if cell.number not in unsupported
@@ -363,14 +355,6 @@ def budget_text(seconds: float) -> str:
     if seconds < 5400:
         return f"{math.ceil(seconds / 60)}m"
     return f"{math.ceil(seconds / 360) / 10:g}h"
-
-
-def _fixed_cost_s(fixed_cost_s: FixedCost, arm: str) -> float:
-    return (
-        fixed_cost_s.get(arm, DEFAULT_FIXED_COST_S)
-        if isinstance(fixed_cost_s, Mapping)
-        else fixed_cost_s
-    )
 
 
 def _trials(
