@@ -12,7 +12,6 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import settling
 from rmwbench.campaign.course import Batch, Course
-from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
@@ -20,6 +19,7 @@ from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import TrialSource, order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import TrialEnd
 from rmwbench.words.numbers import counted
 
 

@@ -13,9 +13,9 @@ from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import SETTLING
 from rmwbench.campaign.course import Batch
-from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial_lab import TrialEnd
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints

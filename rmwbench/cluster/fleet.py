@@ -15,13 +15,13 @@ from typing import Any
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
-from rmwbench.campaign.here import ResultsLost, TrialEnd
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.socket_buffers import Kernel, Kernels
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import ResultsLost, TrialEnd
 from rmwbench.cluster import machine_likeness, shipping
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST
@@ -169,7 +169,7 @@ class Fleet:
             for name, reference in references.items()
         }
 
-    # --- what a campaign asks of its lab (rmwbench/campaign/here.py) ---
+    # --- what a campaign asks of its lab (rmwbench/campaign/trial_lab.py) ---
 
     def machine(self) -> None:
         """None, since it is not this machine: a budget that does not hold the suite is refused, and

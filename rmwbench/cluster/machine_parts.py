@@ -16,7 +16,6 @@ from rich.markup import escape
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.blocks import left_out_text
 from rmwbench.campaign.course import Batch, SpoiltBlock
-from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.looks import InterimLooks
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE, spread_s
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
@@ -24,6 +23,7 @@ from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import TrialEnd
 from rmwbench.cluster.batch_schedule import BegunBatch, Schedule, duration_s, most_s
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.errors import UserError

@@ -2,9 +2,9 @@
 what the kernel counted, exactly."""
 
 from rmwbench.analysis.metrics.cost import unread_reasons
-from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial.attest.counted import window
+from rmwbench.campaign.trial.attest.window_counts import window
 from rmwbench.lab.sampling.background import LoadFlow
 from tests.campaign.cells import outcome
 from tests.campaign.ended import costs, grown
@@ -61,9 +61,9 @@ def test_what_we_sent_is_taken_out_and_nothing_else():
 def test_what_we_sent_is_in_no_counter_of_the_trial_either():
     trial = outcome()
     trial.sampling.sampled = snapshots(360_000, 1000, ours=500)
-    assert grown(sampled.counters(trial), "interface.lo.tx_bytes")["local"] == 1_074_000
+    assert grown(sampler_rows.counters(trial), "interface.lo.tx_bytes")["local"] == 1_074_000
     trial.network.background = {"local": FLOW}
-    rows = list(sampled.counters(trial))
+    rows = list(sampler_rows.counters(trial))
     assert grown(rows, "interface.lo.tx_bytes")["local"] == 360_000
     assert grown(rows, "udp.out_datagrams")["local"] == 1000
     assert grown(rows, "interface.eth0.tx_bytes")["local"] == 60

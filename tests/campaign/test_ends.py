@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle.bundle_reader import TrialLine
-from rmwbench.campaign.trial.failing import _CODES, worker_failure
+from rmwbench.campaign.trial.failures import _CODES, worker_failure
 from rmwbench.codes import Code, FailedBy
 from rmwbench.lab.machine import void_rules
 from rmwbench.lab.process.worker import WorkerFailed

@@ -18,12 +18,12 @@ from rmwbench.bundle.journal import LookTaken
 from rmwbench.campaign import here
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.here import Here
 from rmwbench.campaign.interim_look import look_at
 from rmwbench.campaign.pace import SPOILT_TOLERANCE
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import LocalLab
 from rmwbench.errors import UserError
 from tests.campaign.running import run_suite
 from tests.campaign.test_course import plan
@@ -69,7 +69,7 @@ class Virtual:
         with writer:
             course = Course(made, journal)
             source = BlockSource("v", made, course, writer, judge=self._judge, hold=self.hold)
-            campaign = Runner(source, Here(), _AnyWorker(), writer, MachineDocument())
+            campaign = Runner(source, LocalLab(), _AnyWorker(), writer, MachineDocument())
             if not course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
         assert all(host.closed for host in self.hosts)

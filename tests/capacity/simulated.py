@@ -25,11 +25,11 @@ from rmwbench.campaign.capacity.search_request import (
     SearchSpace,
     nearest_level,
 )
-from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import LocalLab, TrialEnd
 from rmwbench.codes import FailedBy
 from rmwbench.lab import machine
 from rmwbench.suite.file.load import parse
@@ -79,7 +79,7 @@ class Worker:
         return {"name": name, "format": "", "text": ""}
 
 
-class Lab(Here):
+class Lab(LocalLab):
     """Runs trials by formula; `orders` are those that were asked for."""
 
     def __init__(self, laws: dict[str, Law], seed: int = 1):

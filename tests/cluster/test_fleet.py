@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from rmwbench.campaign.here import ResultsLost
 from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.trial_lab import ResultsLost
 from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, NoAnswer, Remote
 from rmwbench.errors import UserError

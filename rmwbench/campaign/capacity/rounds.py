@@ -37,7 +37,6 @@ from rmwbench.campaign.capacity.search_request import (
     search_space,
 )
 from rmwbench.campaign.course import UNSUPPORTED, Batch
-from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text, make_plan
 from rmwbench.campaign.plan.socket_buffers import Kernels
@@ -49,6 +48,7 @@ from rmwbench.campaign.run import Runner, TrialSource, order
 from rmwbench.campaign.start import workers_of
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
+from rmwbench.campaign.trial_lab import LocalLab, TrialEnd
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
@@ -312,7 +312,7 @@ def new_search(
 ) -> Runner[SearchSource]:
     """Check everything, then make the directory. Raises UserError before anything is written.
     `choice` has the command line's options on the suite's arms."""
-    path, lab = find(request.suite_file), Here()
+    path, lab = find(request.suite_file), LocalLab()
     text = read(path)
     suite = parse(
         text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
@@ -343,7 +343,7 @@ def _first_round(space: SearchSpace) -> Plan:
         for number, each in enumerate(space.testable, start=1)
     ]
     plan = make_plan(space.cells.suite, cells, seed=space.request.seed)
-    return replace(plan, host=Here().host())
+    return replace(plan, host=LocalLab().host())
 
 
 def _without(space: SearchSpace, plan: Plan, reasons: dict[int, str]) -> SearchSpace:

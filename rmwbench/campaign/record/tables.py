@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
-from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
-from rmwbench.campaign.trial.attest.counted import own_interfaces, trial_edges, window_edges
+from rmwbench.campaign.trial.attest.window_counts import own_interfaces, trial_edges, window_edges
 from rmwbench.campaign.trial.held_calls import schedule_of
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import LOANED, WARMUP
@@ -21,7 +21,7 @@ from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordSection
 from rmwbench.suite.timeline import to_ns
 
 # Usage counters that are read at both ends of the window, with their units.
-_USAGE = sampled.USAGE | {
+_USAGE = sampler_rows.USAGE | {
     "allocations": ("allocations", "count"),
     "allocated_bytes": ("allocated", "bytes"),
     "frees": ("frees", "count"),
@@ -77,8 +77,8 @@ def trial_tables(
         if rows
     }
     for name, columns in (
-        ("samples", sampled.samples(outcome.sampling.sampled)),
-        ("schedule", sampled.schedule(outcome.sampling.sampled)),
+        ("samples", sampler_rows.samples(outcome.sampling.sampled)),
+        ("schedule", sampler_rows.schedule(outcome.sampling.sampled)),
     ):
         if columns["time_ns"]:
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
@@ -138,30 +138,30 @@ def _events(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
         row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
         row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text", "code")}
         yield row
-    yield from sampled.events(outcome)
-    yield from sampled.canary_events(outcome.sampling.sampled)
+    yield from sampler_rows.events(outcome)
+    yield from sampler_rows.canary_events(outcome.sampling.sampled)
 
 
 def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
-    yield from sampled.counters(outcome)
+    yield from sampler_rows.counters(outcome)
     yield from outcome.network.cross_traffic
     for at, by_host in outcome.network.traffic.items():
         for host, interfaces in by_host.items():
-            yield from sampled.host_rows(host, own_interfaces(outcome, interfaces), at)
+            yield from sampler_rows.host_rows(host, own_interfaces(outcome, interfaces), at)
     for process, reply in outcome.sampling.collected.items():
         yield from _collected(outcome, process, reply)
     if outcome.sampling.sampled is None:
         first = next(iter(outcome.sampling.collected.values()), {})
         yield from _first_host(outcome, first.get("usage", []))
     for name, value in outcome.times.steps_ns.items():
-        yield sampled.counter_row(
-            "orchestrator", sampled.MACHINE, f"step.{name}", "ns", "end", value
+        yield sampler_rows.counter_row(
+            "orchestrator", sampler_rows.MACHINE, f"step.{name}", "ns", "end", value
         )
     process_of = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         process = process_of[section.endpoint]
-        role, unfinished = sampled.role_of(outcome, process), section.unfinished
-        yield sampled.counter_row(
+        role, unfinished = sampler_rows.role_of(outcome, process), section.unfinished
+        yield sampler_rows.counter_row(
             process, role, "records_unfinished", "count", "end", unfinished, section.endpoint
         )
 
@@ -170,8 +170,8 @@ def _collected(
     outcome: TrialOutcome, process: str, reply: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of what a worker counted of itself and of its endpoints."""
-    role = sampled.role_of(outcome, process)
-    row = partial(sampled.counter_row, process, role)
+    role = sampler_rows.role_of(outcome, process)
+    row = partial(sampler_rows.counter_row, process, role)
     follows = any(p.follows for p in outcome.order.cell.processes if p.name == process)
     for usage in reply.get("usage", []):
         at = _AT.get(usage["at"])
@@ -187,7 +187,7 @@ def _collected(
         if at != "end" and not follows:
             yield row("snapshot_time", "ns", at, usage.get("time_ns"))
     memory = reply.get("memory", {})
-    yield from sampled.memory_rows(process, role, memory, memory.get("threads"))
+    yield from sampler_rows.memory_rows(process, role, memory, memory.get("threads"))
     for endpoint, account in reply.get("endpoints", {}).items():
         for name in ("publish_failures", "reader_drops"):
             yield row(name, "count", "end", account.get(name), int(endpoint))
@@ -205,7 +205,7 @@ def _first_host(
         edges = trial_edges(outcome, host, *edges)
         at |= zip(("steady_begin", "steady_end"), edges, strict=True)
     for name, usage in at.items():
-        yield from sampled.host_rows(host, own_interfaces(outcome, usage), name)
+        yield from sampler_rows.host_rows(host, own_interfaces(outcome, usage), name)
 
 
 def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.trial.outcome import TrialOutcome, note, note_flag
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
@@ -54,14 +54,14 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
             return
         is_remote = host in crew.hosts.remote
         name = host if is_remote else ""
-        rows = list(sampled.canary_probes(document)) if is_remote else []
+        rows = list(sampler_rows.canary_probes(document)) if is_remote else []
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
-        if edges := sampled.edges_of(document):
-            own_ns = sum(sampled.used_cpu_ns(*edges).values())
+        if edges := sampler_rows.edges_of(document):
+            own_ns = sum(sampler_rows.used_cpu_ns(*edges).values())
             if not is_remote and outcome.sampling.own_cpu_ns is not None:
                 own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
-            rows += sampled.attributed(
+            rows += sampler_rows.attributed(
                 document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
             )
         for row in rows:

@@ -24,7 +24,7 @@ from rmwbench.campaign.plan.profile import (
     needed_daemons,
     setups,
 )
-from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import (
     machines,
@@ -37,7 +37,7 @@ from rmwbench.campaign.trial import (
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside_trial import Beside
-from rmwbench.campaign.trial.failing import host_failure, worker_failure
+from rmwbench.campaign.trial.failures import host_failure, worker_failure
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.outcome import (
     Failure,
@@ -335,14 +335,14 @@ def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
     outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
     outcome.sampling.sampled_at = sampler.by_host
     outcome.files |= sampler.files
-    outcome.probes += sampled.canary_probes(outcome.sampling.sampled)
+    outcome.probes += sampler_rows.canary_probes(outcome.sampling.sampled)
     if outcome.order.cell.real is not None:
         outcome.probes += machines.sampled_probes(outcome, crew)
     elif outcome.sampling.sampled and outcome.times.window:
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
-        by_role = sampled.cpu_by_role(outcome)
+        by_role = sampler_rows.cpu_by_role(outcome)
         window = [row for row in outcome.probes if row["at"] == "window"]
-        outcome.probes += sampled.attributed(
+        outcome.probes += sampler_rows.attributed(
             outcome.sampling.sampled,
             machine.attributed_probes(window, by_role, length_ns),
         )

@@ -69,11 +69,11 @@ def plan(options: PlanOptions) -> None:
 def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
     takes."""
-    from rmwbench.campaign.here import Here
     from rmwbench.campaign.plan import socket_buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
+    from rmwbench.campaign.trial_lab import LocalLab
     from rmwbench.lab.host.hosts import NAMESPACES
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
@@ -94,9 +94,9 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     _, cells = planner.chosen(request)
     wishes: list[str] = []
     if cluster is None:
-        host = Here().host()
-        workers, reasons = checked(planner, request, text, Here())
-        wishes = socket_buffers.ungranted_lines(cells, workers, Here().kernels())
+        host = LocalLab().host()
+        workers, reasons = checked(planner, request, text, LocalLab())
+        wishes = socket_buffers.ungranted_lines(cells, workers, LocalLab().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})

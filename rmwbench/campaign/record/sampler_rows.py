@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.campaign.trial.attest.counted import Snapshot, trial_edges, window_edges
+from rmwbench.campaign.trial.attest.window_counts import Snapshot, trial_edges, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling.cross_traffic_load import ROLE as CROSS_TRAFFIC

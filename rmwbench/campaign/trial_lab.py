@@ -53,7 +53,7 @@ class BundleCopy(Protocol):
 
 
 class Lab(Protocol):
-    """The lab of a campaign's trials: this machine (`Here`), or the machines of a cluster
+    """The lab of a campaign's trials: this machine (`LocalLab`), or the machines of a cluster
     (rmwbench/cluster). Use it as a context manager."""
 
     @property
@@ -124,7 +124,7 @@ class Lab(Protocol):
         """Write the table `machine`, when the campaign begins and when it ends."""
 
 
-class Here:
+class LocalLab:
     """This machine, which runs one trial at a time. The next trial's host is started by `start`,
     before the last one's tables are written; the trial itself runs in `wait`."""
 

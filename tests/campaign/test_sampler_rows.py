@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.metrics.cost import unread_reasons
-from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record import sampler_rows
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import sampler
@@ -54,14 +54,19 @@ def test_the_document_of_the_page_is_read_here_too():
     block = PAGE.read_text().split("```json\n")[2].split("```")[0]
     document = sampler.parse(block.encode())
     assert document["snapshots"][0]["processes"]["talker"]["cpu_ns"] == 1
-    columns = sampled.samples(document)
+    columns = sampler_rows.samples(document)
     units = dict(
         zip(zip(columns["process"], columns["counter"], strict=True), columns["unit"], strict=True)
     )
     assert units["talker", "cpu"] == "ns" and units["talker", "rss"] == "bytes"
     assert units["machine", "interface.lo.tx_packets"] == "count"
     assert units["machine", "processor.steal"] == "ns"
-    assert sampled.schedule(document)["event"] == ["out_runnable", "in", "out_blocked", "woken"]
+    assert sampler_rows.schedule(document)["event"] == [
+        "out_runnable",
+        "in",
+        "out_blocked",
+        "woken",
+    ]
     with pytest.raises(ValueError, match=r"snapshots\.0\.processes\.talker\.cpu_ns"):
         sampler.parse(
             block.replace('"cpu_ns": 1, "voluntary', '"cpu_ns": "one", "voluntary', 1).encode()
@@ -288,15 +293,15 @@ def test_of_a_process_that_ended_within_the_window_its_beginning_is_kept_and_oth
         )
     ]
     made.sampling.sampled = {"snapshots": edges, "memory": {}}
-    told = [row for row in sampled.counters(made) if row["process"] == "talker"]
+    told = [row for row in sampler_rows.counters(made) if row["process"] == "talker"]
     assert {(row["role"], row["counter"], row["at"]) for row in told} == {
         ("publisher", "cpu", "steady_begin"),
         ("publisher", "voluntary_switches", "steady_begin"),
     }
     probes = [{"probe": "own", "value": 0.2}, {"probe": "foreign", "value": 0.7}]
-    assert sampled.attributed(made.sampling.sampled, probes) == probes[:1]
+    assert sampler_rows.attributed(made.sampling.sampled, probes) == probes[:1]
     edges[1]["processes"] = edges[0]["processes"]
-    assert sampled.attributed(made.sampling.sampled, probes) == probes
+    assert sampler_rows.attributed(made.sampling.sampled, probes) == probes
 
 
 def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_once():
@@ -360,7 +365,7 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
     made = outcome(placed([cell_of_two_hosts()], "--place")[0])
     there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
     made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
-    no_data = unread_reasons(sampled.events(made))
-    values = costs(list(sampled.counters(made)), 1, 10**9, no_data=no_data)
+    no_data = unread_reasons(sampler_rows.events(made))
+    values = costs(list(sampler_rows.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)
     assert values["softirq_cores"] == pytest.approx(0.03)
