@@ -15,7 +15,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
 from rmwbench.bundle.journal import TrialEnded
-from rmwbench.campaign import here, pace, start
+from rmwbench.campaign import pace, start, trial_lab
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import StopSignal
@@ -47,18 +47,18 @@ HELD = """
 import time
 from dataclasses import replace
 from pathlib import Path
-from rmwbench.campaign import here
+from rmwbench.campaign import trial_lab
 from rmwbench.campaign.trial import timeouts
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
 machine.voids = lambda probes: []
-run_trial, path, gate = here.run_trial, Path({hanging!r}, "rmwbench-fake"), Path({gate!r})
+run_trial, path, gate = trial_lab.run_trial, Path({hanging!r}, "rmwbench-fake"), Path({gate!r})
 def held(order, workers, host):
     if order.trial > {trials}:
         timeouts.COMMAND_TIMEOUT_S = 1000
         {then}
     return run_trial(order, workers, host)
-here.run_trial = held
+trial_lab.run_trial = held
 main()
 """
 """`rmwbench run` that stays where a test needs it."""
@@ -97,7 +97,7 @@ class Bench:
 
     def stopped(self, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> str:
         """Runs the suite in this process as if a signal came in its second trial; what it says."""
-        run_trial = here.run_trial
+        run_trial = trial_lab.run_trial
 
         def interrupted(order, workers, host):
             if order.trial == 1:
@@ -105,9 +105,9 @@ class Bench:
             host.close()
             raise StopSignal("SIGINT")
 
-        monkeypatch.setattr(here, "run_trial", interrupted)
+        monkeypatch.setattr(trial_lab, "run_trial", interrupted)
         code, output = self.run(*arguments)
-        monkeypatch.setattr(here, "run_trial", run_trial)
+        monkeypatch.setattr(trial_lab, "run_trial", run_trial)
         assert code == 130 and self.finished() == [1], output
         return output
 

@@ -15,7 +15,7 @@ from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import LookTaken
-from rmwbench.campaign import here
+from rmwbench.campaign import trial_lab
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.interim_look import look_at
@@ -57,7 +57,7 @@ class Virtual:
             ("hosts_ahead", self._host),
             ("machine_table", lambda *_: EMPTY),
         ):
-            self.monkeypatch.setattr(here, name, value)
+            self.monkeypatch.setattr(trial_lab, name, value)
         self.monkeypatch.setattr(time, "monotonic", lambda: self.now_s)
         journal = []
         if (self.directory / "campaign.json").exists():

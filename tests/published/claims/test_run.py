@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import CellsDropped
-from rmwbench.campaign import here
+from rmwbench.campaign import trial_lab
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import claims_session as session
@@ -124,7 +124,7 @@ def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resum
 @pytest.mark.traffic
 def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    original, ran = here.run_trial, []
+    original, ran = trial_lab.run_trial, []
 
     def stopping(order, workers, host):
         if len(ran) == 3:
@@ -132,14 +132,14 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         ran.append(order.trial)
         return original(order, workers, host)
 
-    monkeypatch.setattr(here, "run_trial", stopping)
+    monkeypatch.setattr(trial_lab, "run_trial", stopping)
     code, _, err = captured(
         capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out
     )
     assert code == 130 and f"rmwbench resume {out}" in err
     begun = Bundle(out / "planted").trials()
     assert len(begun) == 3 and {trial.status for trial in begun} <= {"done", "void"}
-    monkeypatch.setattr(here, "run_trial", original)
+    monkeypatch.setattr(trial_lab, "run_trial", original)
     code, text, err = captured(capsys, "resume", out)
     assert code == 0, err
     bundle = Bundle(out / "planted")

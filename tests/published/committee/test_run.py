@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign import here, pace
+from rmwbench.campaign import pace, trial_lab
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
@@ -102,7 +102,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
 ):
     """There is no time to repeat it while its section runs."""
     session.sections = [session.sections[0], session.sections[2]]
-    whole, ran = here.run_trial, []
+    whole, ran = trial_lab.run_trial, []
 
     def steals(order, *arguments, **options):
         result = whole(order, *arguments, **options)
@@ -114,7 +114,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
             else result
         )
 
-    monkeypatch.setattr(here, "run_trial", steals)
+    monkeypatch.setattr(trial_lab, "run_trial", steals)
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
     run(session)
     assert ran[2] == ran[-1] == ("first", 1) and ran[-3][0] == "second" and len(ran) == 21
@@ -124,7 +124,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
 
 
 def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
-    whole, ran = here.run_trial, []
+    whole, ran = trial_lab.run_trial, []
 
     def stops(order, *arguments, **options):
         if len(ran) == 3:
@@ -132,12 +132,12 @@ def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
         ran.append(order.trial)
         return whole(order, *arguments, **options)
 
-    monkeypatch.setattr(here, "run_trial", stops)
+    monkeypatch.setattr(trial_lab, "run_trial", stops)
     ending = run(session)
     assert ending is not None and ending.stopped_by == "SIGINT"
     shortest = session.sections[2]
     assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
-    monkeypatch.setattr(here, "run_trial", whole)
+    monkeypatch.setattr(trial_lab, "run_trial", whole)
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
     run(again)
