@@ -56,7 +56,7 @@ class Progress:
         """Note the end of a trial that the course has noted already. `took_s` includes the writing
         of its tables."""
         self._count(trial, status, took_s)
-        self._print_reason(trial, status, reason)
+        self._print_reason(trial, status, reason, self._course.spoilt)
         if self._course.begins_block and not self._console.is_terminal:
             goes_on = self._course.next and not self._course.look_due
             remaining = f", {self._remaining_text()}" if goes_on else ""
@@ -69,7 +69,9 @@ class Progress:
         self._failed += status == "failed"
         self._void += status == "void"
 
-    def _print_reason(self, trial: Trial, status: str, reason: str | None) -> None:
+    def _print_reason(
+        self, trial: Trial, status: str, reason: str | None, spoilt: SpoiltBlock | None
+    ) -> None:
         """Print the reason of a trial once, even if it returns in every block with other
         numbers."""
         failure = trial.cell, re.sub(r"\d+", "", reason or "")
@@ -79,7 +81,7 @@ class Progress:
             outcome = NOT_SUPPORTED if status == UNSUPPORTED else status
             self.say(
                 f"trial {trial.trial}, {escape(cell.comparison)}: {escape(cell.arm.name)} {outcome}: "
-                f"{escape(reason)}" + _block_text(self._course.spoilt)
+                f"{escape(reason)}" + _block_text(spoilt)
             )
 
     def look(self, look: Look, stop: str | None) -> None:

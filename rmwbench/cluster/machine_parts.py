@@ -51,7 +51,7 @@ class ClusterProgress(Progress):
         trial, begun_s = self._begun.pop(machine)
         took_s = time.monotonic() - begun_s
         self._count(trial, status, took_s)
-        self._tell(trial, status, reason, spoilt)
+        self._print_reason(trial, status, reason, spoilt)
         return took_s
 
     def lost(self, machine: str) -> None:
