@@ -10,7 +10,7 @@ from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import on_one_clock
 from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.campaign.trial.void import void_reasons, wrong_clocks
-from rmwbench.lab.host import Host, HostBroken
+from rmwbench.lab.host import Host, HostBroken, Hosts
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
 from tests.campaign.cells import outcome as made
@@ -61,7 +61,8 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
         pytest.skip(f"this kernel makes no time namespace: {broken}")
     worker = Worker("fake", fake_worker.install(tmp_path), fake_worker.DESCRIBE, None)
     in_phase = "arrival: {kind: periodic, rate_hz: 200, phase_ns: 0}"
-    result = run_trial(order(cell(schedule=in_phase, steady_s=0.3)), worker, host)
+    made_order = order(cell(schedule=in_phase, steady_s=0.3))
+    result = run_trial(made_order, worker, Hosts.of({made_order.cell.hosts[0]: host}))
     # A busy machine may void it; the stamps are the same.
     assert well(result)
     rows = {name: table.to_pylist() for name, table in result.tables.items()}

@@ -117,21 +117,20 @@ def _new_hosts(name: str, cell: Cell) -> Hosts:
         raise HostBroken("start its init", error.errno) from None
 
 
-def run_trial(
-    order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
-) -> TrialResult:
-    """Run one trial with the workers of its middlewares, or with one worker for all. A `host` (or
-    Hosts, if the cell has several) that was made beforehand is closed here in any case."""
+def run_trial(order: Order, workers: Workers | Worker, hosts: Hosts | None = None) -> TrialResult:
+    """Run one trial with the workers of its middlewares, or with one worker for all. `hosts` that
+    were made beforehand are closed here in any case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
     outcome = TrialOutcome(
         order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
     )
-    hosts: Hosts | None = None
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
-            hosts = _hosts(order, host)
+            if hosts is None and order.cell.real is not None:
+                raise ValueError(f"rmwbench.cluster makes the hosts of cell {order.cell.number}")
+            hosts = hosts or _new_hosts(f"trial-{order.trial}", order.cell)
             hosts.wait_ready()
         outcome.network.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
@@ -181,21 +180,6 @@ def _take_failure(outcome: TrialOutcome, failed: Exception) -> None:
             outcome.failure = host_failure(failed.code, str(failed))
         case _:
             outcome.failure = host_failure(Code.ORCHESTRATOR, str(failed))
-
-
-def _hosts(order: Order, host: Host | Hosts | None) -> Hosts:
-    """Return the hosts that were made beforehand, or new ones. Raises HostBroken."""
-    if isinstance(host, Host) and len(order.cell.hosts) > 1:
-        host.close()  # a cell with several hosts needs hosts of another kind
-        host = None
-    if isinstance(host, Host):
-        return Hosts.of({order.cell.hosts[0]: host})
-    if host is None and order.cell.real is not None:
-        raise ValueError(
-            f"cell {order.cell.number} is over real machines: its hosts are made by "
-            "rmwbench.cluster"
-        )
-    return host or _new_hosts(f"trial-{order.trial}", order.cell)
 
 
 def _run_in(
