@@ -202,7 +202,7 @@ class BlockSource(TrialSource):
         return left_s * elapsed_s / self._planned_s
 
     def _leave_out(self, elapsed_s: float) -> None:
-        text = left_out_text(self.plan, self.course.blocks_done, elapsed_s, limit_s(self.plan))
+        text = omission_text(self.plan, self.course.blocks_done, elapsed_s, limit_s(self.plan))
         self._writer.note(text)
         self._progress.say(f"{text}; `rmwbench resume` runs them")
 
@@ -242,7 +242,7 @@ class BlockSource(TrialSource):
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
 
-def left_out_text(plan: Plan, blocks_done: int, elapsed_s: float, limit_s: float) -> str:
+def omission_text(plan: Plan, blocks_done: int, elapsed_s: float, limit_s: float) -> str:
     return (
         f"{plan.blocks - blocks_done} of {plan.blocks} blocks left out: "
         f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s)} allowed"

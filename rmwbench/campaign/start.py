@@ -70,7 +70,7 @@ def new_campaign(
     request, absent = planner.without_absent(request)
     has = lab.machine()
     request, cut = _within_budget(planner, request, lab, has, machine_s)
-    workers, reasons = checked(planner, request, text, lab, directory)
+    workers, reasons = check_request(planner, request, text, lab, directory)
     plan = planner.plan(request, reasons, has, left_out=absent, cut=cut, host=lab.host())
     document = campaign_document(directory, plan, text, workers, lab.describe())
     document["request"] = asdict(request)
@@ -103,7 +103,7 @@ def _within_budget(
     return planner.within_budget(request, has or MachineLimits.here())
 
 
-def checked(
+def check_request(
     planner: Planner, request: Request, text: str, lab: Lab, directory: Path | None = None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
     """Return the workers of a campaign, and the cells that they do not support, with the reason.
@@ -116,17 +116,17 @@ def checked(
     places = _places(request, text, plan, planner.choice)
     plan_refusals.check_enough(plan, places)
     plan_refusals.check_overload(plan.cells, places)
-    return workers_of(plan, places, lab, directory)
+    return check_plan(plan, places, lab, directory)
 
 
-def workers_of(
+def check_plan(
     plan: Plan, places: Places, lab: Lab, directory: Path | None
 ) -> tuple[dict[str, Worker], dict[int, str]]:
-    """Return the same as `checked`, for a plan."""
+    """Return the same as `check_request`, for a plan."""
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     file_faults.check(plan.cells, workers, plan.host, places, lab.kernels())
-    reasons = unsupported.stated(plan.cells, workers, plan.host)
+    reasons = unsupported.description_reasons(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, reasons, places)
     if directory is not None:
         preflight.check_disk(plan, directory)

@@ -81,7 +81,7 @@ class Lab(Protocol):
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        """Return `rmwbench.campaign.plan.unsupported.here` for all machines that trials may run on.
+        """Return `rmwbench.campaign.plan.unsupported.machine_reasons` for all machines that trials may run on.
         Call it after `check`."""
 
     def rehearse(
@@ -156,7 +156,7 @@ class LocalLab:
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
-        return unsupported.here(cells, workers, kind)
+        return unsupported.machine_reasons(cells, workers, kind)
 
     def rehearse(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places

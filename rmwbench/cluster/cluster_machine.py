@@ -97,7 +97,7 @@ class ClusterMachine:
         return None
 
     def lacking(self, cells: Sequence[Any]) -> dict[int, str]:
-        return unsupported.here(cells, self._workers)
+        return unsupported.machine_reasons(cells, self._workers)
 
     def rehearse(self, cells: Sequence[Any], places: Places) -> dict[int, str] | UserError:
         try:

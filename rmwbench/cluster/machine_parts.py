@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.blocks import left_out_text
+from rmwbench.campaign.blocks import omission_text
 from rmwbench.campaign.course import Batch, SpoiltBlock
 from rmwbench.campaign.looks import InterimLooks
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, TOLERANCE, spread_s
@@ -197,7 +197,7 @@ class PartSource:
         if self.course.look_due or over:
             self._looks.take(self._progress, self._elapsed_s(), over=over)
         if over and not self.course.finished:
-            left_out = left_out_text(
+            left_out = omission_text(
                 self.plan, self.course.blocks_done, self._elapsed_s(), self._limit_s
             )
             self._tell(f"{left_out}; `rmwbench resume` runs them")

@@ -59,12 +59,12 @@ def test_too_few_blocks_tell_nothing():
 
 def test_only_what_is_found_twice_counts():
     first, clean = aa.judge(document(("best", "worse")), PAIRS), aa.judge(document(), PAIRS)
-    assert [pair.outcome for pair in aa.confirmed(first, first)] == [aa.DIFFERENT] * 2
-    again = aa.confirmed(first, clean)
+    assert [pair.outcome for pair in aa.confirm(first, first)] == [aa.DIFFERENT] * 2
+    again = aa.confirm(first, clean)
     assert [pair.outcome for pair in again] == [aa.CLEAN] * 2
     assert again[0].first == "1.1× the other" and len(again[0].logs) == 10
     # What was not run again keeps its finding.
-    assert [pair.outcome for pair in aa.confirmed(first, clean[:1])] == [aa.CLEAN, aa.DIFFERENT]
+    assert [pair.outcome for pair in aa.confirm(first, clean[:1])] == [aa.CLEAN, aa.DIFFERENT]
 
 
 def test_each_arm_has_a_floor_of_its_own_and_a_noisy_one_leaves_the_others_alone():

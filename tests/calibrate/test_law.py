@@ -24,7 +24,7 @@ LAWS = [
 
 def truth(options, nonce="1"):
     settings = json.dumps(
-        {key: synthetic_campaign.structured(value) for key, value in options.items()}
+        {key: synthetic_campaign.setting_value(value) for key, value in options.items()}
     )
     command = [tools.worker("synthetic").executable, "--truth", settings, "1", str(COUNT), nonce]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
@@ -37,7 +37,7 @@ def test_draws_tend_to_the_law(text):
     drawn = np.array([fate["latency_ns"] for fate in truth({"latency": text})])
     for q in (0.5, 0.9):
         assert np.quantile(drawn, q, method="inverted_cdf") == pytest.approx(
-            synthetic_campaign.quantile_ns(synthetic_campaign.structured(text), q), rel=0.03
+            synthetic_campaign.quantile_ns(synthetic_campaign.setting_value(text), q), rel=0.03
         )
 
 
@@ -48,7 +48,7 @@ def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick)
     assert len(names) == len(set(names))
     for arm in (*workloads[0].arms, *workloads[1].arms):
         named = {"latency", "loss"} & arm.options.keys()
-        of = {name: synthetic_campaign.structured(arm.options[name]) for name in named}
+        of = {name: synthetic_campaign.setting_value(arm.options[name]) for name in named}
         if "latency" in of:
             assert math.isfinite(synthetic_campaign.quantile_ns(of["latency"], 0.9))
         if "loss" in of:

@@ -9,7 +9,7 @@ from rmwbench.campaign.plan.socket_buffers import (
     Kernels,
     UngrantedBuffer,
     asked_bytes,
-    ungranted,
+    ungranted_buffers,
     ungranted_lines,
     ungranted_of_cell,
 )
@@ -56,7 +56,7 @@ def test_what_public_configurations_ask_for_is_read_too(text, asked):
 
 
 def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
-    (buffer,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
+    (buffer,) = ungranted_buffers(profile("cyclonedds/profiles/tuned.xml"), SMALL)
     assert buffer == UngrantedBuffer("receive", 16 << 20, 212992, "net.core.rmem_max")
     assert buffer.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
 
@@ -65,9 +65,9 @@ def test_both_sides_count():
     """ROS 2's advice raises `rmem_max` alone."""
     raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
     text = "<sendBufferSize>4194304</sendBufferSize>"
-    (buffer,) = ungranted(text, Kernel(raised))
+    (buffer,) = ungranted_buffers(text, Kernel(raised))
     assert buffer == UngrantedBuffer("send", 1 << 22, 212992, "net.core.wmem_max")
-    assert not ungranted(text, Kernel(raised | {"net.core.wmem_max": "4194304"}))
+    assert not ungranted_buffers(text, Kernel(raised | {"net.core.wmem_max": "4194304"}))
 
 
 PROFILE = """\

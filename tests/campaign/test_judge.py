@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.trial.outcome import Failure, TrialOutcome, keeps_spoilt
-from rmwbench.campaign.trial.trial_life import judged
+from rmwbench.campaign.trial.trial_life import judge
 from rmwbench.campaign.trial.void import excused_reasons, is_machines_fault, void_reasons
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.errors import UserError
@@ -83,17 +83,17 @@ def test_a_trial_that_failed_on_a_noisy_machine_is_void_unless_the_user_keeps_it
     monkeypatch.delenv("RMWBENCH_SPOILT")
     trial = spoilt()
     trial.failure = failure
-    void = judged(trial)
+    void = judge(trial)
     assert (void.status, void.cause) == ("void", "machine")
     assert [reason.code for reason in void.reasons] == [Code.STEAL, Code.HUNG]
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
     trial = spoilt()
     trial.failure = failure
-    failed = judged(trial)
+    failed = judge(trial)
     assert (failed.status, failed.failed_by) == ("failed", FailedBy.WORKER)
     assert [reason.code for reason in failed.reasons] == [Code.HUNG]
     trial.times.started_late_ns = 3_000_000  # of the machine, and kept by no one
-    assert judged(trial).status == "void"
+    assert judge(trial).status == "void"
 
 
 def test_a_start_that_came_too_late_is_the_machines_fault():

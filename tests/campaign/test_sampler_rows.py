@@ -299,9 +299,9 @@ def test_of_a_process_that_ended_within_the_window_its_beginning_is_kept_and_oth
         ("publisher", "voluntary_switches", "steady_begin"),
     }
     probes = [{"probe": "own", "value": 0.2}, {"probe": "foreign", "value": 0.7}]
-    assert sampler_rows.attributed(made.sampling.sampled, probes) == probes[:1]
+    assert sampler_rows.valid_probes(made.sampling.sampled, probes) == probes[:1]
     edges[1]["processes"] = edges[0]["processes"]
-    assert sampler_rows.attributed(made.sampling.sampled, probes) == probes
+    assert sampler_rows.valid_probes(made.sampling.sampled, probes) == probes
 
 
 def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_once():

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from rmwbench.campaign.record.due_times import due_offsets_ns, never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import due_offsets_ns, never_sent_due_ns, scheduled_messages
 
 
 def first(how_many: int, /, **arrival) -> list[int]:
@@ -32,9 +32,9 @@ def test_poisson_has_its_rate_and_its_seed():
 
 
 def test_a_schedule_has_what_is_due_before_its_end():
-    assert planned({"kind": "periodic", "period_ns": 10, "phase_ns": 3}, 23) == 2
-    assert planned({"kind": "burst", "period_ns": 10, "count": 2}, 20) == 4
-    assert planned({"kind": "relay"}, 10**9) == 0
+    assert scheduled_messages({"kind": "periodic", "period_ns": 10, "phase_ns": 3}, 23) == 2
+    assert scheduled_messages({"kind": "burst", "period_ns": 10, "count": 2}, 20) == 4
+    assert scheduled_messages({"kind": "relay"}, 10**9) == 0
 
 
 def test_what_was_never_sent_continues_after_the_attempts():

@@ -145,7 +145,7 @@ def test_a_machine_asks_its_own_kernel_and_user_what_a_cell_may(monkeypatch):
     machine_ = on_machine.ClusterMachine()
     monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: False)
     assert "CAP_SYS_NICE" in machine_.lacking(suite_cells)[1]
-    assert unsupported.stated(suite_cells, {}) == {}
+    assert unsupported.description_reasons(suite_cells, {}) == {}
     monkeypatch.setattr("rmwbench.campaign.plan.unsupported.has_capability", lambda _: True)
     assert machine_.lacking(suite_cells) == {}
 

@@ -112,7 +112,7 @@ def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
     return f"{have_both(common)}, 5 are needed"
 
 
-def confirmed(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[EqualArms]:
+def confirm(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[EqualArms]:
     """Return the pairs with the outcome of the second run for those that were different in the
     first one only: one calibration in twenty has such a pair by chance."""
     second_run = {(pair.middleware, pair.size): pair for pair in again}

@@ -87,9 +87,9 @@ class CalibrationSession:
         truth_workloads = grid.truths(quick=self.quick)
         pairs = grid.aa_pairs(against, quick=self.quick)
         self.directory.mkdir(parents=True, exist_ok=True)
-        steps = [self._prepared("truths", "Truths that are known", truth_workloads)]
+        steps = [self._prepare_step("truths", "Truths that are known", truth_workloads)]
         if pairs:
-            steps.append(self._prepared("aa", "Every middleware against itself", pairs))
+            steps.append(self._prepare_step("aa", "Every middleware against itself", pairs))
         self._say(
             f"{len(steps)} campaigns, about "
             f"{duration_text(sum(step.estimated_s for step in steps))} together"
@@ -107,16 +107,16 @@ class CalibrationSession:
             bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
         )
         truths = judge_truths(evidence, truth_workloads)
-        clock = self._skewed(workers["synthetic"])
+        clock = self._skewed_truth(workers["synthetic"])
         not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
         truths += [clock] if isinstance(clock, Truth) else []
-        judged = self._against_themselves(bundles.get("aa"), pairs)
+        judged = self._judge_pairs(bundles.get("aa"), pairs)
         answer = self._answer(truths, judged, evidence, workers, against, not_tested)
         answer = replace(answer, stored=str(calibrations.save(document(answer))))
         calibrations.write(document(answer), self.directory / "calibration.json")
         return answer
 
-    def _prepared(
+    def _prepare_step(
         self,
         name: str,
         title: str,
@@ -141,14 +141,17 @@ class CalibrationSession:
         seed = self.seed if seed is None else seed
         return CalibrationStep(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
 
-    def _skewed(self, worker: Worker) -> Truth | str:
+    def _skewed_truth(self, worker: Worker) -> Truth | str:
         """Return the truth about a reader with another clock, or why it is not tested."""
         if reason := skew.why_not(worker):
             return reason
-        step = self._prepared("skewed", "A reader whose clock is wrong", grid.skewed(), blocks=2)
+        step = self._prepare_step(
+            "skewed", "A reader whose clock is wrong", grid.skewed_workloads(), blocks=2
+        )
         self._say(f"{step.title}: {step.trials} trials")
         bundle = self._run(
-            step, lambda campaign: skew.skewed(campaign, worker, self.directory / "skewed-worker")
+            step,
+            lambda campaign: skew.skew_clock(campaign, worker, self.directory / "skewed-worker"),
         )
         return skew.judge(bundle.trials(), lambda: self.show(bundle))
 
@@ -168,7 +171,7 @@ class CalibrationSession:
         self._slowdown = (time.monotonic() - began_s) / step.estimated_s
         return Bundle(directory)
 
-    def _against_themselves(
+    def _judge_pairs(
         self, bundle: Bundle | None, pairs: Sequence[grid.GridWorkload]
     ) -> list[aa.EqualArms]:
         if bundle is None:
@@ -182,10 +185,10 @@ class CalibrationSession:
         again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
         names = ", ".join(pair.name for pair in again)
         self._say(f"a second run, to tell a difference from chance: {names}")
-        step = self._prepared(
+        step = self._prepare_step(
             "aa-again", "Second run of pairs that differ", again, seed=self.seed + 1
         )
-        return aa.confirmed(judged_pairs, aa.judge(self.show(self._run(step)), again))
+        return aa.confirm(judged_pairs, aa.judge(self.show(self._run(step)), again))
 
     def _answer(
         self,

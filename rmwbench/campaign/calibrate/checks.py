@@ -35,7 +35,7 @@ class Subject:
     def __init__(self, evidence: SyntheticCampaign, workload: str, arm: GridArm):
         self.evidence, self.workload, self.arm = evidence, workload, arm
         self.options = {
-            key: synthetic_campaign.structured(value) for key, value in arm.options.items()
+            key: synthetic_campaign.setting_value(value) for key, value in arm.options.items()
         }
         self.trials: list[SyntheticTrial] = evidence.trials(workload, arm.name, arm.options)
 
@@ -247,7 +247,7 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     took another one is void in every trial, whatever the middleware says."""
     shown_arm = evidence.arm(workload, arm.name)
     if "lying_path" not in arm.options:
-        evidence.done(workload, arm.name)
+        evidence.done_lines(workload, arm.name)
         asked, attested = str(arm.options["path"]), str(shown_arm.get("path") or "")
         is_attested = attested.startswith(f"{asked} ")
         yield recovery.check("the path is attested", is_attested, asked, attested or "nothing")
@@ -268,7 +268,7 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     )
 
 
-def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
+def equal_arms(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
     """Check two arms of one law: neither may be called worse, so neither best."""
     outcomes = {
         "equivalent": recovery.RECOVERED,
@@ -276,13 +276,13 @@ def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
         "no data": recovery.UNKNOWN,
     }
     for arm in arms:
-        evidence.done(workload, arm.name)
+        evidence.done_lines(workload, arm.name)
         verdict = evidence.arm(workload, arm.name)["verdict"]["verdict"]
         outcome = outcomes.get(verdict, recovery.FAILED)
         yield TruthCheck(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
 
 
-def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
+def unequal_arms(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
     """Check an arm that is 1.5 times as slow as another: it must be worse, and the ratio's interval
     must hold 1.5. The machine adds to both medians, hence the allowances. If the interval also
     holds 1, because the machine made the ratios scatter, the check could not tell; `undecided` with

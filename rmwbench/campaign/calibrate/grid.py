@@ -223,7 +223,7 @@ def blocks(*, quick: bool) -> int:
     return 5 if quick else 10
 
 
-def skewed() -> tuple[GridWorkload, ...]:
+def skewed_workloads() -> tuple[GridWorkload, ...]:
     """Return a workload with one plain arm, whose reader is then started with another clock."""
     settings = {"message": "Bytes(256)", "rate_hz": 500, "timeline": {"steady_s": 0.2}}
     return (GridWorkload("skewed", "a reader whose clock is wrong", (PLAIN,), settings),)

@@ -54,7 +54,7 @@ def why_not(worker: Worker) -> str | None:
     )
 
 
-def skewed(campaign: Runner[BlockSource], worker: Worker, script: Path) -> Runner[BlockSource]:
+def skew_clock(campaign: Runner[BlockSource], worker: Worker, script: Path) -> Runner[BlockSource]:
     """Give the campaign a worker that starts each trial's second process `AHEAD_S` ahead."""
     text = SCRIPT.format(worker=worker.executable, unshare=shutil.which("unshare"), ahead_s=AHEAD_S)
     script.write_text(text, encoding="utf-8")

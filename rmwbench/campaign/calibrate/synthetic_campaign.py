@@ -26,7 +26,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.codes import CORRUPT, FOREIGN, LATE, WARMUP
 
 
-def structured(value: Any) -> Any:
+def setting_value(value: Any) -> Any:
     """Return the object for `--truth` of a suite's `KIND key=number …`, or the value itself."""
     if not isinstance(value, str) or "=" not in value:
         return value
@@ -155,7 +155,7 @@ class SyntheticCampaign:
         cell = self.arm(workload, name)["cell"]
         return [line for line in self.bundle.trials() if line.cell == cell]
 
-    def done(self, workload: str, name: str) -> list[Any]:
+    def done_lines(self, workload: str, name: str) -> list[Any]:
         """Return the journal's lines of the arm's done trials. Raises Untestable if the machine
         left fewer than FEWEST_TRIALS, TrialLost if a trial was lost for another reason."""
         lines = self.trial_lines(workload, name)
@@ -164,23 +164,26 @@ class SyntheticCampaign:
                 raise TrialLost(
                     f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
                 )
-        done_lines = [line for line in lines if line.status == "done"]
-        if len(done_lines) < FEWEST_TRIALS:
-            void = len(lines) - len(done_lines)
+        done = [line for line in lines if line.status == "done"]
+        if len(done) < FEWEST_TRIALS:
+            void = len(lines) - len(done)
             raise Untestable(
                 f"the machine took {void} of {len(lines)} trials; {FEWEST_TRIALS} good ones are "
                 "needed"
             )
-        return done_lines
+        return done
 
     def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[SyntheticTrial]:
         """Return the arm's done trials with their truth for the settings `options`."""
         settings = {
-            key: structured(value)
+            key: setting_value(value)
             for key, value in options.items()
             if key not in NOT_FOR_THE_WORKER
         }
-        return [self._trial(line.trial, line.block, settings) for line in self.done(workload, name)]
+        return [
+            self._trial(line.trial, line.block, settings)
+            for line in self.done_lines(workload, name)
+        ]
 
     @cached_property
     def _nonces(self) -> dict[int, str]:

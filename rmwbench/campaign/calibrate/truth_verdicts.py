@@ -34,19 +34,22 @@ def _truths(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Tru
             for arm in arms:
                 for truth, check in checks.truths_of(arm):
                     run = partial(_checks_of_arm, check, evidence, name, arm)
-                    yield _judged(truth, name, arm.name, run)
+                    yield _truth(truth, name, arm.name, run)
         case "twins":
-            yield _judged(
-                "equal arms", name, _both(arms), lambda: checks.twins(evidence, name, arms)
+            yield _truth(
+                "equal arms", name, _both(arms), lambda: checks.equal_arms(evidence, name, arms)
             )
         case "apart":
-            yield _judged(
-                "1.5 times as slow", name, _both(arms), lambda: checks.apart(evidence, name, arms)
+            yield _truth(
+                "1.5 times as slow",
+                name,
+                _both(arms),
+                lambda: checks.unequal_arms(evidence, name, arms),
             )
         case "path":
             for arm in arms:
                 truth = "path, a lie" if "lying_path" in arm.options else "path"
-                yield _judged(truth, name, arm.name, partial(checks.path, evidence, name, arm))
+                yield _truth(truth, name, arm.name, partial(checks.path, evidence, name, arm))
 
 
 def _checks_of_arm(
@@ -58,7 +61,7 @@ def _checks_of_arm(
     return check(checks.Subject(evidence, workload, arm))
 
 
-def _judged(truth: str, workload: str, arm: str, run: Callable[[], Iterable[TruthCheck]]) -> Truth:
+def _truth(truth: str, workload: str, arm: str, run: Callable[[], Iterable[TruthCheck]]) -> Truth:
     try:
         truth_checks = tuple(run())
     except Untestable as why:

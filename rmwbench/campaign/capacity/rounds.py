@@ -45,7 +45,7 @@ from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
 from rmwbench.campaign.progress import announce
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner, TrialSource, order
-from rmwbench.campaign.start import workers_of
+from rmwbench.campaign.start import check_plan
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial_lab import LocalLab, TrialEnd
@@ -320,7 +320,7 @@ def new_search(
     space = search_space(request, suite, shown(path))
     plan = _first_round(space)
     places = Places(shown(path), text, suite, choice=choice)
-    workers, reasons = workers_of(plan, places, lab, directory)
+    workers, reasons = check_plan(plan, places, lab, directory)
     space = _without(space, plan, reasons)
     document = campaign_document(directory, plan, text, workers, lab.describe())
     document["kind"] = "capacity"

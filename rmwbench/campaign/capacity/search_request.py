@@ -224,7 +224,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     limit, along = parse_limit(request.limit), axis(request.along)
     workload = _workload(suite, request.workload)
     arms = _arms(suite, workload, request.arms)
-    absent = unsupported.left_out(arms)
+    absent = unsupported.absent_arms(arms)
     arms = [arm for arm in arms if arm.name not in absent]
     unsupported.check_arms_left([arm.name for arm in arms], absent, where)
     all_levels, start = _levels(along, along.own(workload), request)

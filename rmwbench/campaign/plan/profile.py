@@ -191,7 +191,7 @@ def resolved_profile(profile: Profile, worker: Worker) -> dict[str, Any]:
     return {key: embedded[key] for key in ("name", "format", "text")}
 
 
-def forced(side: Side, worker: Worker) -> str | None:
+def forced_text(side: Side, worker: Worker) -> str | None:
     """Return the worker's text on the settings that isolation or the worker forces on an embedded
     profile; None if there are none."""
     profile = side.profile

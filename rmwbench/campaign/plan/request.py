@@ -170,7 +170,7 @@ class Planner:
 
     def described(self, request: Request, kind: HostKind) -> dict[int, str]:
         """Return cell → the reason why its workers' descriptions do not support it; empty if that
-        is all cells, since `start.checked` then refuses the request with all reasons."""
+        is all cells, since `start.check_request` then refuses the request with all reasons."""
         _, chosen_cells = self.chosen(request)
         workers = find_workers({name for cell in chosen_cells for name in cell.middlewares})
         reasons = unsupported.described(chosen_cells, workers, kind)
@@ -208,7 +208,9 @@ class Planner:
         resumed campaign thus has the same arms, even if more workers are built by then. Raises
         UserError if no arm is left."""
         _, chosen_cells = self.chosen(request)
-        absent = unsupported.left_out({cell.arm.name: cell.arm for cell in chosen_cells}.values())
+        absent = unsupported.absent_arms(
+            {cell.arm.name: cell.arm for cell in chosen_cells}.values()
+        )
         if not absent:
             return request, {}
         arms_left = tuple(

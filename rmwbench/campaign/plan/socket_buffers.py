@@ -113,7 +113,7 @@ class UngrantedBuffer:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-def ungranted(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
+def ungranted_buffers(text: str, kernel: Kernel) -> tuple[UngrantedBuffer, ...]:
     """Return the buffers that the kernel does not grant; none if its limit is unknown."""
     buffers = []
     for side, limit in LIMITS.items():
@@ -142,7 +142,9 @@ def ungranted_of_side(
     """Return the buffers that a machine with a process of this side does not grant."""
     text = resolved_profile(side.profile, worker)["text"]
     return tuple(
-        buffer for kernel in kernels.under_side(cell, side) for buffer in ungranted(text, kernel)
+        buffer
+        for kernel in kernels.under_side(cell, side)
+        for buffer in ungranted_buffers(text, kernel)
     )
 
 

@@ -40,11 +40,15 @@ def described(
 ) -> dict[int, str]:
     """Return cell → the reason why its workers' descriptions, the kind of its host or this machine
     do not support it; without supported cells."""
-    reasons = stated(cells, workers, kind)
-    return reasons | here([cell for cell in cells if cell.number not in reasons], workers, kind)
+    reasons = description_reasons(cells, workers, kind)
+    return reasons | machine_reasons(
+        [cell for cell in cells if cell.number not in reasons], workers, kind
+    )
 
 
-def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
+def description_reasons(
+    cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
+) -> dict[int, str]:
     """Return the same as `described` without this machine's reasons: trials may run on others."""
     return {
         cell.number: reason
@@ -57,7 +61,9 @@ def stated(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES)
     }
 
 
-def here(cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES) -> dict[int, str]:
+def machine_reasons(
+    cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
+) -> dict[int, str]:
     """Return cell → the reason why this machine does not support it: its kernel, the user's
     permissions, or the installed programs."""
     return {
@@ -117,7 +123,7 @@ def _in_pieces(cell: Cell) -> str | None:
     )
 
 
-def left_out(arms: Iterable[Arm]) -> dict[str, str]:
+def absent_arms(arms: Iterable[Arm]) -> dict[str, str]:
     """Return the arms that cannot run here because a middleware of theirs is not ready, with the
     reason and, if there is one, the command that changes it. The others run. If none is left, an
     arm that is not `optional` stays, so that preflight says what to build."""

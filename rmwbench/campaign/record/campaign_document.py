@@ -19,7 +19,7 @@ from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced, resolved_profile
+from rmwbench.campaign.plan.profile import distinct_sides, file_flags, forced_text, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
 from rmwbench.campaign.plan.socket_buffers import Kernels, ungranted_of_cell, ungranted_of_side
 from rmwbench.campaign.trial.trial_life import TrialResult
@@ -107,7 +107,7 @@ def _flags(
     """Return the flags of every trial of a cell, each once: of its sides' profiles, then its
     own."""
     sides_with_worker = [(side, workers[side.middleware]) for side in distinct_sides(cell)]
-    notes = [(side, forced(side, worker)) for side, worker in sides_with_worker]
+    notes = [(side, forced_text(side, worker)) for side, worker in sides_with_worker]
     notes += [
         (side, buffer.text)
         for side, worker in sides_with_worker

@@ -43,7 +43,7 @@ def _uniform(seed: int) -> Iterator[float]:
         yield (((z ^ (z >> 31)) >> 11) + 1) / (1 << 53)
 
 
-def planned(arrival: Mapping[str, Any], length_ns: int) -> int:
+def scheduled_messages(arrival: Mapping[str, Any], length_ns: int) -> int:
     """Return the number of messages in a schedule of that length; 0 for a relay and for
     saturation."""
     return sum(

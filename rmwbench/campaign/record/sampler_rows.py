@@ -220,7 +220,7 @@ def used_cpu_ns(begin: Snapshot, end: Snapshot) -> dict[str, int]:
     }
 
 
-def attributed(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
+def valid_probes(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
     """Return the rows of `machine.attributed_probes` that hold. If a process of the trial ended
     within the window, `foreign` does not: its CPU time would be counted there."""
     edges = edges_of(document)

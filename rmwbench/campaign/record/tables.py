@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampler_rows
-from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import never_sent_due_ns, scheduled_messages
 from rmwbench.campaign.trial.attest.window_counts import own_interfaces, trial_edges, window_edges
 from rmwbench.campaign.trial.held_calls import schedule_of
 from rmwbench.campaign.trial.outcome import TrialOutcome
@@ -225,7 +225,8 @@ def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
             own_window = schedule_of(outcome, endpoint)
             # A stuck writer never reported a number: the rest of its schedule was not sent.
             unsent = (
-                planned(arrival, own_window.end_ns - own_window.start_ns) - len(section.rows)
+                scheduled_messages(arrival, own_window.end_ns - own_window.start_ns)
+                - len(section.rows)
                 if stuck
                 else never_sent
             )

@@ -10,6 +10,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from rmwbench.beside import from_features
@@ -25,7 +26,7 @@ from rmwbench.campaign.trial.barrier import fields_of, take_created, take_matche
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_hello
 from rmwbench.campaign.trial.record_flags import KILLED
 from rmwbench.campaign.trial.spawn import Spawner
-from rmwbench.campaign.trial.trial_network import noted
+from rmwbench.campaign.trial.trial_network import note_change
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.process.crew import Crew, Posted
@@ -208,7 +209,7 @@ class Changes:
                 self._not_joined(process, time.monotonic_ns(), failed.message)
         self._hear()
         if self._network is not None:
-            self._network.settle(noted(self._outcome))
+            self._network.settle(partial(note_change, self._outcome))
 
     def _at_ns(self, change: Change) -> int:
         return self._window.steady_ns + to_ns(change.at_s)
@@ -224,7 +225,7 @@ class Changes:
             self._starting_successors.remove(process)
             note_hello(self._outcome, process, self._crew.workers[process])
         if self._network is not None:
-            self._network.hear(noted(self._outcome))
+            self._network.hear(partial(note_change, self._outcome))
         answered = [(posted, take) for posted, take in self._posted if posted.answered]
         self._posted = [item for item in self._posted if item not in answered]
         for posted, take in answered:

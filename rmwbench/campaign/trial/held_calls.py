@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import never_sent_due_ns, scheduled_messages
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, note, note_flag
 from rmwbench.codes import FAILED, UNFINISHED, WAITS, Code, Reason
 from rmwbench.lab.process import records
@@ -142,7 +142,9 @@ def _open_schedule(
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
     unsent, due_ns, returned_ns = None, own_window.start_ns, own_window.start_ns
     if arrival is not None and arrival["kind"] not in WITHOUT:
-        unsent = max(0, planned(arrival, own_window.end_ns - own_window.start_ns) - attempted)
+        unsent = max(
+            0, scheduled_messages(arrival, own_window.end_ns - own_window.start_ns) - attempted
+        )
         if unsent:
             (due_ns,) = never_sent_due_ns(arrival, own_window.start_ns, attempted, 1)
     last_seq = None

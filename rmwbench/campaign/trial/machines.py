@@ -61,7 +61,7 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
             own_ns = sum(sampler_rows.used_cpu_ns(*edges).values())
             if not is_remote and outcome.sampling.own_cpu_ns is not None:
                 own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
-            rows += sampler_rows.attributed(
+            rows += sampler_rows.valid_probes(
                 document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
             )
         for row in rows:

@@ -326,7 +326,7 @@ def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         by_role = sampler_rows.cpu_by_role(outcome)
         window = [row for row in outcome.probes if row["at"] == "window"]
-        outcome.probes += sampler_rows.attributed(
+        outcome.probes += sampler_rows.valid_probes(
             outcome.sampling.sampled,
             machine.attributed_probes(window, by_role, length_ns),
         )
@@ -380,7 +380,7 @@ class TrialJudgement:
         return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
 
 
-def judged(outcome: TrialOutcome) -> TrialJudgement:
+def judge(outcome: TrialOutcome) -> TrialJudgement:
     """Return the judgement of a trial. A machine that breaks a rule voids it in any case, unless
     the user keeps trials that a noisy machine spoilt."""
     if outcome.network.broken is not None:
@@ -403,7 +403,7 @@ def _result(outcome: TrialOutcome) -> TrialResult:
         return TrialResult(
             order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns
         )
-    judgement = judged(outcome)
+    judgement = judge(outcome)
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
         machines.reasons_by_machine(outcome.probes, machine.flags),

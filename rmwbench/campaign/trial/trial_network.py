@@ -4,7 +4,8 @@ voids the trial. A trial on one host has no network.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
 from rmwbench.analysis.records import frames
 from rmwbench.campaign.trial import timeouts
@@ -56,7 +57,7 @@ def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
     begin_ns, end_ns = (window.steady_ns, window.end_ns) if window else (0, 1 << 62)
     with step(outcome, "network_end"):
         try:
-            network.end(begin_ns, end_ns, noted(outcome))
+            network.end(begin_ns, end_ns, partial(note_change, outcome))
         except (NetworkBroken, HostBroken, WorkerFailed) as broken:
             if outcome.sampling.collected:
                 outcome.network.broken = broken_reason(broken)
@@ -71,9 +72,9 @@ def network_end(outcome: TrialOutcome, network: Emulation | None) -> None:
     outcome.files |= network.files
 
 
-def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
-    """Return a function that notes a change of a host's network as an event `network`."""
-    return lambda host, change, done_ns: note(outcome, host, "network", done_ns, text=change)
+def note_change(outcome: TrialOutcome, host: str, change: str, done_ns: int) -> None:
+    """Note a change of a host's network as an event `network`."""
+    note(outcome, host, "network", done_ns, text=change)
 
 
 def network_voids(outcome: TrialOutcome) -> Iterator[Reason]:

@@ -72,7 +72,7 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.campaign.plan import socket_buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
-    from rmwbench.campaign.start import checked
+    from rmwbench.campaign.start import check_request
     from rmwbench.campaign.trial_lab import LocalLab
     from rmwbench.lab.host.hosts import NAMESPACES
     from rmwbench.lab.middleware import find_workers
@@ -95,12 +95,12 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     wishes: list[str] = []
     if cluster is None:
         host = LocalLab().host()
-        workers, reasons = checked(planner, request, text, LocalLab())
+        workers, reasons = check_request(planner, request, text, LocalLab())
         wishes = socket_buffers.ungranted_lines(cells, workers, LocalLab().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})
-        reasons = unsupported.stated(cells, workers, host)
+        reasons = unsupported.description_reasons(cells, workers, host)
         reasons = {} if len(reasons) == len(cells) else reasons
     per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
     if cluster is not None:

@@ -21,9 +21,9 @@ from rmwbench.analysis.records.frames import counts_of, host_of, network_of
 from rmwbench.campaign.plan.profile import setups
 from rmwbench.campaign.plan.unsupported import few
 from rmwbench.campaign.trial.attest.window_counts import (
-    Carried,
+    CarriedBytes,
     Snapshot,
-    carried,
+    carried_bytes,
     growth,
     tcp_payload,
     trial_edges,
@@ -40,7 +40,7 @@ TCP_HEADER_BYTES = 66
 """Ethernet 14, IPv4 20, TCP 32 with time stamps."""
 
 
-def carried_between(outcome: TrialOutcome) -> list[Carried]:
+def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
     """Return the bytes that hosts sent to other hosts in the window, by transport and interface;
     the transport is `network` if no sampler tells transports apart."""
     totals: dict[tuple[str, str], int] = {}
@@ -78,7 +78,7 @@ def carried_between(outcome: TrialOutcome) -> list[Carried]:
                 size = int(once["frame_bytes"][once["from_port"] == port].sum(dtype=np.int64))
                 totals[key] = totals.get(key, 0) + size
     return [
-        Carried(transport, device, size)
+        CarriedBytes(transport, device, size)
         for (transport, device), size in sorted(totals.items())
         if size > 0
     ]
@@ -193,7 +193,7 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     delivered = delivered_bytes(outcome, edges)
     if not delivered or edges is None:
         return []
-    counted = list(carried(edges))
+    counted = list(carried_bytes(edges))
     note = "sent during the window, headers included"
     if outcome.network.shared_host:
         note += "; on the shared host that of other programs too"
@@ -283,7 +283,7 @@ def _is_compressed(outcome: TrialOutcome) -> bool:
     return any(side.modes.get("compression") is True for side in outcome.order.cell.sides.values())
 
 
-def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -> bool:
+def _is_control(outcome: TrialOutcome, delivered: int, counted: list[CarriedBytes]) -> bool:
     """Whether the bytes that interfaces sent may be most of the payload or only control traffic."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
@@ -294,8 +294,8 @@ def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -
 
 
 def _shares(
-    counted: list[Carried], delivered: int, room: float, claimed: Mapping[str, int]
-) -> list[tuple[Carried, float]]:
+    counted: list[CarriedBytes], delivered: int, room: float, claimed: Mapping[str, int]
+) -> list[tuple[CarriedBytes, float]]:
     """Return each transport with its fraction of the payload. If their sum exceeds `room`, the
     fractions are reduced in proportion, because headers and control traffic belong to all
     transports. If the middleware names a transport that carried bytes, the others carried none of
@@ -362,7 +362,7 @@ def _is_segment(name: str) -> bool:
 
 
 def _is_disproved(
-    outcome: TrialOutcome, claimed: int, delivered: int, counted: list[Carried]
+    outcome: TrialOutcome, claimed: int, delivered: int, counted: list[CarriedBytes]
 ) -> bool:
     """Whether the interfaces carried at least half of the bytes claimed for other paths."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)

@@ -22,7 +22,7 @@ Snapshot = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Carried:
+class CarriedBytes:
     """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they
     cannot be told apart. `copies` is how often a datagram was received on average: 1 without
     multicast."""
@@ -100,7 +100,7 @@ def _less(
     }
 
 
-def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
+def carried_bytes(edges: tuple[Snapshot, Snapshot]) -> Iterator[CarriedBytes]:
     """Yield the bytes that each interface transmitted: the loopback first and always, another one
     only if it carried something."""
     interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
@@ -110,19 +110,21 @@ def carried(edges: tuple[Snapshot, Snapshot]) -> Iterator[Carried]:
             yield from _by_transport(edges, name, sent)
 
 
-def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[Carried]:
+def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[CarriedBytes]:
     datagrams = growth(edges, "udp", "out_datagrams")
     if datagrams is None or "sockets" not in edges[1]:
-        yield Carried("network", name, sent)
+        yield CarriedBytes("network", name, sent)
         return
     tcp = _tcp(edges, sent, datagrams) if name == LOOPBACK else 0
     if name != LOOPBACK and not datagrams:
         return  # from the kernel itself: an interface that comes up reports its groups
     if tcp:
-        yield Carried("tcp", name, tcp)
+        yield CarriedBytes("tcp", name, tcp)
     if sent > tcp or not tcp:
         received = growth(edges, "udp", "in_datagrams") or 0
-        yield Carried("udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0)
+        yield CarriedBytes(
+            "udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0
+        )
 
 
 def _tcp(edges: tuple[Snapshot, Snapshot], sent: int, datagrams: int) -> int:
