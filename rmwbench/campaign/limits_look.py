@@ -12,12 +12,7 @@ from pathlib import Path
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.verdicts.limit_outcomes import OPEN, SETTLED_BY_BLOCKS
-from rmwbench.campaign.interim_look import (
-    Judge,
-    Look,
-    UndecidedComparison,
-    deciding_comparisons,
-)
+from rmwbench.campaign.interim_look import Judge, Look, UndecidedComparison, deciding_comparisons
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.suite_document import summarise

@@ -156,9 +156,7 @@ class CalibrationSession:
         return skew.judge(bundle.trials(), lambda: self.show(bundle))
 
     def _run(
-        self,
-        step: CalibrationStep,
-        changed: Callable[[Blocks], Blocks] = lambda campaign: campaign,
+        self, step: CalibrationStep, changed: Callable[[Blocks], Blocks] = lambda campaign: campaign
     ) -> Bundle:
         directory = self.directory / step.name
         request = Request(str(step.suite), seed=step.seed)

@@ -9,11 +9,7 @@ from pathlib import Path
 from rmwbench.analysis.metrics.glossary import METRICS, Use
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
-from rmwbench.results.machine.machine_model import (
-    CallCost,
-    CostsAtSize,
-    OwnCosts,
-)
+from rmwbench.results.machine.machine_model import CallCost, CostsAtSize, OwnCosts
 from rmwbench.results.model import Estimate
 
 TIMEOUT_S = 30

@@ -9,10 +9,7 @@ from rmwbench.campaign.calibrate import checks, recovery
 from rmwbench.campaign.calibrate.grid import GridArm, GridWorkload
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, TrialLost, Untestable
 from rmwbench.results.machine import machine_model as model
-from rmwbench.results.machine.machine_model import (
-    Truth,
-    TruthCheck,
-)
+from rmwbench.results.machine.machine_model import Truth, TruthCheck
 
 
 def judge_truths(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:

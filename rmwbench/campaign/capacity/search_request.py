@@ -246,9 +246,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     )
     if not space.testable:
         raise UserError(
-            "no arm can be tested here",
-            where=f"suite {suite.suite}",
-            actual=space.arms[0].bound,
+            "no arm can be tested here", where=f"suite {suite.suite}", actual=space.arms[0].bound
         )
     warnings = _check_time(space)
     warnings += [f"{each.arm.name}: {each.bound}" for each in space.arms if not each.levels]

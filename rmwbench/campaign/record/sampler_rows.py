@@ -247,8 +247,7 @@ def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
     ]
     for name in ("late", "stalled") if watched else ():
         yield probe_row(
-            f"canary_{name}",
-            max(processor[name] / processor["count"] for processor in watched),
+            f"canary_{name}", max(processor[name] / processor["count"] for processor in watched)
         )
 
 

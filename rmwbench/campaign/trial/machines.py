@@ -69,8 +69,7 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
 
 
 def reasons_by_machine(
-    probes: Iterable[Mapping[str, Any]],
-    rule: Callable[[list[dict[str, Any]]], Iterable[Reason]],
+    probes: Iterable[Mapping[str, Any]], rule: Callable[[list[dict[str, Any]]], Iterable[Reason]]
 ) -> Iterator[Reason]:
     """Yield the reasons of a rule on the rows of each machine, with the machine in their text."""
     rows = list(probes)

@@ -327,8 +327,7 @@ def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
         by_role = sampler_rows.cpu_by_role(outcome)
         window = [row for row in outcome.probes if row["at"] == "window"]
         outcome.probes += sampler_rows.valid_probes(
-            outcome.sampling.sampled,
-            machine.attributed_probes(window, by_role, length_ns),
+            outcome.sampling.sampled, machine.attributed_probes(window, by_role, length_ns)
         )
 
 

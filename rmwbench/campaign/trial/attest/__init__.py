@@ -3,10 +3,4 @@
 from rmwbench.campaign.trial.attest.path import attestations, shared_segments
 from rmwbench.campaign.trial.attest.path_contradiction import ASKED, contradiction, reasons
 
-__all__ = [
-    "ASKED",
-    "attestations",
-    "contradiction",
-    "reasons",
-    "shared_segments",
-]
+__all__ = ["ASKED", "attestations", "contradiction", "reasons", "shared_segments"]
