@@ -168,7 +168,7 @@ class SyntheticCampaign:
         if len(done) < FEWEST_TRIALS:
             void = len(lines) - len(done)
             raise Untestable(
-                f"the machine took {void} of {len(lines)} trials; {FEWEST_TRIALS} good ones are "
+                f"the machine spoilt {void} of {len(lines)} trials; {FEWEST_TRIALS} good ones are "
                 "needed"
             )
         return done

@@ -59,7 +59,7 @@ class Rate(Axis):
             if rate
         ]
         if not rates:
-            raise _unfit(workload, self, "no publisher of it has a rate")
+            raise _unfit(workload, self, "none of its publishers has a rate")
         return max(rates)
 
     def at(self, workload: Workload, level: float) -> Workload:
@@ -80,10 +80,10 @@ class Rate(Axis):
 
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
         if isinstance(arrival, Saturation):
-            reason = "sends as fast as it can: it has no schedule to be late against"
-            raise _unfit(workload, self, f"a publisher of it {reason}")
+            reason = "sends as fast as it can, so that no message is late"
+            raise _unfit(workload, self, f"one of its publishers {reason}")
         if isinstance(arrival, TraceArrival):
-            raise _unfit(workload, self, "a publisher of it has recorded times")
+            raise _unfit(workload, self, "one of its publishers has recorded times")
         return None if isinstance(arrival, Relay) else arrival.rate_hz
 
 

@@ -253,8 +253,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
     if suite.factors:
         warnings.append(
-            f"the suite's factors ({', '.join(suite.factors)}) stay at what the workload itself "
-            "says"
+            f"the suite's factors ({', '.join(suite.factors)}) keep the workload's own values"
         )
     return replace(space, warnings=tuple(warnings))
 

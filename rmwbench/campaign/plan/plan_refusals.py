@@ -33,7 +33,7 @@ def check_enough(plan: Plan, places: Places) -> None:
     blocks = max(plan.blocks, plan.suite.blocks.most)
     if blocks < DECIDABLE_BLOCKS:
         raise UserError(
-            "too few blocks to decide what is acceptable, whatever arrives",
+            "too few blocks to decide what is acceptable, even if all messages arrive",
             where=places.at("outcomes"),
             expected=f"at least {DECIDABLE_BLOCKS} blocks",
             actual=f"{blocks}",
@@ -47,7 +47,7 @@ def check_enough(plan: Plan, places: Places) -> None:
             messages = _messages(comparison) * blocks
             if messages < needed:
                 raise UserError(
-                    f"too few messages to decide `{key}` in {comparison.key}, whatever arrives",
+                    f"too few messages to decide `{key}` in {comparison.key}, even if all arrive",
                     where=places.at("outcomes", "acceptable", key),
                     expected=f"at least {needed} messages in all blocks",
                     actual=f"{messages} in {blocks} blocks",

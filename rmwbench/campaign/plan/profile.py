@@ -100,7 +100,7 @@ def file_flags(side: Side) -> list[str]:
     differences = []
     if names := [name for name in needs.interfaces if name not in OWN_DEVICES]:
         differences.append(
-            f"{', '.join(names)}: devices of the trial's host, which no radio and no driver is behind"
+            f"{', '.join(names)}: devices of the trial's host, without a radio or a driver"
         )
     if needs.daemons and side.daemon is None:
         at = f" at {', '.join(map(str, needs.servers))}" * bool(needs.servers)

@@ -215,8 +215,8 @@ def _heard(
                 if pair not in expect:
                     raise crew.workers[name].failure(
                         "protocol",
-                        f"answered settle for reader {reader} and writer {writer}, of which it was "
-                        "not asked",
+                        f"answered settle for reader {reader} and writer {writer}, which it was not "
+                        "asked about",
                     )
                 if probes["count"] < expect[pair]:
                     has_last = probes["seen"] >= expect[pair]
