@@ -302,8 +302,8 @@ class Course:
     def _key_at(self, cell: int, block: int) -> BlockKey:
         return BlockKey(block, self.plan.cell(cell).comparison)
 
-    def _anew(self, ran: Sequence[Trial]) -> list[Trial]:
+    def _anew(self, repeated: Sequence[Trial]) -> list[Trial]:
         """Return trials that have run, with new numbers for another run."""
         first = self._number + 1
-        self._number += len(ran)
-        return [replace(t, trial=first + n, repeats=t.trial) for n, t in enumerate(ran)]
+        self._number += len(repeated)
+        return [replace(t, trial=first + n, repeats=t.trial) for n, t in enumerate(repeated)]

@@ -126,7 +126,7 @@ def look_at(
     in the next."""
     deciding = deciding_comparisons(plan)
     units = [unit for unit in verdicts if comparison_of.get(unit, unit) in deciding]
-    judged = [
+    judged_arms = [
         (unit, arm, verdict)
         for unit in units
         for arm, verdict in verdicts[unit].items()
@@ -134,7 +134,7 @@ def look_at(
     ]
     undecided = tuple(
         UndecidedComparison(key, arm, verdict.reason, verdict.minutes_to_decide)
-        for key, arm, verdict in judged
+        for key, arm, verdict in judged_arms
         if verdict.verdict == "undecided"
     )
     words = {
@@ -142,7 +142,7 @@ def look_at(
         for key, arms in verdicts.items()
     }
     return Look(
-        blocks, alpha, ended, len(judged) - len(undecided), undecided, words, took_ns, leaving
+        blocks, alpha, ended, len(judged_arms) - len(undecided), undecided, words, took_ns, leaving
     )
 
 

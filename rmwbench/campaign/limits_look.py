@@ -31,16 +31,16 @@ class LimitsJudge(Judge):
         outcomes = summarise(
             self._bundle, known=self._measured_trials, limits_error=look.alpha
         ).outcomes
-        judged = [
+        judged_arms = [
             (condition.workload, arm)
             for condition in (outcomes.conditions if outcomes else ())
             for arm in condition.arms
         ]
         settled_cells = {
-            self._looks.cells.get((key, arm.arm)) for key, arm in judged if is_settled(arm)
+            self._looks.cells.get((key, arm.arm)) for key, arm in judged_arms if is_settled(arm)
         }
         comparisons = deciding_comparisons(self._plan)
-        deciding = [(key, arm) for key, arm in judged if key in comparisons]
+        deciding = [(key, arm) for key, arm in judged_arms if key in comparisons]
         unsettled = [(key, arm) for key, arm in deciding if not is_settled(arm)]
         return replace(
             look,

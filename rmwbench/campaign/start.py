@@ -251,15 +251,15 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
             actual=plan.host.name,
             fix=f"{VARIABLE}={host} {command_line('resume', bundle.directory)}, where that can be",
         )
-    before = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
+    stored = {row["cell"]: json.loads(row["definition"]) for row in bundle.rows("cells")}
     table = cells_table(plan, workers, lab.kernels())
-    now = {row["cell"]: json.loads(row["definition"]) for row in table.to_pylist()}
-    for number in sorted(before.keys() | now.keys()):
-        if before.get(number) != now.get(number):
+    current = {row["cell"]: json.loads(row["definition"]) for row in table.to_pylist()}
+    for number in sorted(stored.keys() | current.keys()):
+        if stored.get(number) != current.get(number):
             raise UserError(
                 "the campaign's cells are not what they were",
                 where=f"{bundle.directory}, cell {number}",
-                actual=_difference(before.get(number), now.get(number)),
+                actual=_difference(stored.get(number), current.get(number)),
                 fix="restore the profile files and workers it was started with, or start a new "
                 "campaign",
             )
@@ -279,19 +279,21 @@ def _check_same(bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], lab: 
 def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
     """Raise UserError unless each worker describes the version and the build that it had when the
     campaign began."""
-    before = {described.middleware: described for described in bundle.campaign.middlewares}
+    stored_by_name = {described.middleware: described for described in bundle.campaign.middlewares}
     for name, worker in workers.items():
-        now = DescribedMiddleware.model_validate({"middleware": name, **(worker.description or {})})
-        then = before.get(name) or DescribedMiddleware(middleware=name)
-        if then.version != now.version:
+        current = DescribedMiddleware.model_validate(
+            {"middleware": name, **(worker.description or {})}
+        )
+        stored = stored_by_name.get(name) or DescribedMiddleware(middleware=name)
+        if stored.version != current.version:
             raise UserError(
                 f"{name} is another version than when this campaign began",
                 where=str(bundle.directory),
-                expected=str(then.version),
-                actual=str(now.version),
+                expected=str(stored.version),
+                actual=str(current.version),
                 fix="build the old version again, or start a new campaign",
             )
-        if difference := unlike(then.document(), now.document()):
+        if difference := unlike(stored.document(), current.document()):
             raise UserError(
                 f"{name} is another build than when this campaign began",
                 where=str(bundle.directory),
@@ -300,16 +302,16 @@ def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
             )
 
 
-def _alike(key: str, before: Any, now: Any) -> bool:
+def _alike(key: str, stored: Any, current: Any) -> bool:
     """Whether two facts of a machine are equal. Memory is almost equal: firmware and kernel keep
     different amounts of it from boot to boot, and on machines of the same model."""
-    if key == "memory_bytes" and before and now:
-        return bool(abs(before - now) * MEMORY_PARTS <= max(before, now))
-    return bool(before == now)
+    if key == "memory_bytes" and stored and current:
+        return bool(abs(stored - current) * MEMORY_PARTS <= max(stored, current))
+    return bool(stored == current)
 
 
-def _difference(before: Any, now: Any) -> str:
-    if before is None or now is None:
-        return "the cell is new" if before is None else "the cell is gone"
-    keys = [key for key in before.keys() | now.keys() if before.get(key) != now.get(key)]
+def _difference(stored: Any, current: Any) -> str:
+    if stored is None or current is None:
+        return "the cell is new" if stored is None else "the cell is gone"
+    keys = [key for key in stored.keys() | current.keys() if stored.get(key) != current.get(key)]
     return "different: " + ", ".join(sorted(keys))

@@ -110,8 +110,8 @@ class CalibrationSession:
         clock = self._skewed_truth(workers["synthetic"])
         not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
         truths += [clock] if isinstance(clock, Truth) else []
-        judged = self._judge_pairs(bundles.get("aa"), pairs)
-        answer = self._answer(truths, judged, evidence, workers, against, not_tested)
+        equal_arms = self._judge_pairs(bundles.get("aa"), pairs)
+        answer = self._answer(truths, equal_arms, evidence, workers, against, not_tested)
         answer = replace(answer, stored=str(calibrations.save(document(answer))))
         calibrations.write(document(answer), self.directory / "calibration.json")
         return answer
@@ -180,13 +180,15 @@ class CalibrationSession:
         }
         if not different:
             return judged_pairs
-        again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
-        names = ", ".join(pair.name for pair in again)
+        second_run = [
+            pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different
+        ]
+        names = ", ".join(pair.name for pair in second_run)
         self._say(f"a second run, to tell a difference from chance: {names}")
         step = self._prepare_step(
-            "aa-again", "Second run of pairs that differ", again, seed=self.seed + 1
+            "aa-again", "Second run of pairs that differ", second_run, seed=self.seed + 1
         )
-        return aa.confirm(judged_pairs, aa.judge(self.show(self._run(step)), again))
+        return aa.confirm(judged_pairs, aa.judge(self.show(self._run(step)), second_run))
 
     def _answer(
         self,

@@ -91,15 +91,17 @@ def latency(s: Subject) -> Checks:
     ):
         since = attrgetter("call_ns" if metric.startswith("service") else "intended_ns")
         recorded = {t.trial: _absent_is_never(t.first_sound_ns - since(t)) for t in s.trials}
-        again = {number: recovery.order_statistic(values, q) for number, values in recorded.items()}
-        yield s.each_trial(metric, _equal_to(f"{metric}, computed again", again))
+        quantiles = {
+            number: recovery.order_statistic(values, q) for number, values in recorded.items()
+        }
+        yield s.each_trial(metric, _equal_to(f"{metric}, computed again", quantiles))
         spans = {t.trial: _span(t, since(t), q) for t in s.trials}
         yield s.each_trial(metric, _in_span(f"{metric}, drawn to latest", spans))
         if s.options.keys() & {"loss", "corrupt"}:
             continue  # messages that never arrive move the quantile to another one of the law
         # The draws are known, so the machine's share of each trial's percentile is exact.
         drawn = [recovery.order_statistic(_drawn(t), q) for t in s.trials]
-        reported = [again[t.trial] for t in s.trials]
+        reported = [quantiles[t.trial] for t in s.trials]
         machine_ns = float(np.exp(np.log(reported).mean()) - np.exp(np.log(drawn).mean()))
         truth = synthetic_campaign.quantile_ns(s.options["latency"], q)
         yield recovery.holds_law(
@@ -248,9 +250,9 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     shown_arm = evidence.arm(workload, arm.name)
     if "lying_path" not in arm.options:
         evidence.done_lines(workload, arm.name)
-        asked, attested = str(arm.options["path"]), str(shown_arm.get("path") or "")
-        is_attested = attested.startswith(f"{asked} ")
-        yield recovery.check("the path is attested", is_attested, asked, attested or "nothing")
+        asked_path, attested = str(arm.options["path"]), str(shown_arm.get("path") or "")
+        is_attested = attested.startswith(f"{asked_path} ")
+        yield recovery.check("the path is attested", is_attested, asked_path, attested or "nothing")
         return
     lines = evidence.trial_lines(workload, arm.name)
     void = sum(Code.PATH in line.codes for line in lines)

@@ -70,12 +70,14 @@ def judge(lines: Sequence[TrialLine], shown_document: Callable[[], dict[str, Any
     machine alone made void, perhaps because its own clock was slewed, does not count."""
     if broken := next((line.reason for line in lines if "unshare:" in (line.reason or "")), None):
         return broken.splitlines()[0]
-    judged = [line for line in lines if line.cause != "machine"]
-    void = [line for line in judged if line.status == "void" and Code.WORKER_CLOCK in line.codes]
-    missed = [line for line in judged if line not in void]
+    usable_lines = [line for line in lines if line.cause != "machine"]
+    void = [
+        line for line in usable_lines if line.status == "void" and Code.WORKER_CLOCK in line.codes
+    ]
+    missed = [line for line in usable_lines if line not in void]
     examples = missed or void or lines
-    outcome = recovery.RECOVERED if judged and not missed else recovery.FAILED
-    if lines and not judged:
+    outcome = recovery.RECOVERED if usable_lines and not missed else recovery.FAILED
+    if lines and not usable_lines:
         outcome = recovery.UNKNOWN
     reason = (examples[0].reason or examples[0].status).splitlines()[0] if examples else "no trial"
     numbers = sum(
@@ -89,7 +91,7 @@ def judge(lines: Sequence[TrialLine], shown_document: Callable[[], dict[str, Any
             "every trial is void for its clock",
             outcome,
             "all void",
-            f"{len(void)} of {len(judged)} void: {reason}",
+            f"{len(void)} of {len(usable_lines)} void: {reason}",
         ),
         recovery.check(
             "no number is printed for it", not numbers, "0 numbers", f"{numbers} numbers"

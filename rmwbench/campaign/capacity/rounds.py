@@ -126,8 +126,8 @@ class SearchSource(TrialSource):
         return probe
 
     def ended(self, end: TrialEnd) -> Batch | None:
-        self._ended, ran = end, end.order
-        trial = Trial(ran.trial, ran.cell.number, ran.block, ran.position, ran.seed, 0.0)
+        self._ended, probe = end, end.order
+        trial = Trial(probe.trial, probe.cell.number, probe.block, probe.position, probe.seed, 0.0)
         return Batch([(trial, end.status)])
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:

@@ -140,8 +140,8 @@ def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFau
             "leave `daemon` out: the worker's own listens where the file looks for it",
         )
     elif side.daemon is not None:
-        theirs = needs_of_profile(side.middleware, side.daemon.profile)
-        if side.daemon.profile.text is not None and theirs.is_daemon is None:
+        daemon_needs = needs_of_profile(side.middleware, side.daemon.profile)
+        if side.daemon.profile.text is not None and daemon_needs.is_daemon is None:
             yield FileFault(
                 FileFaultKind.NO_DAEMON,
                 process,

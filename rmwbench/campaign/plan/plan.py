@@ -435,8 +435,8 @@ def _resolvable_ratio(contenders: int, in_report: int, looks: Sequence[int], sd:
     return resolution.resolvable_ratio(looks[-1], tests, sd, threshold)
 
 
-def _levels_document(judged: JudgedLevels) -> dict[str, Any]:
-    ladder = judged.ladder
+def _levels_document(judged_levels: JudgedLevels) -> dict[str, Any]:
+    ladder = judged_levels.ladder
     pairs = [(ladder.levels[at], ladder.levels[step]) for at, step in steps(len(ladder.levels))]
     return {
         "factor": ladder.factor,
@@ -444,7 +444,7 @@ def _levels_document(judged: JudgedLevels) -> dict[str, Any]:
         "arm": ladder.arm,
         "levels": list(ladder.levels),
         "cells": list(ladder.cells),
-        "topics": list(judged.topics),
+        "topics": list(judged_levels.topics),
         "compared": [{"level": level, "against": against} for level, against in pairs],
     }
 

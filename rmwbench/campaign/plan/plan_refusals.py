@@ -43,13 +43,13 @@ def check_enough(plan: Plan, places: Places) -> None:
         if comparison.steady_messages is None:
             continue
         for key, limit in plan.suite.outcomes.acceptable.items():
-            needed = _needed(key, limit)
+            needed_messages = _needed(key, limit)
             messages = _messages(comparison) * blocks
-            if messages < needed:
+            if messages < needed_messages:
                 raise UserError(
                     f"too few messages to decide `{key}` in {comparison.key}, even if all arrive",
                     where=places.at("outcomes", "acceptable", key),
-                    expected=f"at least {needed} messages in all blocks",
+                    expected=f"at least {needed_messages} messages in all blocks",
                     actual=f"{messages} in {blocks} blocks",
                     fix="lengthen `steady_s`, add blocks, raise the rate, or loosen the limit",
                 )
@@ -99,8 +99,8 @@ class Overload:
     @property
     def text(self) -> str:
         """Return `medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
-        asked, carried = _mbps(self.asked_bps), _mbps(self.carried_bps)
-        return f"{self.part} is asked for {asked} of payload and carries {carried}"
+        load, rate = _mbps(self.asked_bps), _mbps(self.carried_bps)
+        return f"{self.part} is asked for {load} of payload and carries {rate}"
 
 
 def check_overload(cells: Iterable[Cell], places: Places) -> None:

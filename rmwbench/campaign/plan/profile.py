@@ -150,17 +150,20 @@ def _deal(
     owned = (address for addresses in addresses_of_host.values() for address in addresses)
     for network in _once(network_of(address) for address in (*peers, *owned)):
         members = [peer for peer in peers if peer in network]
-        without = [
+        hosts_without = [
             host
             for host in hosts
             if not any(address in network for address in addresses_of_host[host])
         ]
-        spare = max(0, len(without) - len(members))
-        used = {*members, *(address for owned in addresses_of_host.values() for address in owned)}
-        free = (address for address in network.hosts() if address not in used)
-        for host, address in zip(without[:spare], free, strict=False):
+        spare = max(0, len(hosts_without) - len(members))
+        used_addresses = {
+            *members,
+            *(address for owned in addresses_of_host.values() for address in owned),
+        }
+        free = (address for address in network.hosts() if address not in used_addresses)
+        for host, address in zip(hosts_without[:spare], free, strict=False):
             addresses_of_host[host].append(address)
-        for host, address in zip(without[spare:], members, strict=False):
+        for host, address in zip(hosts_without[spare:], members, strict=False):
             addresses_of_host[host].append(address)
 
 
@@ -274,12 +277,12 @@ def daemons(side: Side, worker: Worker) -> list[str]:
         return str(daemon_names).split()
     by_mode = (worker.description or {}).get("mode_daemons", {})
     levels = [by_mode.get(mode, {}).get(str(level)) for mode, level in side.modes.items()]
-    needed = [names for names in levels if names is not None]
-    if not needed and side.profile.text is None:
-        needed = [worker.profile(side.profile.name).get("daemons", [])]
-    elif not needed:
-        needed = [needs_of(side).daemons]
-    return list(dict.fromkeys(name for names in needed for name in names))
+    lists = [names for names in levels if names is not None]
+    if not lists and side.profile.text is None:
+        lists = [worker.profile(side.profile.name).get("daemons", [])]
+    elif not lists:
+        lists = [needs_of(side).daemons]
+    return list(dict.fromkeys(name for names in lists for name in names))
 
 
 def known_daemons(worker: Worker) -> set[str]:

@@ -197,8 +197,8 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
         if side.middleware not in workers or workers[side.middleware].description is None:
             continue  # a plan can be made before everything is built
         capabilities = (workers[side.middleware].description or {}).get("capabilities", {})
-        needed = list(_needed_capabilities(cell, process))
-        for capability, why in needed:
+        requirements = list(_needed_capabilities(cell, process))
+        for capability, why in requirements:
             # an older worker does not have every name: its trial shows whether it supports it
             answer = capabilities.get(capability, "yes")
             if answer.startswith("no"):
@@ -210,7 +210,7 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
             answer = "no: its worker has no modes" if modes is None else modes.get(mode, "no")
             if answer.startswith("no"):
                 yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
-        if any(capability == "inter_host" for capability, _ in needed):
+        if any(capability == "inter_host" for capability, _ in requirements):
             yield from _limits_to_one_host(side, workers[side.middleware])
             if cell.real is not None and side.modes.get("security"):
                 yield (

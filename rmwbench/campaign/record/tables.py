@@ -182,8 +182,8 @@ def _collected(
         begins = follows and at == "steady_begin"
         for key, (counter, unit) in _USAGE.items():
             value = usage.get(key)
-            used = 0 if begins and value is not None else value
-            yield row(counter, unit, at, used)
+            count = 0 if begins and value is not None else value
+            yield row(counter, unit, at, count)
         if at != "end" and not follows:
             yield row("snapshot_time", "ns", at, usage.get("time_ns"))
     memory = reply.get("memory", {})

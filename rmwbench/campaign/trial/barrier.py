@@ -48,8 +48,8 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
 
     def missing() -> set[Pair]:
         take_events(outcome, crew)
-        heard = (e for e in outcome.events if e["event"] == "first_message")
-        return pairs - {(e["endpoint"], e["writer"]) for e in heard}
+        first_messages = (e for e in outcome.events if e["event"] == "first_message")
+        return pairs - {(e["endpoint"], e["writer"]) for e in first_messages}
 
     begun = time.monotonic()
     deadline = begun + cell.timeline.match_s
@@ -160,10 +160,10 @@ def _settle(
         }:
             names = outcome.order.cell.middlewares
             longest_s = max(timeouts.DRAIN_QUIET_S, *map(timeouts.heartbeat_s, names))
-            again = _heard(outcome, crew, more, longest_s, deadline)
+            still_incomplete = _heard(outcome, crew, more, longest_s, deadline)
             incomplete = {
                 pair: probes_left for pair, probes_left in incomplete.items() if pair not in more
-            } | again
+            } | still_incomplete
     except WorkerFailed as failed:
         if (failed.error or {}).get("kind") != "unsupported":
             raise
@@ -176,9 +176,9 @@ def _settle(
             outstanding.append(pair)
         else:
             reader, writer = pair
-            lost = expect[pair] - probes_left.heard
+            lost_probes = expect[pair] - probes_left.heard
             note(outcome, _process(outcome, reader), "probes_lost", endpoint=reader,
-                 writer=writer, value=lost)  # fmt: skip
+                 writer=writer, value=lost_probes)  # fmt: skip
     if outstanding:
         reader, writer = outstanding[0]
         behind = expect[reader, writer] - incomplete[reader, writer].heard
@@ -340,7 +340,7 @@ def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadl
     rest of the time. Raises WorkerFailed."""
     while matching:
         crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
-        again, unmatched = {}, None
+        retries, unmatched = {}, None
         for name, posted in matching.items():
             try:
                 take_matched(outcome, posted)
@@ -355,12 +355,12 @@ def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadl
                     # matches of the other workers are still to be noted
                     unmatched = unmatched or failed
                 else:
-                    again[name] = rest_s
+                    retries[name] = rest_s
         if unmatched is not None:
             raise unmatched
         matching = {
             name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)})
-            for name, rest_s in again.items()
+            for name, rest_s in retries.items()
         }
 
 

@@ -246,8 +246,8 @@ class Changes:
             return  # its first refusal has the reason; the others follow from it
         self._absent.add(process)
         note(self._outcome, process, "not_joined", time_ns, text=why)
-        lost = {n for n, e in self._endpoints.items() if e.process == process}
-        self._outcome.endpoints.not_joined |= lost - self._outcome.endpoints.granted.keys()
+        own_endpoints = {n for n, e in self._endpoints.items() if e.process == process}
+        self._outcome.endpoints.not_joined |= own_endpoints - self._outcome.endpoints.granted.keys()
         self.absent_endpoints |= self._outcome.endpoints.not_joined
 
     def _join(self, change: Change) -> None:

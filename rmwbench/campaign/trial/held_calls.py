@@ -81,12 +81,12 @@ def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
 def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall] | None:
     """Return the endpoints that were started and have not finished; None if a thread has sent all
     its messages. `files` are the workers' records."""
-    sent = _sent(outcome, files)
+    sent_rows = _sent(outcome, files)
     unfinished = outcome.endpoints.started - outcome.endpoints.finished.keys()
     threads: dict[Hashable, list[_OpenSchedule]] = defaultdict(list)
     for endpoint in outcome.order.cell.endpoints:
         if endpoint.endpoint in unfinished:
-            schedule = _open_schedule(outcome, endpoint, sent.get(endpoint.endpoint))
+            schedule = _open_schedule(outcome, endpoint, sent_rows.get(endpoint.endpoint))
             threads[_thread(outcome.order.cell, endpoint)].append(schedule)
     if any(all(schedule.unsent == 0 for schedule in thread) for thread in threads.values()):
         return None

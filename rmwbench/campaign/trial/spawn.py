@@ -36,24 +36,24 @@ def scheduling(cell: Cell, process: str) -> Scheduling | None:
 def check_scheduling(cell: Cell, crew: Crew) -> None:
     """Raise NotGrantedError if a running worker did not get its scheduling."""
     for name, worker in crew.workers.items():
-        asked = scheduling(cell, name)
-        if asked is None or worker.pid is None:
+        expected = scheduling(cell, name)
+        if expected is None or worker.pid is None:
             continue
-        for problem in _refused(asked, worker.pid):
+        for problem in _refused(expected, worker.pid):
             raise NotGrantedError(
                 f"real_time {cell.workload.real_time}: {problem}, for process {name}"
             )
 
 
-def _refused(asked: Scheduling, pid: int) -> Iterator[str]:
-    if asked.fifo_priority and os.sched_getscheduler(pid) != os.SCHED_FIFO:
+def _refused(expected: Scheduling, pid: int) -> Iterator[str]:
+    if expected.fifo_priority and os.sched_getscheduler(pid) != os.SCHED_FIFO:
         yield (
             "the kernel refused SCHED_FIFO; run as root, in a container with --cap-add SYS_NICE "
             "--ulimit rtprio=99"
         )
-    if asked.processors and os.sched_getaffinity(pid) != set(asked.processors):
-        yield f"the kernel refused processor {', '.join(map(str, asked.processors))}"
-    if asked.locked and not locked_bytes(pid):
+    if expected.processors and os.sched_getaffinity(pid) != set(expected.processors):
+        yield f"the kernel refused processor {', '.join(map(str, expected.processors))}"
+    if expected.locked and not locked_bytes(pid):
         yield (
             "the kernel refused locked memory; run as root, in a container with --cap-add IPC_LOCK"
         )

@@ -80,9 +80,9 @@ def source_flags(outcome: TrialOutcome) -> Iterator[Reason]:
             )
         counters = _source_counters(outcome, source.endpoint)
         repeated = counters.get("frames_repeated", 0)
-        sent = counters.get("frames_fresh", 0) + repeated
-        if sent and repeated / sent > MOST_REPEATED:
-            share = 100 * repeated / sent
+        messages = counters.get("frames_fresh", 0) + repeated
+        if messages and repeated / messages > MOST_REPEATED:
+            share = 100 * repeated / messages
             yield _source_reason(
                 f"{share:.2g} % of the messages of endpoint {source.endpoint} repeated the frame before"
             )

@@ -50,11 +50,12 @@ def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
         if edges := window_edges(document["snapshots"]):
             leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
             edges = trial_edges(outcome, host, *edges)
-            for transport, used, size in _of_host(edges, leading):
+            for transport, used_devices, size in _of_host(edges, leading):
                 key = (
                     transport,
                     " + ".join(
-                        main if device_name == leading[0] else device_name for device_name in used
+                        main if device_name == leading[0] else device_name
+                        for device_name in used_devices
                     ),
                 )
                 totals[key] = totals.get(key, 0) + size
@@ -128,17 +129,20 @@ def _of_host(
     """Yield each transport with its devices and bytes. `devices` lead to other hosts. If both
     transports were used on several devices, it is unknown which of them carried which transport."""
     by_device = {device: growth(edges, "interfaces", device, "tx_bytes") or 0 for device in devices}
-    sent, used = sum(by_device.values()), [device for device, size in by_device.items() if size]
+    sent_bytes, used_devices = (
+        sum(by_device.values()),
+        [device for device, size in by_device.items() if size],
+    )
     packets = sum(growth(edges, "interfaces", device, "tx_packets") or 0 for device in devices)
     segments = min(packets, growth(edges, "tcp", "out_segments") or 0)
-    tcp = min(sent, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
+    tcp = min(sent_bytes, tcp_payload(edges) + TCP_HEADER_BYTES * segments)
     if segments and not (growth(edges, "udp", "out_datagrams") or 0):
-        tcp = sent
-    for transport, size in (("tcp", tcp), ("udp", sent - tcp)):
-        if size == sent:
-            yield from ((transport, [device], by_device[device]) for device in used)
+        tcp = sent_bytes
+    for transport, size in (("tcp", tcp), ("udp", sent_bytes - tcp)):
+        if size == sent_bytes:
+            yield from ((transport, [device], by_device[device]) for device in used_devices)
         elif size:
-            yield transport, used, size
+            yield transport, used_devices, size
 
 
 ON_INTERFACES = ("udp", "tcp")
@@ -193,23 +197,23 @@ def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     delivered = delivered_bytes(outcome, edges)
     if not delivered or edges is None:
         return []
-    counted = list(carried_bytes(edges))
+    transports = list(carried_bytes(edges))
     note = "sent during the window, headers included"
     if outcome.network.shared_host:
         note += "; on the shared host that of other programs too"
     claimed = _evidence(outcome, delivered)
     off_interfaces = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
-    if _is_disproved(outcome, sum(off_interfaces.values()), delivered, counted):
+    if _is_disproved(outcome, sum(off_interfaces.values()), delivered, transports):
         note += f"; the middleware's own word was {', '.join(off_interfaces)}, for which these leave no room"
         off_interfaces = {}
     segments = shared_segments(outcome)
     path, why, known_segments = _remainder(outcome, segments, bool(claimed), edges[1])
-    if not claimed and path != "other" and _is_control(outcome, delivered, counted):
+    if not claimed and path != "other" and _is_control(outcome, delivered, transports):
         text = f"{CONTROL_SUFFICES}; {why.removeprefix(UNSEEN + ', and ')}"
-        silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in counted]
+        silent = [_row(c.transport, c.interface, "counted", c.bytes, 0.0, note) for c in transports]
         return [*silent, _row("other", None, "inferred", delivered, 1.0, text, known_segments)]
     rows, rest = _claimed_rows(off_interfaces, delivered, segments)
-    for c, fraction in _shares(counted, delivered, rest, claimed):
+    for c, fraction in _shares(transports, delivered, rest, claimed):
         rest -= fraction
         share_note = (
             note if c.copies < 1.05 else f"{note}; each datagram was received {c.copies:.3g} times"
@@ -241,10 +245,10 @@ def _claimed_rows(
 def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, path: str) -> bool:
     """Whether the rest was added to the interface with most of the bytes: as messages of the
     window's edge, or as bytes that compression saved."""
-    counted = [row for row in rows if row["label"] == "counted"]
-    if not counted:
+    counted_rows = [row for row in rows if row["label"] == "counted"]
+    if not counted_rows:
         return False
-    most = max(counted, key=lambda row: row["fraction"])
+    most = max(counted_rows, key=lambda row: row["fraction"])
     edge = rest <= EDGE and most["fraction"] > MAJORITY
     if not edge and (path == "shm" or not _is_compressed(outcome)):
         return False
@@ -261,19 +265,21 @@ def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
     if not delivered:
         return []
     across = crossing_fraction(outcome)
-    counted = carried_between(outcome)
-    named_transports = _evidence(outcome, delivered).keys() & {c.transport for c in counted}
-    carriers = [c for c in counted if not named_transports or c.transport in named_transports]
-    sent = sum(c.bytes for c in carriers)
+    transports = carried_between(outcome)
+    named_transports = _evidence(outcome, delivered).keys() & {c.transport for c in transports}
+    carriers = [c for c in transports if not named_transports or c.transport in named_transports]
+    sent_bytes = sum(c.bytes for c in carriers)
     note = "sent by all hosts during the window, headers and lost frames included"
     rows = []
-    for c in counted:
-        fraction = across * c.bytes / sent if c in carriers and sent else 0.0
+    for c in transports:
+        fraction = across * c.bytes / sent_bytes if c in carriers and sent_bytes else 0.0
         rows.append(_row(c.transport, c.interface, "counted", c.bytes, fraction, note))
     rest = 1.0 - sum(row["fraction"] for row in rows)
     if rest * delivered >= 1:
         why = (
-            "between processes of one host, in a trial over several" if sent else "no counters came"
+            "between processes of one host, in a trial over several"
+            if sent_bytes
+            else "no counters came"
         )
         rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
     return rows
@@ -283,32 +289,32 @@ def _is_compressed(outcome: TrialOutcome) -> bool:
     return any(side.modes.get("compression") is True for side in outcome.order.cell.sides.values())
 
 
-def _is_control(outcome: TrialOutcome, delivered: int, counted: list[CarriedBytes]) -> bool:
+def _is_control(outcome: TrialOutcome, delivered: int, transports: list[CarriedBytes]) -> bool:
     """Whether the bytes that interfaces sent may be most of the payload or only control traffic."""
     assert outcome.times.window is not None
     seconds = (outcome.times.window.end_ns - outcome.times.window.steady_ns) / 1e9
-    sent = sum(c.bytes for c in counted)
-    most = sum(c.bytes * c.copies for c in counted)
-    beyond = sent - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.sampling.collected)
+    sent_bytes = sum(c.bytes for c in transports)
+    most = sum(c.bytes * c.copies for c in transports)
+    beyond = sent_bytes - CONTROL_BYTES_PER_SECOND * seconds * len(outcome.sampling.collected)
     return beyond < MAJORITY * delivered <= most
 
 
 def _shares(
-    counted: list[CarriedBytes], delivered: int, room: float, claimed: Mapping[str, int]
+    transports: list[CarriedBytes], delivered: int, room: float, claimed: Mapping[str, int]
 ) -> list[tuple[CarriedBytes, float]]:
     """Return each transport with its fraction of the payload. If their sum exceeds `room`, the
     fractions are reduced in proportion, because headers and control traffic belong to all
     transports. If the middleware names a transport that carried bytes, the others carried none of
     its messages."""
-    named_transports = claimed.keys() & {c.transport for c in counted if c.bytes}
+    named_transports = claimed.keys() & {c.transport for c in transports if c.bytes}
     fractions = [
         c.bytes * c.copies / delivered
         if not named_transports or c.transport in named_transports
         else 0.0
-        for c in counted
+        for c in transports
     ]
     scale = min(1.0, room / sum(fractions)) if sum(fractions) else 0.0
-    return [(c, share * scale) for c, share in zip(counted, fractions, strict=True)]
+    return [(c, share * scale) for c, share in zip(transports, fractions, strict=True)]
 
 
 def _remainder(
@@ -362,13 +368,13 @@ def _is_segment(name: str) -> bool:
 
 
 def _is_disproved(
-    outcome: TrialOutcome, claimed: int, delivered: int, counted: list[CarriedBytes]
+    outcome: TrialOutcome, claimed: int, delivered: int, transports: list[CarriedBytes]
 ) -> bool:
     """Whether the interfaces carried at least half of the bytes claimed for other paths."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
-    sent = sum(c.bytes for c in counted)
+    sent_bytes = sum(c.bytes for c in transports)
     room = max(0, delivered - claimed) + CONTROL_BYTES_PER_MESSAGE * messages
-    return claimed > 0 and sent - room > MAJORITY * claimed
+    return claimed > 0 and sent_bytes - room > MAJORITY * claimed
 
 
 def _row(

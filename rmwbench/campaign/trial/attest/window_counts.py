@@ -105,37 +105,39 @@ def carried_bytes(edges: tuple[Snapshot, Snapshot]) -> Iterator[CarriedBytes]:
     only if it carried something."""
     interfaces = edges[0].get("interfaces", {}).keys() & edges[1].get("interfaces", {}).keys()
     for name in sorted(interfaces, key=lambda name: (name != LOOPBACK, name)):
-        sent = growth(edges, "interfaces", name, "tx_bytes") or 0
-        if sent > 0 or name == LOOPBACK:
-            yield from _by_transport(edges, name, sent)
+        sent_bytes = growth(edges, "interfaces", name, "tx_bytes") or 0
+        if sent_bytes > 0 or name == LOOPBACK:
+            yield from _by_transport(edges, name, sent_bytes)
 
 
-def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Iterator[CarriedBytes]:
+def _by_transport(
+    edges: tuple[Snapshot, Snapshot], name: str, sent_bytes: int
+) -> Iterator[CarriedBytes]:
     datagrams = growth(edges, "udp", "out_datagrams")
     if datagrams is None or "sockets" not in edges[1]:
-        yield CarriedBytes("network", name, sent)
+        yield CarriedBytes("network", name, sent_bytes)
         return
-    tcp = _tcp(edges, sent, datagrams) if name == LOOPBACK else 0
+    tcp = _tcp(edges, sent_bytes, datagrams) if name == LOOPBACK else 0
     if name != LOOPBACK and not datagrams:
         return  # from the kernel itself: an interface that comes up reports its groups
     if tcp:
         yield CarriedBytes("tcp", name, tcp)
-    if sent > tcp or not tcp:
+    if sent_bytes > tcp or not tcp:
         received = growth(edges, "udp", "in_datagrams") or 0
         yield CarriedBytes(
-            "udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0
+            "udp", name, sent_bytes - tcp, max(1.0, received / datagrams) if datagrams else 1.0
         )
 
 
-def _tcp(edges: tuple[Snapshot, Snapshot], sent: int, datagrams: int) -> int:
+def _tcp(edges: tuple[Snapshot, Snapshot], sent_bytes: int, datagrams: int) -> int:
     """Return the bytes of TCP among those that the loopback sent. The sockets of one host meet
     there; only datagrams to a group leave by another interface."""
     segments = growth(edges, "tcp", "out_segments") or 0
     if segments and not datagrams:
-        return sent
+        return sent_bytes
     payload = tcp_payload(edges)
     packets = growth(edges, "interfaces", LOOPBACK, "tx_packets") or 0
-    return min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload else 0
+    return min(sent_bytes, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload else 0
 
 
 def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:
