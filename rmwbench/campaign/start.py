@@ -25,7 +25,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.outcome import keeps_spoilt
-from rmwbench.campaign.trial_lab import Lab, LocalLab
+from rmwbench.campaign.trial_lab import Lab
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
@@ -56,7 +56,7 @@ def new_campaign(
     `calibrated`: the campaign keeps the newest calibration of its lab. `machine_s` is the machine
     time of the blocks, if the request's budget is the time of a lab with several machines and both
     are known."""
-    lab = lab or LocalLab()
+    lab = lab or Lab()
     path = find(request.suite_file)
     text = read(path)
     planner = Planner(text, str(path.absolute()), choice)
@@ -147,7 +147,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Runner[BlockSou
     another campaign, or another process writes it."""
     writer = BundleWriter.locked(directory)  # before the journal is read
     try:
-        return _continued(writer, lab or LocalLab())
+        return _continued(writer, lab or Lab())
     except BaseException:
         writer.close()
         raise

@@ -1,5 +1,4 @@
-"""The lab of a campaign's trials: the interface that a campaign uses before and while it runs, and
-its implementation for this machine."""
+"""The lab in which a campaign's trials run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,83 +51,16 @@ class BundleCopy(Protocol):
         """Copy new files; return their number."""
 
 
-class Lab(Protocol):
-    """The lab of a campaign's trials: this machine (`LocalLab`), or the machines of a cluster
-    (rmwbench/cluster). Use it as a context manager."""
+class Lab:
+    """This machine, which runs one trial at a time: the next trial's hosts are started by `start`,
+    before the last one's tables are written, and the trial runs in `wait`.
 
-    @property
-    def copy(self) -> BundleCopy | None:
-        """The copy of the campaign's bundle, if there is one."""
+    It is also the interface of a lab: `rmwbench.cluster.fleet.Fleet` has another answer to each
+    method. Use it as a context manager.
+    """
 
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def machine(self) -> MachineLimits | None:
-        """Return the resources of this machine if trials run here, else None. A plan marks the
-        cells that need more, and a budget leaves them out first."""
-
-    def host(self) -> HostKind:
-        """Return the kind of host of the trials."""
-
-    def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        """Return the machine time of the blocks that fit into the time `budget_s`; `make` plans
-        with a budget."""
-
-    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
-        """Raise UserError if the plan cannot be run there."""
-
-    def lacking(
-        self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
-    ) -> dict[int, str]:
-        """Return `rmwbench.campaign.plan.unsupported.machine_reasons` for all machines that trials may run on.
-        Call it after `check`."""
-
-    def rehearse(
-        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
-    ) -> dict[int, str]:
-        """Return `rmwbench.campaign.plan.rehearse.rehearse` from there."""
-
-    def describe(self) -> dict[str, Any]:
-        """Return the machine card."""
-
-    def kernels(self) -> Kernels:
-        """Return the kernels that trials run on."""
-
-    def calibration(self) -> dict[str, Any]:
-        """Return the newest calibration of the machine that trials run on, for campaign.json; empty
-        if there is none."""
-
-    def document(self) -> dict[str, Any]:
-        """Return the lab's own keys of campaign.json."""
-
-    def idle(self) -> list[str]:
-        """Return the machines that could run a trial now."""
-
-    def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
-        """Start a trial of the campaign `name` on an idle machine."""
-
-    def wait(self, signals: StopSignals) -> list[TrialEnd]:
-        """Wait for ends of trials; return them, perhaps none. Raises StopSignal."""
-
-    def running(self) -> list[Order]:
-        """Return the trials under way."""
-
-    def measures_here(self) -> bool:
-        """Whether a trial runs on this machine now, so that nothing else should run."""
-
-    def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
-        """Return the results of these trials. Raises ResultsLost."""
-
-    def write_machines(self, writer: BundleWriter, card: MachineDocument, *, at_end: bool) -> None:
-        """Write the table `machine`, when the campaign begins and when it ends."""
-
-
-class LocalLab:
-    """This machine, which runs one trial at a time. The next trial's host is started by `start`,
-    before the last one's tables are written; the trial itself runs in `wait`."""
-
-    copy = None
+    copy: BundleCopy | None = None
+    """The copy of the campaign's bundle, if there is one."""
 
     def __init__(self) -> None:
         self._next: tuple[Order, Mapping[str, Worker]] | None = None
@@ -141,21 +73,29 @@ class LocalLab:
         self._close_hosts()
 
     def machine(self) -> MachineLimits | None:
+        """Return the resources of this machine; None if trials run elsewhere. A plan marks the
+        cells that need more, and a budget leaves them out first."""
         return MachineLimits.here()
 
     def host(self) -> HostKind:
+        """Return the kind of host of the trials."""
         return host_kind()
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
+        """Return the machine time of the blocks that fit into the time `budget_s`; `make` plans
+        with a budget."""
         return budget_s
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
+        """Raise UserError if the plan cannot be run."""
         preflight.check_memory(plan)
         check().close()
 
     def lacking(
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], kind: HostKind
     ) -> dict[int, str]:
+        """Return `unsupported.machine_reasons` for all machines that trials may run on. Call it
+        after `check`."""
         return unsupported.machine_reasons(cells, workers, kind)
 
     def rehearse(
@@ -164,25 +104,33 @@ class LocalLab:
         return rehearse(cells, workers, places)
 
     def describe(self) -> dict[str, Any]:
+        """Return the machine card."""
         return machine.describe()
 
     def kernels(self) -> Kernels:
+        """Return the kernels that trials run on."""
         return Kernels(Kernel(machine_card.sysctls()))
 
     def calibration(self) -> dict[str, Any]:
+        """Return the newest calibration of the machine that trials run on, for campaign.json; empty
+        if there is none."""
         return calibrations.for_campaign(machine.describe())
 
     def document(self) -> dict[str, Any]:
+        """Return the lab's own keys of campaign.json."""
         return {}
 
     def idle(self) -> list[str]:
+        """Return the machines that could run a trial now."""
         return [] if self._next else [""]
 
     def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
+        """Start a trial of the campaign `name` on an idle machine."""
         self._next = order, workers
         self._hosts = hosts_ahead(f"{name}/{order.trial}", order.cell)
 
     def wait(self, signals: StopSignals) -> list[TrialEnd]:
+        """Wait for ends of trials; return them, perhaps none. Raises StopSignal."""
         assert self._next is not None
         order, workers = self._next
         try:
@@ -194,15 +142,19 @@ class LocalLab:
         return [TrialEnd("", order, result.status, result.reason, result.cause, result)]
 
     def running(self) -> list[Order]:
+        """Return the trials under way."""
         return [self._next[0]] if self._next else []
 
     def measures_here(self) -> bool:
+        """Whether a trial runs on this machine now, so that nothing else should run."""
         return False  # a trial runs within `wait` only
 
     def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
+        """Return the results of these trials. Raises ResultsLost."""
         return [end.result for end in ends]
 
     def write_machines(self, writer: BundleWriter, card: MachineDocument, *, at_end: bool) -> None:
+        """Write the table `machine`, when the campaign begins and when it ends."""
         if at_end:
             writer.write_whole_campaign({"machine": machine_table(card, machine.state())})
 

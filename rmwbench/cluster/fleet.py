@@ -21,7 +21,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import ResultsLost, TrialEnd
+from rmwbench.campaign.trial_lab import Lab, ResultsLost, TrialEnd
 from rmwbench.cluster import machine_likeness, shipping
 from rmwbench.cluster.batch_schedule import machine_budget_s
 from rmwbench.cluster.cluster_machine import LOST
@@ -86,7 +86,7 @@ class RunningTrial:
     result: Any
 
 
-class Fleet:
+class Fleet(Lab):
     """Use as a context manager: leaving it ends the actors and the connection. `machines` are
     alike; `left_out` says why the others are not used; `runners` are what trials are given to: the
     machines, or gangs of them (placed_fleet.py)."""

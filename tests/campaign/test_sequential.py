@@ -23,7 +23,7 @@ from rmwbench.campaign.pace import SPOILT_TOLERANCE
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import LocalLab
+from rmwbench.campaign.trial_lab import Lab
 from rmwbench.errors import UserError
 from tests.campaign.running import run_suite
 from tests.campaign.test_course import plan
@@ -69,7 +69,7 @@ class Virtual:
         with writer:
             course = Course(made, journal)
             source = BlockSource("v", made, course, writer, judge=self._judge, hold=self.hold)
-            campaign = Runner(source, LocalLab(), _AnyWorker(), writer, MachineDocument())
+            campaign = Runner(source, Lab(), _AnyWorker(), writer, MachineDocument())
             if not course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
         assert all(host.closed for host in self.hosts)

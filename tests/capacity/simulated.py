@@ -16,6 +16,7 @@ from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign import trial_lab
 from rmwbench.campaign.capacity.axis import axis, levels
 from rmwbench.campaign.capacity.rounds import SearchSource
 from rmwbench.campaign.capacity.search_request import (
@@ -29,7 +30,7 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import LocalLab, TrialEnd
+from rmwbench.campaign.trial_lab import TrialEnd
 from rmwbench.codes import FailedBy
 from rmwbench.lab import machine
 from rmwbench.suite.file.load import parse
@@ -79,7 +80,7 @@ class Worker:
         return {"name": name, "format": "", "text": ""}
 
 
-class Lab(LocalLab):
+class Lab(trial_lab.Lab):
     """Runs trials by formula; `orders` are those that were asked for."""
 
     def __init__(self, laws: dict[str, Law], seed: int = 1):

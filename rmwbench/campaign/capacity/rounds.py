@@ -48,7 +48,7 @@ from rmwbench.campaign.run import Runner, TrialSource, order
 from rmwbench.campaign.start import check_plan
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial_lab import LocalLab, TrialEnd
+from rmwbench.campaign.trial_lab import Lab, TrialEnd
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
@@ -312,7 +312,7 @@ def new_search(
 ) -> Runner[SearchSource]:
     """Check everything, then make the directory. Raises UserError before anything is written.
     `choice` has the command line's options on the suite's arms."""
-    path, lab = find(request.suite_file), LocalLab()
+    path, lab = find(request.suite_file), Lab()
     text = read(path)
     suite = parse(
         text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
@@ -343,7 +343,7 @@ def _first_round(space: SearchSpace) -> Plan:
         for number, each in enumerate(space.testable, start=1)
     ]
     plan = make_plan(space.cells.suite, cells, seed=space.request.seed)
-    return replace(plan, host=LocalLab().host())
+    return replace(plan, host=Lab().host())
 
 
 def _without(space: SearchSpace, plan: Plan, reasons: dict[int, str]) -> SearchSpace:

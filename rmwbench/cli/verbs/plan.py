@@ -73,7 +73,7 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import check_request
-    from rmwbench.campaign.trial_lab import LocalLab
+    from rmwbench.campaign.trial_lab import Lab
     from rmwbench.lab.host.hosts import NAMESPACES
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
@@ -94,9 +94,9 @@ def _planned(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     _, cells = planner.chosen(request)
     wishes: list[str] = []
     if cluster is None:
-        host = LocalLab().host()
-        workers, reasons = check_request(planner, request, text, LocalLab())
-        wishes = socket_buffers.ungranted_lines(cells, workers, LocalLab().kernels())
+        host = Lab().host()
+        workers, reasons = check_request(planner, request, text, Lab())
+        wishes = socket_buffers.ungranted_lines(cells, workers, Lab().kernels())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})
