@@ -5,6 +5,7 @@ level is harder. The search knows only the positions of levels in order of hardn
 """
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rmwbench.errors import UserError, not_one_of
@@ -70,12 +71,7 @@ class Rate(Axis):
         elif workload.arrival is not None:
             changes["arrival"] = _scaled(workload.arrival, factor)
         if workload.nodes is not None:
-            changes["nodes"] = tuple(
-                node.model_copy(
-                    update={"publishers": tuple(_scaled(p, factor) for p in node.publishers)}
-                )
-                for node in workload.nodes
-            )
+            changes["nodes"] = _with_publishers(workload.nodes, lambda p: _scaled(p, factor))
         return workload.model_copy(update=changes)
 
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
@@ -100,16 +96,8 @@ class Size(Axis):
         name = f"Bytes({round(level)})"
         if workload.nodes is None:
             return workload.model_copy(update={"message": name})
-        nodes = tuple(
-            node.model_copy(
-                update={
-                    "publishers": tuple(
-                        p.model_copy(update={"message": name}) if p.message is not None else p
-                        for p in node.publishers
-                    )
-                }
-            )
-            for node in workload.nodes
+        nodes = _with_publishers(
+            workload.nodes, lambda p: p.model_copy(update={"message": name}) if p.message else p
         )
         return workload.model_copy(
             update={"nodes": nodes} | ({"message": name} if workload.message else {})
@@ -222,6 +210,14 @@ def _scaled(item: Any, factor: float) -> Any:
     if getattr(item, "arrival", None) is not None:
         return item.model_copy(update={"arrival": _scaled(item.arrival, factor)})
     return item
+
+
+def _with_publishers(nodes: Iterable[Node], change: Callable[[Any], Any]) -> tuple[Node, ...]:
+    """Return the nodes with each publisher changed."""
+    return tuple(
+        node.model_copy(update={"publishers": tuple(map(change, node.publishers))})
+        for node in nodes
+    )
 
 
 def _with_copies(node: Node, copies: range) -> Node:
