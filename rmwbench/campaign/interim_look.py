@@ -5,7 +5,6 @@ A look reads the bundle and not the trials in memory, because the report reads t
 reads only the trials since the last look, between two trials, while no window is open.
 """
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,30 +19,22 @@ from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import LookTaken, OpenComparisonLine
 from rmwbench.campaign.plan.plan import Plan
-
-
-@dataclass(frozen=True)
-class UndecidedComparison:
-    """An arm that is undecided in a deciding comparison. `minutes` is the length of a campaign that
-    would decide it; None if no campaign would."""
-
-    comparison: str
-    arm: str
-    reason: str
-    minutes: float | None
+from rmwbench.words.numbers import finite
 
 
 @dataclass(frozen=True)
 class Look:
     """The result of a look after `blocks` whole blocks. `decided` counts the verdicts of deciding
     comparisons that are not open; `ended`: this is the last look in any case, because time is over
-    (`sequential.alpha_at`); `leaving` are the cells whose further blocks would decide nothing."""
+    (`sequential.alpha_at`). `open` has the undecided arms; `minutes` there is the length of a
+    campaign that would decide it, None if no campaign would. `leaving` are the cells whose further
+    blocks would decide nothing."""
 
     blocks: int
     alpha: float
     ended: bool
     decided: int
-    open: tuple[UndecidedComparison, ...]
+    open: tuple[OpenComparisonLine, ...]
     verdicts: Mapping[str, Mapping[str, str]]
     took_ns: int = 0
     leaving: tuple[int, ...] = ()
@@ -69,12 +60,7 @@ class Look:
             decided=self.decided,
             of=self.of,
             open=tuple(
-                OpenComparisonLine(
-                    comparison=comparison.comparison,
-                    arm=comparison.arm,
-                    reason=comparison.reason,
-                    minutes=_rounded(comparison.minutes),
-                )
+                comparison.model_copy(update={"minutes": _rounded(comparison.minutes)})
                 for comparison in self.open
             ),
             minutes_to_decide=_rounded(self.minutes_to_decide),
@@ -133,7 +119,12 @@ def look_at(
         if verdict.verdict not in ("reference", "no data", "alone")
     ]
     undecided = tuple(
-        UndecidedComparison(key, arm, verdict.reason, verdict.minutes_to_decide)
+        OpenComparisonLine(
+            comparison=key,
+            arm=arm,
+            reason=verdict.reason,
+            minutes=finite(verdict.minutes_to_decide),
+        )
         for key, arm, verdict in judged_arms
         if verdict.verdict == "undecided"
     )
@@ -154,4 +145,4 @@ def deciding_comparisons(plan: Plan) -> set[str]:
 
 
 def _rounded(minutes: float | None) -> float | None:
-    return None if minutes is None or not math.isfinite(minutes) else round(minutes, 1)
+    return None if minutes is None else round(minutes, 1)

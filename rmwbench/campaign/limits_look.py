@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.verdicts.limit_outcomes import OPEN, SETTLED_BY_BLOCKS
-from rmwbench.campaign.interim_look import Judge, Look, UndecidedComparison, deciding_comparisons
+from rmwbench.bundle.journal import OpenComparisonLine
+from rmwbench.campaign.interim_look import Judge, Look, deciding_comparisons
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.suite_document import summarise
@@ -46,7 +47,8 @@ class LimitsJudge(Judge):
             look,
             decided=len(deciding) - len(unsettled),
             open=tuple(
-                UndecidedComparison(key, arm.arm, arm.reason, None) for key, arm in unsettled
+                OpenComparisonLine(comparison=key, arm=arm.arm, reason=arm.reason)
+                for key, arm in unsettled
             ),
             leaving=tuple(sorted(cell for cell in settled_cells if cell is not None)),
         )

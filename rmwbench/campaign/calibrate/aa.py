@@ -84,18 +84,13 @@ def _pair(workload: GridWorkload, shown_workload: Mapping[str, Any] | None) -> E
         for block in common
         if math.isfinite(a[block]) and math.isfinite(b[block])
     )
+    outcome: Difference = CLEAN
+    reason: str | None = None
     if "worse" in verdicts:
-        return EqualArms(
-            middleware,
-            size,
-            DIFFERENT,
-            verdicts,
-            logs,
-            sides[verdicts.index("worse")]["verdict"]["reason"],
-        )
-    if "no data" in verdicts or len(common) < 5:
-        return EqualArms(middleware, size, UNKNOWN, verdicts, logs, _why_not(sides, len(common)))
-    return EqualArms(middleware, size, CLEAN, verdicts, logs)
+        outcome, reason = DIFFERENT, sides[verdicts.index("worse")]["verdict"]["reason"]
+    elif "no data" in verdicts or len(common) < 5:
+        outcome, reason = UNKNOWN, _why_not(sides, len(common))
+    return EqualArms(middleware, size, outcome, verdicts, logs, reason)
 
 
 def _values(arm: Mapping[str, Any], metric: str) -> dict[int, float]:

@@ -220,28 +220,28 @@ def blocking(s: Subject) -> Checks:
 
 def burning(s: Subject) -> Checks:
     """Check the processor time beside the uninjected arm's, which bounds all other costs."""
-    burnt = s.options["cpu_burn_ns"]
-    sides = {"publisher": burnt.get("publisher", 0), "subscription": burnt.get("reader", 0)}
-    for side, truth in sides.items():
-        if truth:
-            metric = f"cpu_per_message_{side}"
-            plain = s.evidence.metric(s.workload, PLAIN.name, metric)
-            yield _beside(f"{metric}, what was burnt", s.metric(metric), truth, plain)
-            yield _paired(s, metric, truth)
+    for side, truth in _amount_by_side(s.options["cpu_burn_ns"]).items():
+        metric = f"cpu_per_message_{side}"
+        plain = s.evidence.metric(s.workload, PLAIN.name, metric)
+        yield _beside(f"{metric}, what was burnt", s.metric(metric), truth, plain)
+        yield _paired(s, metric, truth)
 
 
 def growing(s: Subject) -> Checks:
     """Check the memory per message of the whole trial, with warm-up and probes. The number of
     probes follows from the time that the barrier probed."""
-    grown = s.options["memory_growth_bytes"]
-    sides = {"publisher": grown.get("publisher", 0), "subscription": grown.get("reader", 0)}
-    for side, bytes_per_message in sides.items():
-        if bytes_per_message:
-            metric = f"pss_{side}"
-            plain = s.evidence.metric(s.workload, PLAIN.name, metric)
-            truth = bytes_per_message * float(np.mean([t.sent_rows for t in s.trials]))
-            probes = bytes_per_message * max(2 + t.probes_ns / PROBE_INTERVAL_NS for t in s.trials)
-            yield _beside(f"{metric}, what was taken", s.metric(metric), truth, plain, more=probes)
+    for side, bytes_per_message in _amount_by_side(s.options["memory_growth_bytes"]).items():
+        metric = f"pss_{side}"
+        plain = s.evidence.metric(s.workload, PLAIN.name, metric)
+        truth = bytes_per_message * float(np.mean([t.sent_rows for t in s.trials]))
+        probes = bytes_per_message * max(2 + t.probes_ns / PROBE_INTERVAL_NS for t in s.trials)
+        yield _beside(f"{metric}, what was taken", s.metric(metric), truth, plain, more=probes)
+
+
+def _amount_by_side(setting: Mapping[str, float]) -> dict[str, float]:
+    """Return role in a metric's name → the injected amount per message, if there is one."""
+    amounts = {"publisher": setting.get("publisher"), "subscription": setting.get("reader")}
+    return {side: amount for side, amount in amounts.items() if amount}
 
 
 def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:

@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,39 +29,23 @@ from rmwbench.words.numbers import counted
 
 @dataclass(frozen=True, kw_only=True)
 class HeldCall:
-    """An endpoint whose schedule has not ended. `since_ns` is when the open call began, or when the
-    endpoint began to wait for it, by the records, on the reference clock. `unsent` counts the
-    messages that were due and have no record; None without a schedule (relays, services,
-    saturation). `last_seq` is the last one that was sent. `behind` is the endpoint of the same
-    thread that made the call; None if it is this one."""
-
-    endpoint: Endpoint
-    since_ns: int
-    unsent: int | None
-    last_seq: int | None
-    behind: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _OpenSchedule:
-    """A schedule that has not ended, by its records. `due_ns` is when its next message was due and
-    `returned_ns` when its last call returned, or the schedule began, on the reference clock; the
-    other fields are those of `HeldCall`."""
+    """An endpoint whose schedule has not ended, by its records; times are on the reference clock.
+    `due_ns` is when its next message was due, and `returned_ns` when its last call returned, or the
+    schedule began. `unsent` counts the messages that were due and have no record; None without a
+    schedule (relays, services, saturation). `last_seq` is the last one that was sent. `since_ns`
+    is when the open call began, or when the endpoint began to wait for it; `behind` is the endpoint
+    of the same thread that made the call, None if it is this one."""
 
     endpoint: Endpoint
     due_ns: int
     returned_ns: int
     unsent: int | None
     last_seq: int | None
+    since_ns: int = 0
+    behind: int | None = None
 
-    def held_call(self, since_ns: int, behind: int | None = None) -> HeldCall:
-        return HeldCall(
-            endpoint=self.endpoint,
-            since_ns=max(self.due_ns, since_ns),
-            unsent=self.unsent,
-            last_seq=self.last_seq,
-            behind=behind,
-        )
+    def held_since(self, since_ns: int, behind: int | None = None) -> "HeldCall":
+        return replace(self, since_ns=max(self.due_ns, since_ns), behind=behind)
 
 
 def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
@@ -83,12 +67,12 @@ def held_calls(outcome: TrialOutcome, files: Mapping[str, int]) -> list[HeldCall
     its messages. `files` are the workers' records."""
     sent_rows = _sent(outcome, files)
     unfinished = outcome.endpoints.started - outcome.endpoints.finished.keys()
-    threads: dict[Hashable, list[_OpenSchedule]] = defaultdict(list)
+    threads: dict[Hashable, list[HeldCall]] = defaultdict(list)
     for endpoint in outcome.order.cell.endpoints:
         if endpoint.endpoint in unfinished:
-            schedule = _open_schedule(outcome, endpoint, sent_rows.get(endpoint.endpoint))
-            threads[_thread(outcome.order.cell, endpoint)].append(schedule)
-    if any(all(schedule.unsent == 0 for schedule in thread) for thread in threads.values()):
+            call = _open_call(outcome, endpoint, sent_rows.get(endpoint.endpoint))
+            threads[_thread(outcome.order.cell, endpoint)].append(call)
+    if any(all(call.unsent == 0 for call in thread) for thread in threads.values()):
         return None
     return [call for thread in threads.values() for call in _calls_of_thread(thread)]
 
@@ -121,22 +105,17 @@ def _thread(cell: Cell, endpoint: Endpoint) -> Hashable:
     return sender.process, sender.joins
 
 
-def _calls_of_thread(thread: Sequence[_OpenSchedule]) -> Iterator[HeldCall]:
+def _calls_of_thread(thread: Sequence[HeldCall]) -> Iterator[HeldCall]:
     """Yield the endpoint whose call does not return, and those that wait for it."""
-    caller = min(
-        (schedule for schedule in thread if schedule.unsent != 0),
-        key=lambda schedule: schedule.due_ns,
-    )
-    call = caller.held_call(max(schedule.returned_ns for schedule in thread))
-    yield call
-    for schedule in thread:
-        if schedule is not caller:
-            yield schedule.held_call(call.since_ns, behind=caller.endpoint.endpoint)
+    first = min((call for call in thread if call.unsent != 0), key=lambda call: call.due_ns)
+    caller = first.held_since(max(call.returned_ns for call in thread))
+    yield caller
+    for call in thread:
+        if call is not first:
+            yield call.held_since(caller.since_ns, behind=caller.endpoint.endpoint)
 
 
-def _open_schedule(
-    outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | None
-) -> _OpenSchedule:
+def _open_call(outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | None) -> HeldCall:
     own_window = schedule_of(outcome, endpoint)
     attempted = 0 if rows is None else len(rows)
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
@@ -153,7 +132,7 @@ def _open_schedule(
         through = rows["seq"][(rows["flags"] & FAILED) == 0]
         last_seq = int(through.max()) if len(through) else None
     clock = outcome.clock_of(endpoint.process)
-    return _OpenSchedule(
+    return HeldCall(
         endpoint=endpoint,
         due_ns=int(clock.to_reference(due_ns)),
         returned_ns=int(clock.to_reference(returned_ns)),

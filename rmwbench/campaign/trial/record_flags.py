@@ -132,11 +132,12 @@ def delivered_nothing(outcome: TrialOutcome) -> Iterator[Reason]:
 def _silence(outcome: TrialOutcome) -> Silence | None:
     cell = outcome.order.cell
     workload = cell.workload
-    provoked = (
+    takes_away = (
         cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
     )
-    provoked = provoked or cell.may_be_silent
-    if provoked or cell.links is not None or cell.real is not None or outcome.endpoints.not_joined:
+    if takes_away or cell.may_be_silent or outcome.endpoints.not_joined:
+        return None
+    if cell.links is not None or cell.real is not None:
         return None
     readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}
     writers = {
