@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.campaign.trial.attest import attestations, contradiction, reasons, shared_segments
+from rmwbench.campaign.trial.attest.path import attestations, shared_segments
+from rmwbench.campaign.trial.attest.path_contradiction import contradiction, reasons
 from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection

@@ -11,7 +11,7 @@ from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
 from rmwbench.campaign.plan.shared_host import queue_bytes
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.trial.attest import ASKED
+from rmwbench.campaign.trial.attest.path_contradiction import ASKED
 from rmwbench.errors import UserError, not_one_of
 from rmwbench.lab.camera.frame_source import ring_bytes, senders
 from rmwbench.lab.host import allocations, check_tap

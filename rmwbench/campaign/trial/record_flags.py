@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.trial.attest import shared_segments
+from rmwbench.campaign.trial.attest.path import shared_segments
 from rmwbench.campaign.trial.attest.window_counts import growth, window_edges
 from rmwbench.campaign.trial.outcome import TrialOutcome, note_flag
 from rmwbench.codes import FAILED, FOREIGN, WARMUP, Code, Reason

@@ -34,7 +34,7 @@ from rmwbench.campaign.trial import (
     trial_network,
     trial_sources,
 )
-from rmwbench.campaign.trial.attest import attestations
+from rmwbench.campaign.trial.attest.path import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside_trial import Beside
 from rmwbench.campaign.trial.failures import host_failure, worker_failure

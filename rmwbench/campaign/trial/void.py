@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import PATH_OPTION
 from rmwbench.campaign.trial import machines, trial_network, trial_sources
-from rmwbench.campaign.trial.attest import ASKED, contradiction, reasons
+from rmwbench.campaign.trial.attest.path_contradiction import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.outcome import SPOILT, TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
