@@ -14,6 +14,7 @@ from typing import Any
 
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.suite import Suite
+from rmwbench.words.level_names import level_text
 
 Group = Sequence[Cell]
 LINES = 8
@@ -216,9 +217,5 @@ def _boxes(
 
 def _levels(box: Mapping[str, Sequence[Any]]) -> str:
     return ", ".join(
-        f"{factor}={'|'.join(_word(level) for level in levels)}" for factor, levels in box.items()
+        f"{factor}={'|'.join(map(level_text, levels))}" for factor, levels in box.items()
     )
-
-
-def _word(level: Any) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)

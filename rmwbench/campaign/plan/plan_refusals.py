@@ -10,7 +10,7 @@ less than a fifth of the load is a mistake: with any middleware four messages of
 late, and the rest shows no difference between middlewares.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
@@ -22,7 +22,6 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.limits import metric_of
-from rmwbench.suite.network.network import Links
 
 
 def check_enough(plan: Plan, places: Places) -> None:
@@ -135,15 +134,8 @@ def overloads(cell: Cell) -> Iterator[Overload]:
         if rate := links.spec(host, way).rate_bps:
             yield Overload(f"the link {way} of host {host}", asked_bps, rate)
     for name, medium in links.network.media.items():
-        yield Overload(f"medium {name}", _on_medium(links, crossing, name), medium.rate_mbps * 1e6)
-
-
-def _on_medium(links: Links, crossing: Mapping[tuple[str, str], float], name: str) -> float:
-    return sum(
-        asked_bps
-        for (host, way), asked_bps in crossing.items()
-        if links.spec(host, way).medium == name
-    )
+        asked_bps = sum(bps for port, bps in crossing.items() if links.spec(*port).medium == name)
+        yield Overload(f"medium {name}", asked_bps, medium.rate_mbps * 1e6)
 
 
 def _crossing_bps(cell: Cell, host: str, way: str) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rmwbench.beside import from_features
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import PATH_OPTION, resolved_profile
-from rmwbench.campaign.plan.shared_host import queue_bytes
+from rmwbench.campaign.plan.shared_host import MIB, queue_bytes
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.attest.path_contradiction import ASKED
 from rmwbench.errors import UserError, not_one_of
@@ -24,7 +24,7 @@ from rmwbench.lab.sampling import background, load_process, sampler
 from rmwbench.suite.cells import Cell
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-MIB = 1 << 20
+
 # Parquet takes about a third of a slot, and half is reserved. Small tables and logs take about
 # DISK_PER_TRIAL_BYTES per trial.
 DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB

@@ -361,10 +361,6 @@ def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
                 os.close(fd)
 
 
-_CAUSES = {Code.NO_MATCH: "no match"}
-"""Code → cause, for a failed trial in which nothing could arrive."""
-
-
 @dataclass(frozen=True)
 class TrialJudgement:
     status: str
@@ -376,7 +372,8 @@ class TrialJudgement:
     def cause(self) -> str | None:
         if self.status == "void" and (self.failed_by or is_machines_fault(self.reasons)):
             return "machine"
-        return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
+        no_match = self.status == "failed" and self.reasons[0].code == Code.NO_MATCH
+        return "no match" if no_match else None
 
 
 def judge(outcome: TrialOutcome) -> TrialJudgement:
