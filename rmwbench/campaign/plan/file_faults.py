@@ -78,16 +78,16 @@ def faults(cell: Cell, workers: Workers, kind: HostKind, kernels: Kernels) -> It
     }
     for process, side in sides_with_file.items():
         worker = workers[side.middleware]
-        yield from _of_another(process, side)
+        yield from _format_faults(process, side)
         needs = needs_of(side)
-        yield from _of_a_daemon(process, side, needs)
-        yield from _of_the_kernel(process, needs, kernels.of_process(cell, process))
+        yield from _daemon_faults(process, side, needs)
+        yield from _kernel_faults(process, needs, kernels.of_process(cell, process))
         if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
             continue  # the suite or the machines determine how processes connect
-        yield from _of_connecting(cell, process, side, needs, worker)
+        yield from _connection_faults(cell, process, side, needs, worker)
     if sides_with_file and cell.real is None:
-        yield from _of_hosts(cell, sides_with_file, kind)
-        yield from _of_sharing(cell, sides_with_file)
+        yield from _host_faults(cell, sides_with_file, kind)
+        yield from _sharing_faults(cell, sides_with_file)
 
 
 def renaming_fix(side: Side, refusal: str) -> str | None:
@@ -105,7 +105,7 @@ def renaming_fix(side: Side, refusal: str) -> str | None:
     )
 
 
-def _of_another(process: str, side: Side) -> Iterator[FileFault]:
+def _format_faults(process: str, side: Side) -> Iterator[FileFault]:
     try:
         file_needs(side.middleware, side.profile.format, side.profile.text or "")
     except NotItsFile as owner:
@@ -124,7 +124,7 @@ def _of_another(process: str, side: Side) -> Iterator[FileFault]:
         )
 
 
-def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFault]:
+def _daemon_faults(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFault]:
     if needs.is_daemon is not None:
         yield FileFault(
             FileFaultKind.A_DAEMONS,
@@ -150,7 +150,7 @@ def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFau
             )
 
 
-def _of_the_kernel(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[FileFault]:
+def _kernel_faults(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[FileFault]:
     """Yield buffers that the kernel does not grant. The kernel counts a buffer twice, for its own
     bookkeeping, and middlewares compare that number with their minimum."""
     minimum_of_side = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
@@ -167,7 +167,7 @@ def _of_the_kernel(process: str, needs: FileNeeds, kernel: Kernel) -> Iterator[F
             )
 
 
-def _of_connecting(
+def _connection_faults(
     cell: Cell, process: str, side: Side, needs: FileNeeds, worker: Worker
 ) -> Iterator[FileFault]:
     if needs.apart is not None:
@@ -211,7 +211,7 @@ def _of_connecting(
         )
 
 
-def _of_hosts(
+def _host_faults(
     cell: Cell, sides_with_file: Mapping[str, Side], kind: HostKind
 ) -> Iterator[FileFault]:
     setup_of_host = setups(cell)
@@ -262,7 +262,7 @@ def _of_hosts(
                 )
 
 
-def _of_sharing(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator[FileFault]:
+def _sharing_faults(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator[FileFault]:
     """Yield the conflicts over resources that only one process of a host, or one host, can have."""
     host_of_process = {
         process.name: process.host for process in cell.processes if process.follows is None

@@ -24,7 +24,6 @@ from rmwbench.lab.sampling import background, load_process, sampler
 from rmwbench.suite.cells import Cell
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-
 # Parquet takes about a third of a slot, and half is reserved. Small tables and logs take about
 # DISK_PER_TRIAL_BYTES per trial.
 DISK_PER_SLOT_BYTE, DISK_PER_TRIAL_BYTES, DISK_RESERVE_BYTES = 0.5, 100_000, 100 * MIB

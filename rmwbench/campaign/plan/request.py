@@ -8,6 +8,7 @@ workers, has the same trials.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,7 @@ class Planner:
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
-        self._parsed_versions: dict[
-            tuple[bool, frozenset[str]], tuple[Suite, tuple[Cell, ...]]
-        ] = {}
+        self._parsed = cache(self._parse)
 
     def arms_written(self) -> tuple[dict[str, Any], ...] | None:
         """Return the arms, if the text alone does not have them."""
@@ -130,12 +129,9 @@ class Planner:
         """Return the suite and all its cells. A short version has all levels of the factors of
         which levels are requested."""
         factors = _factors(request.at) if request.shortened else frozenset()
-        key = (request.shortened, factors)
-        if key not in self._parsed_versions:
-            self._parsed_versions[key] = self._parsed(request.shortened, factors)
-        return self._parsed_versions[key]
+        return self._parsed(request.shortened, factors)
 
-    def _parsed(
+    def _parse(
         self, shortened: bool, whole_factors: frozenset[str]
     ) -> tuple[Suite, tuple[Cell, ...]]:
         suite = parse(
