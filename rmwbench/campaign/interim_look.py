@@ -82,7 +82,7 @@ class Judge:
         begun_ns = time.monotonic_ns()
         looks = self._plan.judged_after
         rules = rules_of(self._bundle.campaign.machine.aa_floor, minutes_per_block)
-        arms = self._looks.arms()  # first: it reads the journal again
+        arms = self._looks.arms()  # before `ended_at`: it reads the journal again
         endings = self._bundle.ended_at
         verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)
         alpha = sequential.alpha_at(looks, blocks, alpha=rules.alpha, ended=ended, endings=endings)

@@ -187,7 +187,7 @@ def _judge(request: Request, plan: Plan, directory: Path) -> Judging | None:
     """Return the judge of the looks by limits; None for the usual one by verdicts."""
     if not request.until_limits or plan.suite.outcomes is None:
         return None
-    from rmwbench.campaign.limits_look import LimitsJudge  # what makes answers takes long to import
+    from rmwbench.campaign.limits_look import LimitsJudge  # its imports take long
 
     return LimitsJudge(plan, directory)
 

@@ -304,7 +304,7 @@ def _blocks(suite: Suite, block_s: float, budget_s: float | None, most_blocks: i
 
 
 def _looks(minimum: int, maximum: int) -> tuple[int, ...]:
-    # imported here: its scipy takes half a second, which `--help` must not
+    # imported here, because its scipy takes half a second: too long for `--help`
     from rmwbench.analysis.verdicts.sequential import planned_looks
 
     return planned_looks(minimum, maximum)
@@ -424,7 +424,7 @@ def _comparison(
 def _resolvable_ratio(contenders: int, in_report: int, looks: Sequence[int], sd: float) -> float:
     """Return the ratio that the last look can resolve with its share of alpha; infinite if no arm
     has a rival."""
-    # imported here: their scipy takes half a second, which `--help` must not
+    # imported here, because their scipy takes half a second: too long for `--help`
     from rmwbench.analysis.stats import resolution
     from rmwbench.analysis.verdicts import sequential
 

@@ -221,7 +221,7 @@ class Planner:
         machine has. Raises UserError if no comparison fits."""
         if request.budget_s is None:
             return request, None
-        if request.comparisons is not None:  # chosen already
+        if request.comparisons is not None:  # they are chosen already
             return request, self._chosen_cut(request, request.comparisons, request.budget_s)
         budget_s, asked_version, shorter = request.budget_s, self._version(request), None
         if asked_version.fits(budget_s):
@@ -235,7 +235,7 @@ class Planner:
             if not fitting:
                 raise self._too_small(request, asked_version, runs)
             chosen_keys = tuple(key for key in runs.groups if key in fitting)
-        # by levels of the requested version, so that levels without a short version are named, too
+        # in levels of the requested version, so that those that the short one lacks are named, too
         reduction = self._cut(
             request, asked_version, runs.groups if chosen_keys is None else chosen_keys, runs.name
         )

@@ -241,8 +241,8 @@ def _recorded_sent(section: RecordSection) -> dict[str, np.ndarray]:
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
     # The time in which the payload of a loaned message was written stands in `cause_seq` or, if
-    # the message has a cause, in `begun_ns`, which then equals `call_ns` (docs/formats/records.md).
-    # An older worker has a moment there and no duration within the call.
+    # the message has a cause, in `begun_ns`; its call then began it (docs/formats/records.md). An
+    # older worker has a moment in `begun_ns`, which is no duration within the call.
     loaned = (rows["flags"] & LOANED) != 0
     within = (rows["call_ns"] != 0) & (rows["begun_ns"] <= rows["return_ns"] - rows["call_ns"])
     relayed = loaned & caused & within

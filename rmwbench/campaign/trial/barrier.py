@@ -315,7 +315,7 @@ def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
 
 def take_created(outcome: TrialOutcome, posted: Posted) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
-    time_ns = reply.get("time_ns", answered_ns)  # of the creation, or of the answer
+    time_ns = reply.get("time_ns", answered_ns)  # the time of the creation, or of the answer
     for endpoint, granted in reply.get("endpoints", {}).items():
         outcome.endpoints.granted[int(endpoint)] = granted
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))

@@ -68,7 +68,7 @@ def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
     elif not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]
         inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
-        # a row per destination
+        # the log has a row per destination
         _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)
         once, cell = outcome.network.frames[inside][first], outcome.order.cell
         for port, (host, device) in enumerate(
