@@ -84,7 +84,7 @@ class Course:
     """The state of a campaign. `next` is the trial to run, unless `look_due`; call `ended` at its
     end. `spoilt` is the effect of the last trial on its block, None unless the machine spoilt it.
     `begins_block`: the next trial begins another block, or none is left; `late`: only postponed
-    blocks are left."""
+    blocks are left; `decided`: a look decided everything."""
 
     def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         self.plan = plan
@@ -97,7 +97,7 @@ class Course:
         self._repeats: Counter[BlockKey] = Counter()
         self._blocks_given_up: Counter[str] = Counter()
         """Comparison → the number of its blocks that this run gave up."""
-        self._decided = False
+        self.decided = False
         self._here: dict[BlockKey, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
         so_far = self._replay(journal)
@@ -114,7 +114,7 @@ class Course:
             else:
                 self._rest += self._anew([replace(trial, trial=last)])
         self.resumed = bool(so_far.last_trials or so_far.dropped)
-        if self._decided:
+        if self.decided:
             self._rest.clear()
         self._put_off()
         self._begin_late()
@@ -144,7 +144,7 @@ class Course:
                     so_far.dropped.update(line.cells)
                 case LookTaken():
                     self._looked.add(line.blocks)
-                    self._decided = line.stop == "decided"
+                    self.decided = line.stop == "decided"
                     # a fixed design whose time was over has another look at its own end
                     self._looks = self.plan.judged_after
         return so_far
@@ -186,14 +186,9 @@ class Course:
         """Whether a planned look is due before the next trial. The last look is due when no trial
         is left."""
         look = self.next_look
-        if look is None or self._decided or (look == self.plan.blocks and self._rest):
+        if look is None or self.decided or (look == self.plan.blocks and self._rest):
             return False
         return look <= self.blocks_done
-
-    @property
-    def decided(self) -> bool:
-        """Whether a look decided everything."""
-        return self._decided
 
     @property
     def spoilt_any(self) -> bool:
@@ -270,7 +265,7 @@ class Course:
         """Take note of a look; if everything is `decided`, nothing is left to run."""
         self._looked.add(blocks)
         if decided:
-            self._decided = True
+            self.decided = True
             self._rest.clear()
             self._later.clear()
 

@@ -90,7 +90,7 @@ class CalibrationSession:
         steps = [self._prepare_step("truths", "Truths that are known", truth_workloads)]
         if pairs:
             steps.append(self._prepare_step("aa", "Every middleware against itself", pairs))
-        self._say(
+        self.console.print(
             f"{len(steps)} campaigns, about "
             f"{duration_text(sum(step.estimated_s for step in steps))} together"
         )
@@ -98,7 +98,7 @@ class CalibrationSession:
         for steps_done, step in enumerate(steps):
             rest_s = self._slowdown * sum(later.estimated_s for later in steps[steps_done:])
             lies = f", of which {step.lies} lie and must be void" if step.lies else ""
-            self._say(
+            self.console.print(
                 f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "
                 "left"
             )
@@ -148,7 +148,7 @@ class CalibrationSession:
         step = self._prepare_step(
             "skewed", "A reader whose clock is wrong", grid.skewed_workloads(), blocks=2
         )
-        self._say(f"{step.title}: {step.trials} trials")
+        self.console.print(f"{step.title}: {step.trials} trials")
         bundle = self._run(
             step,
             lambda campaign: skew.skew_clock(campaign, worker, self.directory / "skewed-worker"),
@@ -184,7 +184,7 @@ class CalibrationSession:
             pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different
         ]
         names = ", ".join(pair.name for pair in second_run)
-        self._say(f"a second run, to tell a difference from chance: {names}")
+        self.console.print(f"a second run, to tell a difference from chance: {names}")
         step = self._prepare_step(
             "aa-again", "Second run of pairs that differ", second_run, seed=self.seed + 1
         )
@@ -226,9 +226,6 @@ class CalibrationSession:
             aa=aa.aa_answer(pairs),
             own_cost=own_cost(evidence, workers["null"].executable),
         )
-
-    def _say(self, text: str) -> None:
-        self.console.print(text)
 
 
 def fresh_directory(out: Path | None) -> Path:

@@ -61,12 +61,13 @@ class SearchCells:
         """Return the cell of an arm at a level. Raises Fault if the level contradicts the
         workload."""
         changed, timeline, graph = self.at_level(level)
+        number_of_level = int(level) if float(level).is_integer() else level
         return Cell(
             number,
             self.suite.suite,
             changed,
             arm,
-            {self.along.factor: self._number(level)},
+            {self.along.factor: number_of_level},
             timeline,
             graph,
             links=resolved(self.suite.networks, changed.network, changed.host_names, timeline),
@@ -90,9 +91,6 @@ class SearchCells:
         )
         timeline = self._timeline.lasting(math.ceil(seconds * 100) / 100)
         return changed, timeline, endpoints(changed, timeline)
-
-    def _number(self, level: float) -> float | int:
-        return int(level) if float(level).is_integer() else level
 
 
 PROCESS_BYTES = 48 << 20
@@ -222,7 +220,8 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     """Return the arms with the levels at which they can be tested here. Raises UserError if no arm
     can be tested, or the budget cannot test the limit."""
     limit, along = parse_limit(request.limit), axis(request.along)
-    workload = _workload(suite, request.workload)
+    check_named(suite, workloads=[request.workload])
+    workload = next(each for each in suite.workloads if each.name == request.workload)
     arms = _arms(suite, workload, request.arms)
     absent = unsupported.absent_arms(arms)
     arms = [arm for arm in arms if arm.name not in absent]
@@ -380,11 +379,6 @@ def _range(along: Axis, own_level: float, request: SearchRequest) -> tuple[float
             actual=f"from {quantity(least, along)} to {quantity(most, along)}",
         )
     return least, most
-
-
-def _workload(suite: Suite, name: str) -> Workload:
-    check_named(suite, workloads=[name])
-    return next(workload for workload in suite.workloads if workload.name == name)
 
 
 def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:

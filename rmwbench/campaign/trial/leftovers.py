@@ -11,7 +11,6 @@ import marshal
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from rmwbench.campaign.trial.outcome import TrialOutcome, note
 from rmwbench.lab import visible
@@ -70,7 +69,10 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
             note(outcome, host, "problem", text=text)
             continue
         entries = marshal.loads(output)
-        outcome.beside.leftovers += [row(host, *entry) for entry in sorted(entries)[:MOST_ROWS]]
+        outcome.beside.leftovers += [
+            {"host": host, "path": path, "kind": kind, "bytes": size}
+            for path, kind, size in sorted(entries)[:MOST_ROWS]
+        ]
         kinds = dict(sorted(Counter(kind for _, kind, _ in entries).items()))
         total_bytes = sum(size for *_, size in entries)
         note(outcome, host, EVENT, value=total_bytes, text=json.dumps(kinds))
@@ -79,10 +81,6 @@ def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
 def places(host: Host | RemoteHost) -> Sequence[str]:
     """Return the folders of a host that only this trial uses."""
     return (host.directory,) if isinstance(host, SharedHost) else PLACES
-
-
-def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:
-    return {"host": host, "path": path, "kind": kind, "bytes": size}
 
 
 def _end(outcome: TrialOutcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:

@@ -233,11 +233,6 @@ def note_flag(
     note(outcome, process, FLAG, time_ns, text=flag.text, code=str(flag.code))
 
 
-def note_hellos(outcome: TrialOutcome, crew: Crew) -> None:
-    for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
-        note_hello(outcome, process, worker)
-
-
 def note_hello(outcome: TrialOutcome, process: str, worker: WorkerProcess) -> None:
     note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
 

@@ -45,7 +45,7 @@ from rmwbench.campaign.trial.outcome import (
     TimeFacts,
     TrialOutcome,
     note_flag,
-    note_hellos,
+    note_hello,
     step,
     take_events,
 )
@@ -252,12 +252,13 @@ def _live(
                 spawner.spawn(process.name)
         sampler.spawn()
         crew.wait_hello(timeouts.limit_of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
-    note_hellos(outcome, crew)
+    everyone = [*crew.workers.items(), *crew.daemons.items()]
+    for name, worker in everyone:
+        note_hello(outcome, name, worker)
     spawn.check_scheduling(outcome.order.cell, crew)
     outcome.times.clocks = HostClocks(crew, places)
     outcome.times.clocks.begin()
     machines.note_network(outcome, crew)
-    everyone = [*crew.workers.items(), *crew.daemons.items()]
     for host in outcome.order.cell.hosts:
         host_processes = [(name, p) for name, p in everyone if p.host is crew.hosts[host]]
         sampler.watch([(name, p.inner_pid, p.role) for name, p in host_processes], host)
