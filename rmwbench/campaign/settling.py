@@ -21,7 +21,7 @@ from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints
 
 FACTORS = (4, 16)
-"""The factors of the suite's window."""
+"""The multiples of the suite's window that are tried, in order."""
 LONGEST_S = 12.0
 """The longest window: a queue that has grown for so long does not settle."""
 SPARE = 1.5

@@ -193,14 +193,11 @@ def _arrivals(workload: Workload) -> list[Any]:
     if workload.nodes is None:
         return [workload.common_arrival]
     return [
-        _own_arrival(publisher) or workload.common_arrival
+        (publisher if publisher.rate_hz is not None else publisher.arrival)
+        or workload.common_arrival
         for node in workload.nodes
         for publisher in node.publishers
     ]
-
-
-def _own_arrival(publisher: Any) -> Any:
-    return publisher if publisher.rate_hz is not None else publisher.arrival
 
 
 def _scaled(item: Any, factor: float) -> Any:

@@ -250,7 +250,9 @@ def _absorbed(outcome: TrialOutcome, rows: list[dict[str, Any]], rest: float, pa
         return False
     most = max(counted_rows, key=lambda row: row["fraction"])
     edge = rest <= EDGE and most["fraction"] > MAJORITY
-    if not edge and (path == "shm" or not _is_compressed(outcome)):
+    sides = outcome.order.cell.sides.values()
+    compressed = any(side.modes.get("compression") is True for side in sides)
+    if not edge and (path == "shm" or not compressed):
         return False
     most["fraction"] += rest
     if not edge:
@@ -283,10 +285,6 @@ def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
         )
         rows.append(_row("other", None, "inferred", round(rest * delivered), rest, why))
     return rows
-
-
-def _is_compressed(outcome: TrialOutcome) -> bool:
-    return any(side.modes.get("compression") is True for side in outcome.order.cell.sides.values())
 
 
 def _is_control(outcome: TrialOutcome, delivered: int, transports: list[CarriedBytes]) -> bool:
