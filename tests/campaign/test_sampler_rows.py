@@ -3,13 +3,17 @@ nothing worse than missing numbers when it fails."""
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rmwbench.analysis.metrics.cost import unread_reasons
 from rmwbench.campaign.record import sampler_rows
+from rmwbench.campaign.trial import machines
+from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
+from rmwbench.lab.probe_row import probe_row
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.placement import placed
@@ -369,3 +373,26 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
     values = costs(list(sampler_rows.counters(made)), 1, 10**9, no_data=no_data)
     assert values["power"] == (reason or power)
     assert values["softirq_cores"] == pytest.approx(0.03)
+
+
+def test_spinners_of_a_real_machine_hide_no_other_program():
+    """The first machine's `busy` is without them, that of another one is not."""
+    made = outcome(placed([cell_of_two_hosts()], "--place")[0])
+    made.times.window = TrialWindow(0, 0, 10**9)
+    edges = [
+        {"at": at, "processes": {"t": {"role": "worker", "cpu_ns": used_ns},
+                                 "s": {"role": "awake", "cpu_ns": 2 * used_ns}}}
+        for at, used_ns in (("steady_begin", 0), ("steady_end", 200_000_000))
+    ]  # fmt: skip
+    made.sampling.sampled_at = {name: {"snapshots": edges} for name in ("robot", "base")}
+    made.probes = [
+        probe_row("busy", 0.5),
+        probe_row("processors_usable", 1, "count"),
+        probe_row("busy@base", 0.9),
+        probe_row("processors_usable@base", 1, "count"),
+    ]
+    crew = SimpleNamespace(hosts=SimpleNamespace(remote={"base": None}))
+    shares = {row["probe"]: row["value"] for row in machines.sampled_probes(made, crew)}
+    assert shares == pytest.approx(
+        {"own": 0.2, "foreign": 0.3, "own@base": 0.6, "foreign@base": 0.3}
+    )

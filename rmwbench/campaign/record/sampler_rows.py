@@ -195,29 +195,26 @@ def counter_row(
     }
 
 
-def cpu_by_role(outcome: TrialOutcome) -> dict[str, int]:
+def cpu_by_role(outcome: TrialOutcome) -> Counter[str]:
     """Return role → CPU time within the window in ns, as the sampler read it; the orchestrator is
     part of `harness`."""
-    cpu_ns: Counter[str] = Counter()
+    edges = edges_of(outcome.sampling.sampled) if outcome.sampling.sampled else ()
+    cpu_ns = sampled_cpu_by_role(*edges) if edges else Counter()
     for begin_ns, end_ns in _harness_cpu_ns(outcome).values():
         cpu_ns[HARNESS] += end_ns - begin_ns
     if outcome.network.cross_traffic_cpu_ns:
-        cpu_ns[CROSS_TRAFFIC] = outcome.network.cross_traffic_cpu_ns
-    document = outcome.sampling.sampled
-    if document and (edges := window_edges(document["snapshots"])):
-        for name, used_ns in used_cpu_ns(*edges).items():
-            role = edges[1]["processes"][name]["role"]
-            cpu_ns[role_of(outcome, name) if role == WORKER else role] += used_ns
-    return dict(cpu_ns)
+        cpu_ns[CROSS_TRAFFIC] += outcome.network.cross_traffic_cpu_ns
+    return cpu_ns
 
 
-def used_cpu_ns(begin: Snapshot, end: Snapshot) -> dict[str, int]:
-    """Return process → the CPU time in ns that it used between two snapshots, for all processes of
-    the later one."""
-    return {
-        name: last["cpu_ns"] - begin["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
-        for name, last in end["processes"].items()
-    }
+def sampled_cpu_by_role(begin: Snapshot, end: Snapshot) -> Counter[str]:
+    """Return role → the CPU time in ns that the processes of the later snapshot used since the
+    earlier one."""
+    cpu_ns: Counter[str] = Counter()
+    for name, process in end["processes"].items():
+        before_ns = begin["processes"].get(name, {"cpu_ns": 0})["cpu_ns"]
+        cpu_ns[process["role"]] += process["cpu_ns"] - before_ns
+    return cpu_ns
 
 
 def valid_probes(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:

@@ -6,6 +6,7 @@ first host's machine have the plain name. The rules are applied to each machine'
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -58,11 +59,14 @@ def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]
         window = [row for row in _stripped(outcome.probes, name) if row["at"] == "window"]
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         if edges := sampler_rows.edges_of(document):
-            own_ns = sum(sampler_rows.used_cpu_ns(*edges).values())
-            if not is_remote and outcome.sampling.own_cpu_ns is not None:
-                own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
+            cpu_ns = sampler_rows.sampled_cpu_by_role(*edges)
+            if is_remote:  # its `busy` has the spinners (`awake_as_idle`), so `own` has them, too
+                cpu_ns = Counter(trial=cpu_ns.total())
+            elif outcome.sampling.own_cpu_ns is not None:
+                begin_ns, end_ns = outcome.sampling.own_cpu_ns
+                cpu_ns[sampler_rows.HARNESS] += end_ns - begin_ns
             rows += sampler_rows.valid_probes(
-                document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
+                document, machine.attributed_probes(window, cpu_ns, length_ns)
             )
         for row in rows:
             yield _of_host(host, row) if is_remote else row
