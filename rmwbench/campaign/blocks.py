@@ -12,7 +12,7 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import settling
 from rmwbench.campaign.course import Batch, Course
-from rmwbench.campaign.looks import InterimLooks, Judging
+from rmwbench.campaign.looks import InterimLooks, LookMaker
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
@@ -24,7 +24,7 @@ from rmwbench.words.numbers import counted
 
 
 @dataclass(frozen=True)
-class Dropped:
+class DroppedCells:
     """The cells that need not run any more, each with its reason (`decided`, `time`), and a text
     for the user."""
 
@@ -38,7 +38,7 @@ class Hold:
     not run any more, from the number of blocks done, the seconds passed, and cell → the seconds of
     its trials in the next block. `share_s` is the time that the campaign may take."""
 
-    drop: Callable[[int, float, Mapping[int, float]], Dropped]
+    drop: Callable[[int, float, Mapping[int, float]], DroppedCells]
     share_s: float
 
 
@@ -53,7 +53,7 @@ class BlockSource(TrialSource):
         course: Course,
         writer: BundleWriter,
         *,
-        judge: Judging | None = None,
+        judge: LookMaker | None = None,
         hold: Hold | None = None,
     ):
         self.name, self.plan, self.course, self.hold = name, plan, course, hold

@@ -71,7 +71,7 @@ class Batch:
     settling: str | None = None
 
 
-class _Replayed(NamedTuple):
+class _JournalState(NamedTuple):
     """The trials of the journal. `last_trials`: (cell, block) → the number of its last trial;
     `valid`: those of them that are in no spoilt block; `dropped`: cells without further trials."""
 
@@ -119,8 +119,8 @@ class Course:
         self._put_off()
         self._begin_late()
 
-    def _replay(self, journal: Iterable[Line]) -> _Replayed:
-        so_far = _Replayed({}, {}, set())
+    def _replay(self, journal: Iterable[Line]) -> _JournalState:
+        so_far = _JournalState({}, {}, set())
         key_of_trial: dict[int, BlockKey] = {}
         for line in journal:
             match line:

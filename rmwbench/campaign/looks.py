@@ -14,7 +14,7 @@ from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.progress import Progress
 from rmwbench.errors import UserError
 
-Judging = Callable[[int, float, bool], Look]
+LookMaker = Callable[[int, float, bool], Look]
 """A function that makes the look after so many blocks, from the minutes per block and whether the
 time is over."""
 
@@ -28,18 +28,18 @@ class InterimLooks:
         plan: Plan,
         course: Course,
         writer: BundleWriter,
-        judging: Judging | None = None,
+        judge: LookMaker | None = None,
         *,
         races: bool = True,
     ):
         self._plan, self._course, self._writer, self._races = plan, course, writer, races
-        self._judging: Judging = judging or Judge(plan, writer.directory)
+        self._judge: LookMaker = judge or Judge(plan, writer.directory)
 
     def rising(self) -> dict[int, Drift]:
         """Return cell → the rise of its latency within its window; empty with another judge, or if
         records contradict their format."""
         try:
-            return self._judging.rising() if isinstance(self._judging, Judge) else {}
+            return self._judge.rising() if isinstance(self._judge, Judge) else {}
         except UserError:
             return {}  # the report has this error
 
@@ -52,7 +52,7 @@ class InterimLooks:
             elapsed_s / blocks_done if blocks_done and not course.resumed else self._plan.block_s
         ) / 60
         try:
-            look = self._judging(blocks, minutes_per_block, over)
+            look = self._judge(blocks, minutes_per_block, over)
         except UserError as error:  # the report has this error, too; the trials are kept
             self._writer.note(f"look after block {blocks}: {error}")
             course.looked(blocks, decided=False)

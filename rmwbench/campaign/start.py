@@ -15,7 +15,7 @@ from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.looks import Judging
+from rmwbench.campaign.looks import LookMaker
 from rmwbench.campaign.plan import file_faults, plan_refusals, preflight, shared_host, unsupported
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
@@ -183,7 +183,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
     return Runner(source, lab, workers, writer, stored.machine)
 
 
-def _judge(request: Request, plan: Plan, directory: Path) -> Judging | None:
+def _judge(request: Request, plan: Plan, directory: Path) -> LookMaker | None:
     """Return the judge of the looks by limits; None for the usual one by verdicts."""
     if not request.until_limits or plan.suite.outcomes is None:
         return None

@@ -15,7 +15,7 @@ from rmwbench.lab.sampling.sampler import Samplers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class BesidePrograms:
     """The programs beside a trial. `background` and `traffic` may have nothing to do; `network` is
     None if the cell has none; `features` are those of rmwbench/beside that the cell has."""
 

@@ -19,14 +19,14 @@ from rmwbench.lab.machine import EdgeReading, Ticks
 from rmwbench.lab.machine.timekeeping import timekeeping
 from rmwbench.lab.process.crew import Crew
 
-Posted = dict[str, int]
+QuestionNumbers = dict[str, int]
 """Host → the number of the question that its machine was sent."""
 AT = "@"
 REAL = "real_network"
 """The event of a trial over a real network."""
 
 
-def post(crew: Crew, question: str) -> Posted:
+def post(crew: Crew, question: str) -> QuestionNumbers:
     """Ask every other machine, without waiting for the answers."""
     return {host: remote_host.post(question) for host, remote_host in crew.hosts.remote.items()}
 
@@ -37,7 +37,9 @@ def idle_probes(crew: Crew) -> Iterator[dict[str, Any]]:
             yield _of_host(host, row)
 
 
-def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, Any]]:
+def edge_probes(
+    crew: Crew, begin: QuestionNumbers, end: QuestionNumbers
+) -> Iterator[dict[str, Any]]:
     """Yield the probes of each machine's kernel counters between two `edge` questions."""
     for host, remote_host in crew.hosts.remote.items():
         edges = [remote_host.answer(posted[host]) for posted in (begin, end)]

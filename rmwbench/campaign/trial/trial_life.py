@@ -36,7 +36,7 @@ from rmwbench.campaign.trial import (
 )
 from rmwbench.campaign.trial.attest.path import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
-from rmwbench.campaign.trial.beside_trial import Beside
+from rmwbench.campaign.trial.beside_trial import BesidePrograms
 from rmwbench.campaign.trial.failures import host_failure, worker_failure
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.outcome import (
@@ -204,7 +204,7 @@ def _run_in(
                 features = map(
                     stack.enter_context, from_features("trial", "running", outcome, crew)
                 )
-                beside = Beside(
+                beside = BesidePrograms(
                     sampler=sampler,
                     background=background,
                     traffic=traffic,
@@ -241,7 +241,11 @@ def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
 
 
 def _live(
-    outcome: TrialOutcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside
+    outcome: TrialOutcome,
+    crew: Crew,
+    workers: Workers,
+    files: Mapping[str, int],
+    beside: BesidePrograms,
 ) -> None:
     sampler = beside.sampler
     spawner = Spawner(outcome, crew, workers, files, beside.frames)

@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
-from rmwbench.campaign.trial.beside_trial import Beside
+from rmwbench.campaign.trial.beside_trial import BesidePrograms
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
 from rmwbench.campaign.trial.held_calls import held_calls, note_unfinished, sections_so_far
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow, step, take_events
@@ -32,7 +32,7 @@ class _Edge:
 
     local: machine.EdgeReading
     own_ns: int
-    posted: machines.Posted
+    posted: machines.QuestionNumbers
     link_ns: int | None
 
     @classmethod
@@ -53,7 +53,7 @@ def run_window(
     outcome: TrialOutcome,
     crew: Crew,
     workers: Workers,
-    beside: Beside,
+    beside: BesidePrograms,
     spawner: Spawner,
     files: Mapping[str, int],
 ) -> Changes:
@@ -96,7 +96,7 @@ def run_window(
 
 
 def _tell(
-    outcome: TrialOutcome, crew: Crew, beside: Beside, window: TrialWindow
+    outcome: TrialOutcome, crew: Crew, beside: BesidePrograms, window: TrialWindow
 ) -> dict[str, dict[str, Any]]:
     """Send the window to all processes, the same moments on each one's clock; return process → its
     answer to `start`."""

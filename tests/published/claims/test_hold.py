@@ -4,7 +4,7 @@ ends the rest. And which claims fit into a budget."""
 import numpy as np
 import pytest
 
-from rmwbench.campaign.blocks import Dropped, Hold
+from rmwbench.campaign.blocks import DroppedCells, Hold
 from rmwbench.published.claims.campaign.claims_plan import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.offers import Offer
@@ -166,7 +166,7 @@ class Dropping:
 
     def __call__(self, blocks, elapsed_s, next_s):
         self.asked.append((blocks, sorted(next_s)))
-        return Dropped(self.after.get(blocks, {}), f"seen {blocks}")
+        return DroppedCells(self.after.get(blocks, {}), f"seen {blocks}")
 
 
 def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(

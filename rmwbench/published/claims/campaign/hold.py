@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rmwbench.analysis.stats.intervals import wrong_trials
-from rmwbench.campaign.blocks import Dropped
+from rmwbench.campaign.blocks import DroppedCells
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
@@ -51,9 +51,9 @@ class ClaimsHold:
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
 
-    def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
+    def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> DroppedCells:
         if blocks < LOOKS[0]:
-            return Dropped({})
+            return DroppedCells({})
         if blocks in LOOKS:
             self._judge(blocks)
         open_ = [w for w in self._wanted if w.claim.id not in self.decided | self.given_up]
@@ -68,7 +68,7 @@ class ClaimsHold:
         if remaining and elapsed_s + math.fsum(next_s[cell] for cell in remaining) > self._share_s:
             drop |= dict.fromkeys(remaining, TIME)
             text += "; time is over"
-        return Dropped(drop, text)
+        return DroppedCells(drop, text)
 
     def _judge(self, blocks: int) -> None:
         campaign = self._campaign()
