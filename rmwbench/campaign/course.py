@@ -98,7 +98,7 @@ class Course:
         self._blocks_given_up: Counter[str] = Counter()
         """Comparison → the number of its blocks that this run gave up."""
         self.decided = False
-        self._here: dict[BlockKey, list[Trial]] = {}
+        self._done_in_block: dict[BlockKey, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
         so_far = self._replay(journal)
         self._number = max([len(plan.trials), *so_far.last_trials.values()])
@@ -110,7 +110,7 @@ class Course:
             if last is None:
                 self._rest.append(trial)
             elif cell_in_block in so_far.valid[key]:
-                self._here.setdefault(key, []).append(replace(trial, trial=last))
+                self._done_in_block.setdefault(key, []).append(replace(trial, trial=last))
             else:
                 self._rest += self._anew([replace(trial, trial=last)])
         self.resumed = bool(so_far.last_trials or so_far.dropped)
@@ -169,7 +169,7 @@ class Course:
         """The numbers of the trials of blocks that have run in part: they are void if the campaign
         is stopped now and resumed later."""
         begun = {self._key(trial) for trial in (*self._rest, *self.later)}
-        return tuple(sorted(t.trial for key in begun for t in self._here.get(key, ())))
+        return tuple(sorted(t.trial for key in begun for t in self._done_in_block.get(key, ())))
 
     @property
     def blocks_done(self) -> int:
@@ -202,10 +202,8 @@ class Course:
     def block_of(self, trial: Trial) -> list[Trial]:
         """Return the trials of its comparison in its block, which run again together."""
         key = self._key(trial)
-        return [
-            *self._here.get(key, ()),
-            *(trial_left for trial_left in self._rest if self._key(trial_left) == key),
-        ]
+        left = [t for t in self._rest if self._key(t) == key]
+        return [*self._done_in_block.get(key, ()), *left]
 
     def needs(self, trial: Trial) -> bool:
         """Whether the comparison of `trial` cannot lose another block: with fewer than the suite's
@@ -225,24 +223,23 @@ class Course:
         if status == UNSUPPORTED:
             self.drop({trial.cell})
         elif status == "void" and cause == "machine":
-            ran, not_run = (
-                [*self._here.pop(key, ()), trial],
-                [t for t in self._rest if self._key(t) == key],
-            )
+            done = [*self._done_in_block.pop(key, ()), trial]
+            left = [t for t in self._rest if self._key(t) == key]
             again = may_repeat and self._repeats[key] < MOST_REPEATS
             put_off = again and self._repeats[key] >= RIGHT_AWAY
-            self.spoilt = SpoiltBlock(tuple(t.trial for t in ran[:-1]), again, put_off)
+            self.spoilt = SpoiltBlock(tuple(t.trial for t in done[:-1]), again, put_off)
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
                 self._repeats[key] += 1
-                again_in_block = [*self._anew(ran), *not_run]
-                self._later.append(again_in_block) if put_off else self._rest.extendleft(
-                    reversed(again_in_block)
-                )
+                block = [*self._anew(done), *left]
+                if put_off:
+                    self._later.append(block)
+                else:
+                    self._rest.extendleft(reversed(block))
             else:
                 self._blocks_given_up[key.comparison] += 1
         else:
-            self._here.setdefault(key, []).append(trial)
+            self._done_in_block.setdefault(key, []).append(trial)
         self._begin_late()
         self.begins_block |= self.next is None or self.next.block > trial.block
         return self.next
