@@ -1,6 +1,7 @@
 """The reasons why a user's own profile file cannot be tried here, each in one sentence before any
 trial, with a remedy: our hosts do not have everything that a file may name."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -268,12 +269,12 @@ def _sharing_faults(cell: Cell, sides_with_file: Mapping[str, Side]) -> Iterator
         process.name: process.host for process in cell.processes if process.follows is None
     }
     claimed_by: dict[str, str] = {}
-    count: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for process, side in sides_with_file.items():
         if process not in host_of_process:
             continue
         needs, host = needs_of(side), host_of_process[process]
-        count[host] = count.get(host, 0) + 1
+        count[host] += 1
         if needs.participants is not None and count[host] > needs.participants:
             yield FileFault(
                 FileFaultKind.PARTICIPANTS,

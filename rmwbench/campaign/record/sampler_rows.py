@@ -151,11 +151,10 @@ def _process(
     if not accounts_itself:
         memory = document["memory"].get(name, {})
         yield from memory_rows(name, process_role, memory, end.get("threads"))
-    threads: dict[tuple[str, str], int] = {}
+    threads: Counter[tuple[str, str]] = Counter()
     for thread in document.get("threads", {}).get(name, []):
         for key, counter in (("cpu_ns", "cpu"), ("run_delay_ns", "run_delay")):
-            thread_counter = (thread["name"], counter)
-            threads[thread_counter] = threads.get(thread_counter, 0) + thread[key]
+            threads[thread["name"], counter] += thread[key]
     for (thread_name, counter), value in threads.items():
         counter = f"thread.{thread_name}.{counter}"
         yield counter_row(name, process_role, counter, "ns", "window", value)

@@ -12,6 +12,7 @@ headers and with lost frames.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ TCP_HEADER_BYTES = 66
 def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
     """Return the bytes that hosts sent to other hosts in the window, by transport and interface;
     the transport is `network` if no sampler tells transports apart."""
-    totals: dict[tuple[str, str], int] = {}
+    totals: Counter[tuple[str, str]] = Counter()
     devices = _devices(outcome)
     main = " + ".join(dict.fromkeys(devices.values())) or DEVICE
     for host, document in outcome.sampling.sampled_at.items():
@@ -58,13 +59,13 @@ def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
                         for device_name in used_devices
                     ),
                 )
-                totals[key] = totals.get(key, 0) + size
+                totals[key] += size
     own_hosts = outcome.order.cell.hosts
     if not totals and (counts := counts_of(outcome.network.counters)) is not None:
-        for (link, _), of in counts.entered.items():
+        for (link, _), sent in counts.entered.items():
             if host_of(link) in own_hosts:
                 key = "network", network_of(link) or main
-                totals[key] = totals.get(key, 0) + of.bytes
+                totals[key] += sent.bytes
     elif not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]
         inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
@@ -77,7 +78,7 @@ def carried_between(outcome: TrialOutcome) -> list[CarriedBytes]:
             if host in own_hosts:  # other hosts carry cross traffic only
                 key = "network", main if device == DEVICE else device
                 size = int(once["frame_bytes"][once["from_port"] == port].sum(dtype=np.int64))
-                totals[key] = totals.get(key, 0) + size
+                totals[key] += size
     return [
         CarriedBytes(transport, device, size)
         for (transport, device), size in sorted(totals.items())
@@ -401,15 +402,13 @@ def _evidence(outcome: TrialOutcome, delivered: int) -> dict[str, int]:
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
     total = sum(received[e] * size[e] for e in received if e in size)
-    named_bytes: dict[str, int] = {}
+    named_bytes: Counter[str] = Counter()
     for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():
             if int(endpoint) in size:
                 for evidence in account.get("evidence", []):
                     path = _NAMES.get(evidence["path"], evidence["path"])
-                    named_bytes[path] = (
-                        named_bytes.get(path, 0) + evidence["messages"] * size[int(endpoint)]
-                    )
+                    named_bytes[path] += evidence["messages"] * size[int(endpoint)]
     return {
         path: round(value * delivered / total) if total else 0
         for path, value in named_bytes.items()
