@@ -68,10 +68,10 @@ def new_campaign(
         network=choice.network,
     )
     request, absent = planner.without_absent(request)
-    has = lab.machine()
-    request, cut = _within_budget(planner, request, lab, has, machine_s)
+    limits = lab.machine()
+    request, cut = _within_budget(planner, request, lab, limits, machine_s)
     workers, reasons = check_request(planner, request, text, lab, directory)
-    plan = planner.plan(request, reasons, has, left_out=absent, cut=cut, host=lab.host())
+    plan = planner.plan(request, reasons, limits, left_out=absent, cut=cut, host=lab.host())
     document = campaign_document(directory, plan, text, workers, lab.describe())
     document["request"] = asdict(request)
     document["machine"] |= lab.calibration() if calibrated else {}
@@ -86,13 +86,17 @@ def new_campaign(
 
 
 def _within_budget(
-    planner: Planner, request: Request, lab: Lab, has: MachineLimits | None, machine_s: float | None
+    planner: Planner,
+    request: Request,
+    lab: Lab,
+    limits: MachineLimits | None,
+    machine_s: float | None,
 ) -> tuple[Request, Cut | None]:
-    """Return the request for the cells within its budget, and the cut. `has` are the machine's
+    """Return the request for the cells within its budget, and the cut. `limits` are the machine's
     resources."""
     if request.budget_s is None:
         return request, None
-    if has is None:
+    if limits is None:
         if machine_s is None:
             machine_s = lab.machine_time_s(
                 lambda budget_s: planner.plan(replace(request, budget_s=budget_s)), request.budget_s
@@ -100,7 +104,7 @@ def _within_budget(
         request = replace(request, budget_s=machine_s)
         if request.comparisons is None:
             return request, None
-    return planner.within_budget(request, has or MachineLimits.here())
+    return planner.within_budget(request, limits or MachineLimits.here())
 
 
 def check_request(
