@@ -2,8 +2,8 @@
 (docs/formats/bundle.md).
 
 A worker accounts for its own CPU, faults and memory, and the sampler's reading adds only what a
-process cannot know of itself. All other processes of the host (daemons, what a middleware started,
-our own ones) are known through the sampler alone. A process that began within the window had used
+process cannot know of itself. All other processes of the host (daemons, processes that a middleware
+started, our own ones) are known through the sampler alone. A process that began within the window had used
 nothing at its beginning.
 """
 
@@ -103,7 +103,7 @@ def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def host_rows(host: str, snapshot: Snapshot, at: str) -> Iterator[Row]:
-    """Yield the rows of what a host's interfaces and the protocols of its kernel counted."""
+    """Yield the rows of the counters of a host's interfaces and of its kernel's protocols."""
     for interface, values in snapshot.get("interfaces", {}).items():
         for key, value in values.items():
             unit = "bytes" if key.endswith("bytes") else "count"

@@ -169,7 +169,7 @@ def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
 def _collected(
     outcome: TrialOutcome, process: str, reply: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of what a worker counted of itself and of its endpoints."""
+    """Yield the rows of a worker's counters of itself and of its endpoints."""
     role = sampler_rows.role_of(outcome, process)
     row = partial(sampler_rows.counter_row, process, role)
     follows = any(p.follows for p in outcome.order.cell.processes if p.name == process)
@@ -198,7 +198,7 @@ def _collected(
 def _first_host(
     outcome: TrialOutcome, usages: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of what one worker counted of its host, for a trial without a sampler."""
+    """Yield the rows of one worker's counters of its host, for a trial without a sampler."""
     host = outcome.order.cell.hosts[0]
     at = {_AT[usage["at"]]: usage for usage in usages if usage["at"] in _AT}
     if edges := window_edges(usages):

@@ -1,7 +1,7 @@
 """The kernel's counts over the steady window, by transport and interface.
 
 Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts
-datagrams only. So TCP is what its sockets say plus its headers, and UDP the rest of the interface.
+datagrams only. So TCP has the payload of its sockets plus headers, and UDP the rest of the interface.
 A multicast datagram passes the interface once however many sockets receive it, so UDP's bytes count
 once per datagram received.
 """
@@ -23,8 +23,8 @@ Snapshot = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class CarriedBytes:
-    """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` where they
-    cannot be told apart. `copies` is how often a datagram was received on average: 1 without
+    """Bytes over one interface in the window. `transport` is `tcp`, `udp`, or `network` if they
+    cannot be distinguished. `copies` is how often a datagram was received on average: 1 without
     multicast."""
 
     transport: str
