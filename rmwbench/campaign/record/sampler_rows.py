@@ -3,8 +3,8 @@
 
 A worker accounts for its own CPU, faults and memory, and the sampler's reading adds only what a
 process cannot know of itself. All other processes of the host (daemons, processes that a middleware
-started, our own ones) are known through the sampler alone. A process that began within the window had used
-nothing at its beginning.
+started, our own ones) are known through the sampler alone. A process that began within the window
+had used nothing at its beginning.
 """
 
 from collections import Counter

@@ -1,9 +1,9 @@
 """The kernel's counts over the steady window, by transport and interface.
 
 Interfaces count bytes without knowing the transport; TCP sockets count their payload; UDP counts
-datagrams only. So TCP has the payload of its sockets plus headers, and UDP the rest of the interface.
-A multicast datagram passes the interface once however many sockets receive it, so UDP's bytes count
-once per datagram received.
+datagrams only. So TCP has the payload of its sockets plus headers, and UDP the rest of the
+interface. A multicast datagram passes the interface once for any number of receiving sockets, so
+UDP's bytes count once per datagram received.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
