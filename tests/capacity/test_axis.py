@@ -90,7 +90,7 @@ def test_size_subscribers_and_topics_change_what_they_say():
 @pytest.mark.parametrize(
     "workload, along, part",
     [
-        ("flood", "rate", "no schedule to be late against"),
+        ("flood", "rate", "no message is late"),
         ("graph", "subscribers", "lists its nodes itself"),
         ("graph", "size", "several message types"),
     ],

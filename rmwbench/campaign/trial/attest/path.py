@@ -106,7 +106,8 @@ def crossing_fraction(outcome: TrialOutcome) -> float:
 def _rows_taken(section: RecordSection, begin_ns: int, end_ns: int) -> np.ndarray:
     """Return the records of the trial's own messages that were taken between two times."""
     taken_ns, flags = section.rows["taken_ns"], section.rows["flags"]
-    return section.rows[(taken_ns >= begin_ns) & (taken_ns < end_ns) & (flags & FOREIGN == 0)]
+    inside = (taken_ns >= begin_ns) & (taken_ns < end_ns)
+    return np.asarray(section.rows[inside & (flags & FOREIGN == 0)])
 
 
 def _bytes(rows: np.ndarray) -> int:
@@ -178,13 +179,13 @@ def delivered_bytes(outcome: TrialOutcome, edges: tuple[Snapshot, Snapshot] | No
     them."""
     if outcome.times.window is None:
         return 0
-    read_ns = None if edges is None else [edge.get("time_ns") for edge in edges]
+    read_ns = [edge["time_ns"] for edge in edges or () if edge.get("time_ns") is not None]
     total = 0
     process = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         if section.kind == RECEIVED:
             own_window = outcome.times.windows.get(process[section.endpoint], outcome.times.window)
-            begin_ns, end_ns = own_window.steady if not read_ns or None in read_ns else read_ns
+            begin_ns, end_ns = read_ns if len(read_ns) == 2 else own_window.steady
             total += _bytes(_rows_taken(section, begin_ns, end_ns))
     return total
 
