@@ -25,14 +25,19 @@ most."""
 ERROR_FOR_SHARES = 0.5
 """The part of a case's error that its limits of shares have; limits of times and costs have the
 rest."""
+ERROR_FOR_ALL_CASES = 0.5
+"""The part of the error that is for all cases together where a campaign has several, as `decide`
+shares it."""
 
 
 def blocks_asked(needs: Sequence[RobotNeed], section: str, cells: Sequence[Cell], most: int) -> int:
     """The fewest blocks, at most `most`, in which a candidate that loses nothing is shown to meet
     all limits of shares that the needs' cases have in `cells`, which are those of contenders; 0
     where they have none."""
+    several = len({cell.comparison for cell in cells}) > 1
+    error = Rules().alpha * ERROR_FOR_SHARES * (ERROR_FOR_ALL_CASES if several else 1.0)
     blocks = [
-        _fewest(shares, candidates, most)
+        _fewest(shares, error / candidates, most)
         for need in needs
         for case in need.cases
         if case.section == section
@@ -41,15 +46,14 @@ def blocks_asked(needs: Sequence[RobotNeed], section: str, cells: Sequence[Cell]
     return max(blocks, default=0)
 
 
-def _fewest(shares: Shares, candidates: int, most: int) -> int:
-    """`candidates`: how many share the error."""
+def _fewest(shares: Shares, error: float, most: int) -> int:
+    """The fewest blocks in which all shares are shown at this error of one candidate."""
     if not shares:
         return 0
-    enough = 1 - Rules().alpha * ERROR_FOR_SHARES / candidates
 
     def is_shown(blocks: int) -> bool:
         believed = (_belief(messages, blocks).within(share) for messages, share in shares)
-        return prod(believed) >= enough
+        return prod(believed) >= 1 - error
 
     return next(filter(is_shown, range(LEAST_BLOCKS, most)), most)
 

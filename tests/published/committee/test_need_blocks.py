@@ -62,7 +62,9 @@ def test_a_smaller_share_asks_for_more_and_times_ask_for_none(cells):
 
 
 def test_a_reader_that_comes_late_has_messages_of_its_own():
-    """It is judged by itself, and has three quarters of what the other has."""
+    """It is judged by itself, and has three quarters of what the other has. The campaign has two
+    conditions, so that half of the error is for all together, and half of this is for shares: with
+    one of these halves left out, a campaign without any loss stayed open at P 0.9916 < 0.9917."""
     cells = cells_without_floor("maps")
     limits = Limits(acceptable={"undelivered": 0.05})
     late = [NeedCase(section="maps", workload="map", title="t", limits=limits)]
@@ -70,7 +72,7 @@ def test_a_reader_that_comes_late_has_messages_of_its_own():
     (messages,) = {e.steady_messages for e in cells[0].endpoints if e.node == "latecomer"}
     of = (float(messages),) * asked
     belief = posterior(BlockValues("fraction", (0.0,) * asked, (0,) * asked, of=of))
-    assert belief.within(0.05) >= 1 - Rules().alpha / 2 / 7
+    assert belief.within(0.05) >= 1 - Rules().alpha / 4 / 7
 
 
 FLEET = """\
