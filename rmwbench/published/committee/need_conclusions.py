@@ -174,10 +174,12 @@ def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
 
 
 def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
-    """What a default costs, in three sentences: how many needs each meets as installed, what it
-    misses of those that another meets, and what none meets."""
+    """What a default costs: how many needs each meets as installed, what it misses of those that
+    another meets, what none meets, and what was measured with settings of its own alone, which no
+    default has."""
     columns = subjects(needs)
-    known = [need for need in needs if need.candidates]
+    measured = [need for need in needs if need.candidates]
+    known = [need for need in measured if any(column.installed(need) for column in columns)]
     if not known:
         return
     met = {
@@ -185,7 +187,7 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
         for column in columns
     }
     counts = [f"{name} meets {len(own)}" for name, own in met.items()]
-    unknown = len(needs) - len(known)
+    unknown = len(needs) - len(measured)
     rest = f"; of {counted(unknown, 'need')} nothing is known" if unknown else ""
     yield f"As installed, {names(counts)} of {counted(len(known), 'measured need')}{rest}."
     by_somebody = [need for need in known if any(need in own for own in met.values())]
@@ -199,6 +201,11 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
     by_nobody = [need for need in known if need not in by_somebody]
     if by_nobody:
         yield f"As installed, no candidate is shown to meet {names(list(map(_title, by_nobody)))}."
+    set_up = [need for need in measured if need not in known]
+    if set_up:
+        was = "was" if len(set_up) == 1 else "were"
+        titles = names(list(map(_title, set_up)))
+        yield f"{titles} {was} measured with settings of {'its' if was == 'was' else 'their'} own alone."
 
 
 def _missed(need: NeedAnswer, column: RmwColumn) -> str | None:
@@ -239,7 +246,8 @@ def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
     mark, better = column.mark(need), column.better(need)
     if better is None:
         return TableCell(mark)
-    return TableCell(f"{mark}, {better.candidate} {need.mark(better.candidate)}")
+    tuned = f"{better.candidate} {need.mark(better.candidate)}"
+    return TableCell(f"{mark}, {tuned}" if column.installed(need) else tuned)
 
 
 def limits_table(needs: Iterable[NeedAnswer]) -> Table:

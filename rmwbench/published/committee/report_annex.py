@@ -14,6 +14,8 @@ from rmwbench.results.selection import select
 from rmwbench.words import numbers as fmt
 
 VERSIONS_TITLE = "Versions, machines and dates"
+NOT_OF_THE_BUILD = ("profile_variable", "release_date_is")
+"""What a worker says beside its build, and is of no use to who chooses."""
 
 
 def versions(report: Report) -> Iterator[Block]:
@@ -29,7 +31,7 @@ def versions(report: Report) -> Iterator[Block]:
     rows = [
         (
             one.middleware,
-            one.version or "not known",
+            _version(one),
             one.release_date or "not known",
             _build_words(one),
             str(sections[key]),
@@ -44,8 +46,19 @@ def versions(report: Report) -> Iterator[Block]:
     )
 
 
+def _version(one: DescribedMiddleware) -> str:
+    """An RMW's version begins with that of its client library: `rclcpp 28.1.21 rmw_zenoh_cpp 0.2.10`."""
+    if one.version is None:
+        return "not known"
+    return f"{one.layer} {one.version}" if one.layer in ("rclcpp", "rclpy") else one.version
+
+
 def _build_words(one: DescribedMiddleware) -> str:
-    words = {name: value for name, value in one.build.items() if isinstance(value, str)}
+    words = {
+        name: value
+        for name, value in one.build.items()
+        if isinstance(value, str) and name not in NOT_OF_THE_BUILD
+    }
     return "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in words.items())
 
 

@@ -190,7 +190,7 @@ def _answer_text(shown: SuiteAnswer) -> str:
     """One by one where a section has few workloads; else in how many of them who is best. Of
     workloads with too few blocks only that."""
     if shown.ros_variables is not None:
-        return escape(shown.ros_variables.summary)
+        return ""  # stands above its table
     every = shown.workloads
     decided = [workload for workload in every if decidable(workload)]
     text = (
@@ -308,7 +308,7 @@ def _part(
         yield from (f"![{escape(picture)}]({image})", "")
     for group in part.groups:
         lead = f"**{group.title.capitalize()}.** " if group.title else ""
-        yield from (lead + _answer_text(group.shown), "")
+        yield from ((answer, "") if (answer := lead + _answer_text(group.shown)) else ())
         yield from render_blocks(_tables(shown, group), level=3)
     yield from _since(part)
     yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking)
@@ -344,7 +344,8 @@ def _resolution(shown: SuiteAnswer) -> str:
 
 def _tables(shown: SuiteAnswer, group: SectionGroup) -> Iterator[Block]:
     """The one table of a group: that of its kind where it has one, else its primary metrics."""
-    own: list[Block] = [*condition_table(group.shown), *ros.sections(shown)]
+    own: list[Block] = [*condition_table(group.shown)]
+    own += [block for feature in ros.sections(shown) for block in feature.blocks]
     own += [block for workload in group.shown.workloads for block in pairs(workload)]
     yield from own or _primary(group.shown)
 

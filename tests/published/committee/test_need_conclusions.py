@@ -103,7 +103,7 @@ def test_what_a_sentence_names_stands_in_the_table_of_needs():
         if isinstance(block, Table)
     ]
     ((_, cell),) = table.rows
-    assert fact.mark is NeedMark.MISSES and fact.mark in cell.text
+    assert fact.mark is NeedMark.MISSES and cell.text == f"a tuned {fact.mark}"
 
 
 def test_a_default_is_told_as_a_trade_off_and_never_recommended():
@@ -112,12 +112,17 @@ def test_a_default_is_told_as_a_trade_off_and_never_recommended():
         need("cameras", [judged("a", MISSES), judged("b", MEETS)]),
         need("maps", [judged("a", OPEN), judged("b", MISSES)]),
         need("radio", []),
+        need(
+            "security",
+            [judged("a tuned", MEETS, installed=False), judged("b tuned", MEETS, installed=False)],
+        ),
     ]
     said = list(need_conclusions.default_sentences(needs))
     assert said == [
         "As installed, a meets 1 and b meets 1 of 3 measured needs; of 1 need nothing is known.",
         "Of what another meets as installed, a misses “cameras”; b misses “control”.",
         "As installed, no candidate is shown to meet “maps”.",
+        "“security” was measured with settings of its own alone.",
     ]
 
 
