@@ -296,7 +296,7 @@ def view(admission: Admission) -> View:
         title="Admission to a report",
         about=[*map(Text, lead)],
         sections=[
-            panel("Candidates", [], Table((*columns, "found", "evidence", "as of", "note"), rows))
+            panel("Candidates", [], Table((*columns, "value", "evidence", "as of", "note"), rows))
         ],
         card=[admission.source],
     )
