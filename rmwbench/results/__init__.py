@@ -1,5 +1,6 @@
-"""What did a campaign find? A bundle in; the answer out, from which terminal, HTML and Markdown are
-made: `show` of a campaign, `compare` of two, `capacity`, `explain`. `show` collects what
-`workload` and `ros` find; `model` and `shown` are what answers are made of.
+"""Which answers does a campaign give? The input is a bundle; the output is a typed answer, from
+which the terminal, HTML and Markdown are rendered: `show` of a campaign, `compare` of two,
+`capacity`, `decide`, `explain`. `suite_document` makes the answer of `show` from the parts that
+`workload` and `rmwbench.beside` return; `model` and `shown` hold the types of answers.
 
-Imports `bundle`, `analysis`, `suite` and `words`; `report` renders what is made here."""
+Imports `bundle`, `analysis`, `suite` and `words`; `report` renders the answers."""

@@ -1,7 +1,6 @@
-"""The JSON Schema of each document that is made of typed answers.
+"""Prints the JSON Schema of each document that is written from a typed answer.
 
-python -m rmwbench.results.answer_schema NAME      prints it; `make site` has all of them
-"""
+`python -m rmwbench.results.answer_schema NAME` prints one of them; `make site` writes all."""
 
 import json
 import sys
@@ -26,39 +25,39 @@ DOCUMENTS: Mapping[str, Any] = {
     "show": SuiteAnswer,
 }
 INFINITE = {"enum": ["inf", "-inf"]}
-"""Beside any number with a fraction: JSON has none that is infinite."""
+"""This stands beside any number that may have a fraction: JSON has no infinite number."""
 
 
 def text(name: str, documents: Mapping[str, Any] = DOCUMENTS) -> str:
-    """The schema of one of the documents."""
+    """Return the schema of one of the documents as JSON text."""
     schema = TypeAdapter(documents[name]).json_schema()
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": schema.get("title", f"rmwbench {name}"),
-        **_ours(schema),
+        **_public(schema),
     }
-    own = [key for key, held in schema.get("properties", {}).items() if "const" in held]
-    if own:  # the schema's name and its version, which have a default
-        document["required"] = sorted({*document.get("required", ()), *own})
+    constants = [key for key, value in schema.get("properties", {}).items() if "const" in value]
+    if constants:  # the schema's name and its version, which have a default
+        document["required"] = sorted({*document.get("required", ()), *constants})
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _ours(schema: Any) -> Any:
-    """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key
-    again; where a docstring's lines end says nothing."""
+def _public(schema: Any) -> Any:
+    """Return the part of a schema that is for users: defaults of our classes and titles that repeat
+    their key are left out, a description is one line, and any number may be infinite."""
     if isinstance(schema, list):
-        return [_ours(one) for one in schema]
+        return [_public(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") == "number":
         return {"anyOf": [{"type": "number"}, INFINITE]}
     if isinstance(schema.get("description"), str):
         schema = schema | {"description": " ".join(schema["description"].split())}
-    return {key: _ours(held) for key, held in schema.items() if not _is_ours(key, held)}
-
-
-def _is_ours(key: str, held: Any) -> bool:
-    return key == "default" or (key == "title" and isinstance(held, str))
+    return {
+        key: _public(value)
+        for key, value in schema.items()
+        if key != "default" and not (key == "title" and isinstance(value, str))
+    }
 
 
 def main(documents: Mapping[str, Any]) -> None:

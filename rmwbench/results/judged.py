@@ -1,6 +1,5 @@
-"""A bundle -> what was measured of every arm and the verdicts over them, in one loop over its done
-trials: what `show` and `explain` answer from.
-"""
+"""Measures every arm of a bundle and judges all of them, in one loop over the done trials: `show`
+and `explain` answer from the result."""
 
 import math
 from collections import Counter
@@ -24,6 +23,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.bundle.journal import SETTLING, LookTaken
+from rmwbench.results.model import CampaignIdentity, TrialCounts
 from rmwbench.results.selection import Selection, refuse_imported
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
@@ -31,14 +31,15 @@ from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, judg
 from rmwbench.suite.arm import left_out_lines
 
 TopicName = str | None
-"""Of one that is judged by itself; None: the whole workload."""
+"""The name of a topic that is judged by itself; None stands for the whole workload."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedCampaign:
     """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
-    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict. `at`: when it was
-    judged, and with how much of the error; `rules` are those of the whole report."""
+    the topics that are judged by themselves there; `verdicts`: workload -> topic -> arm -> verdict.
+    `at`: after how many blocks the campaign was judged, and with how much of the error; `rules` are
+    those of the whole report."""
 
     campaign: CampaignFacts
     plan: PlanDocument
@@ -53,7 +54,7 @@ class JudgedCampaign:
 
     @cached_property
     def compared(self) -> dict[str, list[JudgedArm]]:
-        """Workload and topic (`judged_name`) -> what comparisons take of each arm."""
+        """Workload and topic (`judged_name`) -> the values of each arm that comparisons use."""
         return {
             judged_name(w, t): [arm.judged[t] for arm in self.arms[w]]
             for w, topics in self.topics.items()
@@ -62,18 +63,18 @@ class JudgedCampaign:
 
     @cached_property
     def evidence(self) -> GroupPriors:
-        """What each group of a unit tells of the scatter, and how much neighbouring blocks resemble
-        each other."""
+        """The scatter of each group of arms, and how much neighbouring blocks resemble each
+        other."""
         return best.evidence(self.compared)
 
     @cached_property
     def contenders(self) -> int:
-        """Over the whole report, those with data."""
+        """The number of contenders with data in the whole report."""
         compared = self.compared.values()
         return sum(not arm.floor and bool(arm.primary) for arms in compared for arm in arms)
 
     def left_out_blocks(self, workload: str) -> list[int]:
-        """Blocks that no verdict uses."""
+        """Return the blocks that no verdict uses."""
         arms = self.arms[workload]
         return sorted({block for arm in arms for block in arm.judged[None].left_out})
 
@@ -83,10 +84,11 @@ def judged(
     selection: Selection | None = None,
     known: MutableMapping[int, MeasuredTrial] | None = None,
 ) -> JudgedCampaign:
-    """Reads every record once; memory is one trial's columns. `selection`: cells of the bundle that
-    are judged among themselves, as if it had no others. `known`: the trials that were measured
-    before, by their numbers; the others are measured and put there. UserError for a broken bundle,
-    and for an imported one, which has no records."""
+    """Measure and judge a campaign. Every record is read once, and memory holds one trial's
+    columns. `selection`: cells of the bundle that are judged among themselves, as if it had no
+    others. `known`: trial number -> the trials that were measured before; the other trials are
+    measured and added to it. Raises UserError for a broken bundle, and for an imported one, which
+    has no records."""
     refuse_imported(bundle)
     small = SmallTables(bundle)
     plan, lines, cells = _selected(bundle, selection)
@@ -100,12 +102,12 @@ def judged(
     topics = {
         w.name: topics_of((a.interim for a in arms[w.name]), w.primary_metric) for w in workloads
     }
-    ran = {
+    arms_by_comparison = {
         judged_name(w, t): [a.ran_in(t) for a in arms[w]]
         for w, names in topics.items()
         for t in names
     }
-    verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
+    verdicts, at, blocks = _verdicts(arms_by_comparison, rules, plan, campaign, bundle.ended_at)
     campaign = _with_decided(
         campaign,
         plan,
@@ -131,8 +133,9 @@ def judged(
 
 
 def readers_apart(bundle: Bundle, small: SmallTables) -> list[Topic]:
-    """The readers that some cell of the campaign judges by themselves: they are put beside
-    themselves where they are alike, as without the thin link or the slow neighbour."""
+    """Return the readers that some cell of the campaign judges by themselves. In the other cells,
+    such as those without the thin link or the slow neighbour, the same readers are measured apart,
+    too, so that they can be compared."""
     definitions = {row["cell"]: json_column(row["definition"]) for row in bundle.rows("cells")}
     first = {x.cell: x.trial for x in reversed(bundle.trials()) if x.status == "done"}
     topics = (
@@ -151,17 +154,17 @@ def _measured(
     known: MutableMapping[int, MeasuredTrial],
     apart: Sequence[Topic],
 ) -> dict[int, list[MeasuredTrial]]:
-    """Cell -> its done trials, measured; `known` as in `judged`, without those that were measured
-    before a cell had readers apart that are theirs, too."""
+    """Return the done trials of each cell, measured. `known` is that of `judged`; a trial that was
+    measured before one of its readers had to be measured apart is measured again."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
     definitions = {c["cell"]: json_column(c["definition"]) for c in cells} if apart else {}
 
     def is_known(line: TrialLine) -> bool:
         trial = known.get(line.trial)
         return trial is not None and not any(
-            same_readers(one, small.endpoints[line.trial], definitions[line.cell])
-            for one in apart
-            if one.name not in trial.topics.keys() | trial.readers.keys()
+            same_readers(topic, small.endpoints[line.trial], definitions[line.cell])
+            for topic in apart
+            if topic.name not in trial.topics.keys() | trial.readers.keys()
         )
 
     done = [x for x in lines if x.status == "done" and x.cell in measured]
@@ -179,7 +182,7 @@ def _arms(
     measured: Mapping[int, list[MeasuredTrial]],
     lines: Sequence[TrialLine],
 ) -> dict[str, list[ArmReport]]:
-    """Workload -> its arms."""
+    """Return the arms of each workload."""
     lines_of: dict[int, list[TrialLine]] = {cell: [] for cell in measured}
     for line in lines:
         if line.cell in lines_of:
@@ -202,7 +205,8 @@ def _arms(
 
 
 def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dict[int, Settling]:
-    """Cell -> what the longest of its windows beyond the suite's says, where it has one."""
+    """Return for each cell the result of its longest window beyond that of the suite; cells without
+    such a window are left out."""
     out: dict[int, Settling] = {}
     lines = (x for x in bundle.trials(SETTLING) if x.cell in cells)
     for evidence in bundle.evidence(lines, small):
@@ -221,7 +225,7 @@ def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dic
 def _selected(
     bundle: Bundle, selection: Selection | None
 ) -> tuple[PlanDocument, list[TrialLine], list[dict[str, Any]]]:
-    """The plan, the trials and the cells: all, or those that were selected."""
+    """Return the plan, the trials and the cells: all of them, or those of the selection."""
     plan, lines = bundle.campaign.plan, bundle.trials()
     if selection is None:
         return plan, lines, bundle.rows("cells")
@@ -241,8 +245,9 @@ def _with_decided(
     workload_of: Mapping[str, str],
     verdicts: Mapping[str, Mapping[str, Verdict]],
 ) -> CampaignFacts:
-    """Its last look says what was decided then; blocks that ran once more since, and a selection,
-    change that. `workload_of`: comparison -> its workload, without levels."""
+    """Return the facts with a last look that counts the verdicts of this answer: blocks that ran
+    again after the look, and a selection, change its counts. `workload_of`: comparison -> its
+    workload, without levels."""
     if campaign.looks is None:
         return campaign
     wanted = plan.blocks.decide
@@ -264,17 +269,16 @@ def _verdicts(
     campaign: CampaignFacts,
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, Verdict]], JudgedAt, int]:
-    """The verdicts, at which level they were given, and after how many blocks
-    (`sequential.arms_after`). A sequential campaign's are those of its last look; a fixed one has a
-    look where time ended it before its plan, and is judged there and, resumed, at its end. One that
-    was interrupted has no look at its end: it is judged as if time had ended it there, and the
-    report says that it is not finished.
-    """
+    """Return the verdicts, the look at which they were given, and the number of blocks that they
+    use (`sequential.arms_after`). The verdicts of a sequential campaign are those of its last look.
+    A fixed campaign that time ended before its plan has one look there; when it is resumed, it is
+    judged again at its end. An interrupted sequential campaign has no look at its end: it is judged
+    as if time had ended it there, and the report says that it is not finished."""
     looks = plan.blocks.looks or ((plan.blocks.count or 0,) if endings else ())
     if not looks:
         blocks = campaign.blocks_complete
         planned_end = plan.blocks.count or blocks
-        used = {w: sequential.arms_after(of, planned_end) for w, of in arms.items()}
+        used = {w: sequential.arms_after(members, planned_end) for w, members in arms.items()}
         at = JudgedAt(blocks=blocks, alpha=rules.alpha, look=None, looks=())
         return best.judge(used, rules), at, planned_end
     last = campaign.looks if campaign.finished else None
@@ -297,7 +301,6 @@ def _campaign(
     small: SmallTables,
     selection: Selection | None,
 ) -> CampaignFacts:
-    c = bundle.campaign
     # a trial that is run again does not make its block more complete
     blocks: dict[int, set[int]] = {}
     for line in lines:
@@ -308,14 +311,7 @@ def _campaign(
     planned = [t for t in planned if t.block < dropped.get(t.cell, math.inf)]
     blocks_run = looks.blocks if looks and looks.stop == "decided" else math.inf
     return CampaignFacts(
-        name=c.campaign,
-        directory=str(bundle.directory),
-        suite=c.suite.name,
-        title=plan.suite.title or c.suite.name,
-        created_utc=c.created_utc,
-        finished=bundle.journal.finished,
-        seed=c.seed,
-        tool_version=c.tool_version,
+        **vars(CampaignIdentity.of(bundle)),
         blocks_planned=max((t.block + 1 for t in planned), default=0)
         if dropped
         else len(blocks)
@@ -331,26 +327,22 @@ def _campaign(
         trials=_trials(lines, sum(t.block < blocks_run for t in planned)),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
-        left_out=tuple(left_out_lines({one.arm: one.reason for one in plan.left_out})),
-        added=tuple((c.request or {}).get("added", ())),
+        left_out=tuple(left_out_lines({absent.arm: absent.reason for absent in plan.left_out})),
+        added=tuple((bundle.campaign.request or {}).get("added", ())),
         wall_s=round(_lasted_s(lines, small), 1),
     )
 
 
 def _trials(lines: Sequence[TrialLine], planned: int) -> CampaignTrials:
-    counts = Counter(line.status for line in lines)
     return CampaignTrials(
         planned=planned,
-        done=counts["done"],
-        failed=counts["failed"],
-        void=counts["void"],
+        **vars(TrialCounts.of(line.status for line in lines)),
         repeated=sum(line.repeats is not None for line in lines),
         voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
     )
 
 
 def _look(line: LookTaken) -> LastLook:
-    """What the report says of it."""
     return LastLook(
         blocks=line.blocks,
         looks=line.looks,
@@ -363,7 +355,7 @@ def _look(line: LookTaken) -> LastLook:
 
 
 def _lasted_s(lines: Iterable[TrialLine], small: SmallTables) -> float:
-    """What these trials took together."""
+    """Return how long these trials took together, in seconds."""
     lasted_ns = (small.trials.get(line.trial, {}).get("duration_ns") for line in lines)
     return sum(ns or 0 for ns in lasted_ns) / 1e9
 
@@ -371,7 +363,8 @@ def _lasted_s(lines: Iterable[TrialLine], small: SmallTables) -> float:
 def _minutes_per_block(
     plan: PlanDocument, lines: Iterable[TrialLine], small: SmallTables, campaign: CampaignFacts
 ) -> float | None:
-    """Measured where a block is complete, otherwise as planned."""
+    """Return the minutes that a block takes: measured if a block is complete, else as planned; None
+    if neither is known."""
     of_blocks = [line for line in lines if line.status != SETTLING]
     if campaign.blocks_complete and (lasted_s := _lasted_s(of_blocks, small)):
         return lasted_s / 60 / len({line.block for line in of_blocks})

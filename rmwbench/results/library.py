@@ -1,12 +1,11 @@
-"""The answer of a campaign for Python programs: what `rmwbench.open` gives (docs/library.md).
+"""The answer of a campaign for Python programs, which `rmwbench.open` returns (docs/library.md).
 
-The same numbers as `rmwbench show --json`, with all their digits, as frozen objects whose names
-stay what they are: what is added here is never renamed. Times are in ns, memory in bytes, shares
-between 0 and 1; each metric has its unit with it. What was not measured has no value and a reason; a quantile that lost
-messages reach is infinite.
-"""
+It has the same numbers as `rmwbench show --json`, with all their digits, as frozen objects. Names
+may be added and are never changed. Times are in ns, memory in bytes, shares between 0 and 1; each
+metric has its unit with it. A metric that was not measured has no value and a reason; a quantile
+that lost messages reach is infinite."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,14 +40,14 @@ class MetricResult(model.Estimate):
         return GLOSSARY[self.name].title
 
     def __float__(self) -> float:
-        """The value. Raises ValueError with the reason where there is none."""
+        """Return the value. Raises ValueError with the reason if there is none."""
         if self.value is None:
             raise ValueError(f"{self.name} has no value: {self.no_data or 'only a bound is known'}")
         return float(self.value)
 
 
 def metric_of(name: str, estimate: model.Estimate | None) -> MetricResult:
-    """As a campaign shows it."""
+    """Return the estimate as a campaign shows it; without data if there is none."""
     if estimate is None:
         estimate = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")
     return MetricResult(name=name, **vars(estimate))
@@ -56,7 +55,8 @@ def metric_of(name: str, estimate: model.Estimate | None) -> MetricResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles:
-    """The percentiles of one latency. What a workload does not have says so in its `no_data`."""
+    """The percentiles of one latency. A percentile that a workload does not have says so in its
+    `no_data`."""
 
     p50: MetricResult
     p90: MetricResult
@@ -66,9 +66,9 @@ class Quantiles:
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictResult:
-    """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a
-    worse arm is worse by (delivery, primary, failure); `fates`: where that is delivery, what became
-    of what it did not deliver."""
+    """The verdict of an arm. `verdict`: best, equivalent, worse, undecided, alone, reference or `no
+    data`; `by`: the reason why an arm is worse (delivery, primary, failure); `fates`: if that is
+    delivery, the fates of the messages that it did not deliver."""
 
     verdict: str
     against: str | None
@@ -80,8 +80,8 @@ class VerdictResult:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmResult:
-    """What is compared, in one workload or in one of its topics. `path` is the one most bytes took;
-    None of a topic."""
+    """An arm in one workload or in one of its topics. `path` is the one that most bytes took; None
+    in a topic."""
 
     name: str
     middleware: str
@@ -101,32 +101,37 @@ class ArmResult:
 
     @property
     def response_latency(self) -> Quantiles:
-        """From the intended send time until taken."""
+        """The time from the intended send time until the message is taken."""
         return self._quantiles("response_latency")
 
     @property
     def consumed_latency(self) -> Quantiles:
-        """From the intended send time until the payload was read."""
+        """The time from the intended send time until the payload was read."""
         return self._quantiles("consumed_latency")
 
     @property
     def service_latency(self) -> Quantiles:
-        """From the publish call until taken."""
+        """The time from the publish call until the message is taken."""
         return self._quantiles("service_latency")
 
     @property
     def publish_call(self) -> Quantiles:
-        """How long the publish call keeps its caller."""
+        """The time for which the publish call keeps its caller."""
         return self._quantiles("publish_call")
 
     def _quantiles(self, stem: str) -> Quantiles:
-        def one(label: str) -> MetricResult:
+        def percentile(label: str) -> MetricResult:
             name = f"{stem}_{label}"
             if name not in GLOSSARY:
                 return MetricResult(name=name, unit="ns", no_data="no such percentile is computed")
             return self.metrics.get(name) or metric_of(name, None)
 
-        return Quantiles(p50=one("p50"), p90=one("p90"), p99=one("p99"), p999=one("p999"))
+        return Quantiles(
+            p50=percentile("p50"),
+            p90=percentile("p90"),
+            p99=percentile("p99"),
+            p999=percentile("p999"),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +144,7 @@ class TopicResult:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadResult:
-    """`topics` is empty where there is one, or where all are alike."""
+    """A workload. `topics` is empty if it has one topic, or only topics that are alike."""
 
     name: str
     title: str
@@ -177,77 +182,62 @@ class Campaign:
 
     @property
     def machine(self) -> str:
-        """In one line; `document["machine"]` has all facts."""
+        """The machine in one line; `document["machine"]` has all facts."""
         return self._shown.machine.summary
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """All that is known, as `rmwbench show --json` prints it (docs/formats/show.md)."""
+        """The whole answer, as `rmwbench show --json` prints it (docs/formats/show.md)."""
         return MappingProxyType(model.document(self._shown))
 
     @cached_property
     def workloads(self) -> Mapping[str, WorkloadResult]:
-        return MappingProxyType({one.workload: _workload(one) for one in self._shown.workloads})
+        return MappingProxyType({w.workload: _workload(w) for w in self._shown.workloads})
 
     @property
     def arms(self) -> Mapping[str, Mapping[str, ArmResult]]:
         """Workload -> arm's name -> arm."""
-        return MappingProxyType({name: one.arms for name, one in self.workloads.items()})
+        return MappingProxyType({name: workload.arms for name, workload in self.workloads.items()})
 
     def metrics_table(self) -> "pa.Table":
-        """A row per workload, topic (null: the whole), arm and metric, as pyarrow: `.to_pandas()`
-        and `polars.from_arrow` make frames of it. What has no value is null, with its reason beside
-        it."""
-        import pyarrow as pa
-
-        strings = (*ABOUT, "verdict", "metric", "unit")
-        numbers = ("value", "low", "high", "at_least")
-        schema = pa.schema(
-            [(name, pa.string()) for name in strings]
-            + [(name, pa.float64()) for name in numbers]
-            + [("count", pa.int64()), ("trials", pa.int64()), ("no_data", pa.string())]
-        )
+        """Return a row per workload, topic (null: the whole), arm and metric, as pyarrow:
+        `.to_pandas()` and `polars.from_arrow` make frames of it. A metric without a value is null,
+        with its reason in `no_data`."""
+        numbers = dict.fromkeys(("value", "low", "high", "at_least"), "float64")
+        of_metric = {**numbers, "count": "int64", "trials": "int64", "no_data": "string"}
         rows = [
             {
                 **_about(workload, topic, arm),
                 "verdict": arm.verdict.verdict,
                 "metric": name,
-                **{
-                    key: getattr(metric, key)
-                    for key in ("unit", *numbers, "count", "trials", "no_data")
-                },
+                "unit": metric.unit,
+                **{column: getattr(metric, column) for column in of_metric},
             }
             for workload, topic, arm in self._places()
             for name, metric in arm.metrics.items()
         ]
-        return pa.Table.from_pylist(rows, schema=schema)
+        return _table(rows, (*ABOUT, "verdict", "metric", "unit"), of_metric)
 
     def trials_table(self) -> "pa.Table":
-        """A row per workload, topic, arm, metric and trial: what blocks and intervals are made
-        of."""
-        import pyarrow as pa
-
-        strings = (*ABOUT, "metric", "unit")
-        schema = pa.schema(
-            [(name, pa.string()) for name in strings]
-            + [("trial", pa.int64()), ("block", pa.int64()), ("value", pa.float64())]
-        )
+        """Return a row per workload, topic, arm, metric and trial: blocks and intervals are made of
+        these values."""
+        of_trial = {"trial": "int64", "block": "int64", "value": "float64"}
         rows = [
             {
                 **_about(workload, topic, arm),
                 "metric": name,
                 "unit": GLOSSARY[name].unit,
-                **vars(one),
+                **vars(trial_value),
             }
             for workload, topic, arm in self._places()
             for name, values in arm.per_trial.items()
-            for one in values
+            for trial_value in values
         ]
-        return pa.Table.from_pylist(rows, schema=schema)
+        return _table(rows, (*ABOUT, "metric", "unit"), of_trial)
 
     def table(self, name: str, trial: int | None = None) -> "pa.Table":
-        """A table of the bundle (docs/formats/bundle.md), such as `sent` or `received`, of one
-        trial or of all."""
+        """Return a table of the bundle (docs/formats/bundle.md), such as `sent` or `received`, of
+        one trial or of all."""
         return Bundle(self.directory).table(name, trial)
 
     def _places(self) -> Iterator[tuple[WorkloadResult, str | None, ArmResult]]:
@@ -258,9 +248,20 @@ class Campaign:
 
 
 def open_campaign(directory: Path | str | None = None) -> Campaign:
-    """The campaign in that directory; the newest below ./campaigns where None. Raises UserError
-    where there is none."""
+    """Return the campaign in that directory; the newest below ./campaigns if it is None. Raises
+    UserError if there is none."""
     return Campaign(newest_campaign() if directory is None else directory)
+
+
+def _table(
+    rows: list[dict[str, Any]], strings: Iterable[str], others: Mapping[str, str]
+) -> "pa.Table":
+    """Return the rows with their columns of `strings` first. `others`: column -> its type."""
+    import pyarrow as pa
+
+    types = {**dict.fromkeys(strings, "string"), **others}
+    schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in types.items()])
+    return pa.Table.from_pylist(rows, schema=schema)
 
 
 def _workload(workload: shown.WorkloadAnswer) -> WorkloadResult:
@@ -271,15 +272,15 @@ def _workload(workload: shown.WorkloadAnswer) -> WorkloadResult:
         arms=_arms(workload.arms),
         topics=MappingProxyType(
             {
-                one.topic: TopicResult(name=one.topic, arms=_arms(one.arms))
-                for one in workload.topics
+                topic.topic: TopicResult(name=topic.topic, arms=_arms(topic.arms))
+                for topic in workload.topics
             }
         ),
     )
 
 
 def _arms(arms: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
-    return MappingProxyType({one.arm: _arm(one) for one in arms})
+    return MappingProxyType({arm.arm: _arm(arm) for arm in arms})
 
 
 def _arm(arm: shown.AnyArm) -> ArmResult:
@@ -306,7 +307,9 @@ def _arm(arm: shown.AnyArm) -> ArmResult:
             reason=verdict.reason,
         ),
         times_floor=arm.times_floor,
-        metrics=MappingProxyType({name: metric_of(name, one) for name, one in arm.metrics.items()}),
+        metrics=MappingProxyType(
+            {name: metric_of(name, estimate) for name, estimate in arm.metrics.items()}
+        ),
         per_trial=MappingProxyType(dict(arm.per_trial)),
     )
 

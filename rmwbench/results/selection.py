@@ -1,9 +1,8 @@
-"""Cells of a campaign as somebody names them: `DIR` for all, or `DIR:SELECTION` for some.
+"""Selects cells of a campaign as a user names them: `DIR` for all, or `DIR:SELECTION` for some.
 
 A selection is an arm's name, or `KEY=VALUE` pairs with commas between them: `arm`, `workload`,
-`middleware`, `layer`, `version`, `profile`, `cell`, or one of the suite's factors. A key given
-twice allows either value.
-"""
+`middleware`, `layer`, `version`, `profile`, `cell`, or one of the suite's factors. A key that is
+given twice allows either value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,7 +29,7 @@ def is_capacity(bundle: Bundle) -> bool:
 
 
 def refuse_imported(bundle: Bundle) -> None:
-    """Raises UserError where a verb that needs records was given an imported bundle."""
+    """Raise UserError if a verb that needs records was given an imported bundle."""
     if is_imported(bundle):
         raise UserError(
             "this bundle was imported: it has seconds or totals, and this needs messages",
@@ -41,8 +40,8 @@ def refuse_imported(bundle: Bundle) -> None:
 
 @dataclass(frozen=True)
 class Selection:
-    """`text` as typed; `cells` (rows of `cells`) chosen from `bundle`; `wanted`: key -> values, as
-    selected."""
+    """The cells that were selected in a bundle. `text`: as it was typed; `cells`: their rows of the
+    table `cells`; `wanted`: key -> values."""
 
     text: str
     bundle: Bundle
@@ -51,29 +50,29 @@ class Selection:
 
     @property
     def words(self) -> str:
-        """What was selected: `layer rclcpp`, `arm zenoh or cyclonedds, workload camera`."""
+        """The selection in words: `layer rclcpp`, `arm zenoh or cyclonedds, workload camera`."""
         return ", ".join(f"{key} {' or '.join(values)}" for key, values in self.wanted.items())
 
     def is_of_campaign(self, other: "Selection") -> bool:
-        """Whether both are of one campaign."""
+        """Whether both selections are of one campaign."""
         return self.bundle.directory.resolve() == other.bundle.directory.resolve()
 
     def with_floors(self) -> list[Row]:
-        """The cells, and the floors that stand beside them: what others are measured against stays
-        where the arms are fewer."""
+        """Return the cells, and the floors of the same workloads and levels: they are the reference
+        of the arms that were selected."""
         numbers = {cell["cell"] for cell in self.cells}
-        there = {(cell["workload"], cell["factors"]) for cell in self.cells}
+        conditions = {(cell["workload"], cell["factors"]) for cell in self.cells}
         return [
             cell
             for cell in self.bundle.rows("cells")
             if cell["cell"] in numbers
-            or (is_floor(cell) and (cell["workload"], cell["factors"]) in there)
+            or (is_floor(cell) and (cell["workload"], cell["factors"]) in conditions)
         ]
 
 
 def select(text: str) -> Selection:
-    """Raises UserError for a directory that is not a campaign, and for a selection that is unknown
-    or empty."""
+    """Return the selection that `text` names. Raises UserError for a directory that is not a
+    campaign, and for a selection that is unknown or empty."""
     directory, selection = _split(text)
     bundle = Bundle(directory)
     refuse_imported(bundle)
@@ -105,8 +104,8 @@ def select(text: str) -> Selection:
 
 
 def opened(text: str | None) -> tuple[Bundle, Selection | None]:
-    """The campaign, which is the newest where no text names one, and what of it was selected; None
-    where the text has no selection. Raises UserError as `select` does."""
+    """Return the campaign, which is the newest if no text names one, and the selection; None if the
+    text has no selection. Raises UserError as `select` does."""
     if text is None:
         return Bundle(newest_campaign()), None
     directory, selection = _split(text)
@@ -117,8 +116,8 @@ def opened(text: str | None) -> tuple[Bundle, Selection | None]:
 
 
 def refuse_selection(selection: Selection | None, instead: str) -> None:
-    """Raises UserError where something was selected of what has no verdicts; `instead` is the
-    command without it."""
+    """Raise UserError if cells were selected of a bundle that has no verdicts; `instead` is the
+    command without the selection."""
     if selection is not None:
         raise UserError(
             "a selection is for the verdicts of a campaign alone", where=selection.text, fix=instead
@@ -126,7 +125,8 @@ def refuse_selection(selection: Selection | None, instead: str) -> None:
 
 
 def _split(text: str) -> tuple[Path, str | None]:
-    """A directory may have a colon in its name: the longest part that exists is the directory."""
+    """Return the directory and the selection. A directory may have a colon in its name: the longest
+    part that exists is the directory."""
     if Path(text).is_dir() or ":" not in text:
         return Path(text), None
     at = len(text)
@@ -138,11 +138,11 @@ def _split(text: str) -> tuple[Path, str | None]:
 
 
 def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple[str, ...]]:
-    known = {
+    values_by_key = {
         key: sorted({value for c in cells if (value := value_of(c, key)) is not None})
         for key in (*COLUMNS, *factor_names(cells))
     }
-    if selection in known["arm"] or "=" not in selection:
+    if selection in values_by_key["arm"] or "=" not in selection:
         pairs = [("arm", selection)]  # an arm's name may contain commas
     else:
         pairs = []
@@ -158,20 +158,21 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
             pairs.append((key, value))
     wanted: dict[str, tuple[str, ...]] = {}
     for key, value in pairs:
-        if key not in known:
+        if key not in values_by_key:
             raise UserError(
                 f"cells have no {key!r}",
                 where=where,
-                expected=", ".join(known),
-                fix=did_you_mean(key, known)
+                expected=", ".join(values_by_key),
+                fix=did_you_mean(key, values_by_key)
                 or "the suite's factors are keys too, where it has some",
             )
-        if value not in known[key]:
+        if value not in values_by_key[key]:
             raise UserError(
                 f"no cell has the {key} {value!r}" if value else "an empty selection",
                 where=where,
-                expected=", ".join(known[key][:12]) + (", …" if len(known[key]) > 12 else ""),
-                fix=did_you_mean(value, known[key]),
+                expected=", ".join(values_by_key[key][:12])
+                + (", …" if len(values_by_key[key]) > 12 else ""),
+                fix=did_you_mean(value, values_by_key[key]),
             )
         wanted[key] = (*wanted.get(key, ()), value)
     return wanted

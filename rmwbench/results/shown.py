@@ -1,5 +1,5 @@
-"""The answer of `rmwbench show` (docs/formats/show.md): what the terminal, the page and the Markdown
-render, and what `import rmwbench` offers as frames."""
+"""The types of the answer of `rmwbench show` (docs/formats/show.md): the terminal, the page and the
+Markdown render it, and `import rmwbench` makes frames of it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ from rmwbench.analysis.verdicts.statements import StatementAnswer
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.machine_model import Machine
-from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, Ratio
+from rmwbench.results.model import CampaignIdentity, Conclusion, Estimate, GlossaryEntry, Ratio
 from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.words.fields import absent
@@ -48,8 +48,8 @@ RosVariablesVerdict = Literal["control", "obeyed", "not obeyed", "no data", "not
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignTrials:
-    """By what became of them. `repeated`: void ones whose block ran again; `voided_by`: void ones
-    by the code of the rule."""
+    """A campaign's trials by their status. `repeated`: how many void trials ran again with their
+    block; `voided_by`: how many each rule made void, by its code."""
 
     planned: int
     done: int
@@ -61,7 +61,7 @@ class CampaignTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class LastLook:
-    """The last of a sequential campaign, as its journal has it; `decided` and `of` count the
+    """The last look of a sequential campaign, as its journal has it; `decided` and `of` count the
     verdicts of this answer."""
 
     blocks: int
@@ -74,20 +74,12 @@ class LastLook:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignFacts:
-    """`not_run`: what a budget left out; `selected`: what alone is in this answer, as a user named
-    it, judged as if the campaign had nothing else; `left_out`: a line for each reason for which
-    arms of the suite could not be run; `added`: arms that the command line added to it. `wall_s`:
-    what all trials took."""
+class CampaignFacts(CampaignIdentity):
+    """The facts about the campaign. `not_run`: the comparisons that a budget left out, in words;
+    `selected`: the selection of a user, judged as if the campaign had nothing else; `left_out`: a
+    line for each reason for which arms of the suite could not be run; `added`: arms that the
+    command line added to the suite. `wall_s`: how long all trials took together."""
 
-    name: str | None
-    directory: str
-    suite: str | None
-    title: str | None
-    created_utc: str | None
-    finished: bool
-    seed: int | None
-    tool_version: str | None
     blocks_planned: int
     blocks_complete: int
     looks: LastLook | None
@@ -101,8 +93,8 @@ class CampaignFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockCorrelation:
-    """How much an arm's deviations resemble its own of the block before; `error` is what chance
-    alone gives. `inflates`: whether intervals are wider for it."""
+    """How much the deviations of an arm resemble its own of the block before; `error` is the
+    standard error that chance alone gives. `inflates`: whether intervals are wider for it."""
 
     value: float
     error: float
@@ -111,7 +103,7 @@ class BlockCorrelation:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialValue:
-    """A metric's value in one trial, in its unit."""
+    """The value of a metric in one trial, in the metric's unit."""
 
     trial: int
     block: int
@@ -120,16 +112,16 @@ class TrialValue:
 
 @dataclass(frozen=True)
 class ArmVerdict(Verdict):
-    """`topic`: the one that a verdict over several topics rests on; None where no single one
-    does."""
+    """The verdict of an arm in a workload. `topic`: the topic that a verdict over several topics
+    rests on; None if it rests on no single one."""
 
     topic: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathShare:
-    """`fraction` of the payload took this path. `interface`: None for a path that has none.
-    `label`: how it is known."""
+    """The `fraction` of the payload that took a path. `interface`: None for a path that has none.
+    `label`: how the path is known."""
 
     path: str
     interface: str | None
@@ -139,7 +131,7 @@ class PathShare:
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """The profile's own text, in the middleware's format."""
+    """The text of a profile, in the middleware's format."""
 
     format: str | None
     text: str | None
@@ -147,7 +139,7 @@ class Configuration:
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What a host sent of one class of frames, each frame once; `share`: of all bytes."""
+    """The frames of one class that a host sent, each frame once; `share`: of all bytes."""
 
     host: str
     class_: Annotated[str, Field(alias="class")]
@@ -158,8 +150,8 @@ class Sent:
 
 @dataclass(frozen=True, kw_only=True)
 class Link:
-    """What one direction let through, what share of the frames that met it was lost, and to which
-    verdicts in all trials."""
+    """One direction of a link. `bytes_per_s`: the traffic that it let through; `lost`: the share of
+    its frames that it lost; `verdicts`: how many frames each verdict cost, in all trials."""
 
     host: str
     direction: str
@@ -170,7 +162,8 @@ class Link:
 
 @dataclass(frozen=True, kw_only=True)
 class Recovery:
-    """How long one stream takes after an interruption; infinite where most trials never recovered."""
+    """The time that one stream needs to recover after an interruption; infinite if most trials
+    never recovered."""
 
     topic: str
     writer: str
@@ -180,8 +173,8 @@ class Recovery:
 
 @dataclass(frozen=True, kw_only=True)
 class MeanOutage:
-    """Times from the start of the steady state, averaged over trials; `end_s` is None where it did
-    not end within the trial."""
+    """An interruption of a link or a node. Its times count from the start of the steady state and
+    are means over trials; `end_s` is None if it did not end within the trial."""
 
     kind: str
     who: str
@@ -193,7 +186,7 @@ class MeanOutage:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkAnswer:
-    """`outages` in the order of a trial."""
+    """The traffic of an arm on its links. `outages` are in the order of a trial."""
 
     sent: tuple[Sent, ...]
     links: tuple[Link, ...]
@@ -202,9 +195,9 @@ class NetworkAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Settling:
-    """What one trial with a longer window found, of an arm whose latency rises within that of the
-    suite. `rises`: it still does. `response_p50_ns`: of that trial alone, so without an interval;
-    None for a workload of unlike topics."""
+    """The result of one trial with a longer window, for an arm whose latency rises within the
+    suite's window. `rises`: whether it still does. `response_p50_ns`: the median of that trial, so
+    without an interval; None for a workload of unlike topics."""
 
     window_s: float
     rises: bool
@@ -213,11 +206,11 @@ class Settling:
 
 @dataclass(frozen=True, kw_only=True)
 class CommonArm:
-    """What an arm has in a workload and in each of its topics. `per_trial`: metric -> its values;
-    `qos`: as granted; `family`: whom it is compared with, by copy or by loan; `times_floor`: its
-    primary metric divided by that of its family's floor; `unsent_by`: messages that were due and
-    never sent, by what kept them; `spread`: between its readers, None where it has one, or where
-    these are judged one by one."""
+    """The facts that an arm has in a workload and in each of its topics. `per_trial`: metric -> its
+    values; `qos`: as granted; `family`: the arms that it is compared with, by copy or by loan;
+    `times_floor`: its primary metric divided by that of its family's floor; `unsent_by`: messages
+    that were due and never sent, by the cause; `spread`: between its readers, None if it has one,
+    or if its readers are judged one by one."""
 
     arm: str
     middleware: str
@@ -237,16 +230,17 @@ class CommonArm:
     spread: Spread | None = absent()
 
     def value(self, metric: str) -> float | None:
-        """The metric's value in its unit, infinite where messages that did not arrive reach it;
-        None where there is none."""
+        """Return the metric's value in its unit, infinite if messages that did not arrive reach it;
+        None if it has none."""
         estimate = self.metrics.get(metric)
         return None if estimate is None else estimate.value
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ungranted:
-    """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
-    is the sysctl that caps it, `machine` whose it is where a trial runs on several."""
+    """A buffer to `receive` or to `send` of which the kernel grants less than is asked. `setting`
+    is the sysctl that caps it; `machine` is the machine of that sysctl if a trial runs on
+    several."""
 
     side: Literal["receive", "send"]
     asked_bytes: int
@@ -257,18 +251,18 @@ class Ungranted:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadArm(CommonArm):
-    """In a workload. `flags` are all marks; of them `unlike` say how it differs from the others, and
-    `disturbed` what the machine did in at least half of its trials (`disturbed_by`: in how many, by
-    code). `path`: `paths` in words; `notes`: its worker's own; `pair`: talker and listener where its
-    processes run two middlewares; `not_supported`: why it was not run. `as_installed`: it sets
-    nothing, its profile is `untouched`, and Fast DDS publishes in its own mode. `losses` is None
-    where every message arrived sound and in time, `chain` where nothing is relayed, `layers` where
-    nothing was traced, `network` where its hosts have no links and nothing was interrupted.
-    `outdated`: more than 18 months older than the newest arm beside it, or without its vendor's
-    support, which ended in the month `support_ended`. `ungranted`: what its
-    configuration asks for and the kernel does not grant, so that it is not what its name says.
-    `untimed`: its trials counted allocations, which costs time; `traced`: the schedule of every
-    thread was recorded, which costs time, too."""
+    """An arm in a workload. `flags` are all facts that a reader must know before comparing it; of
+    them `unlike` say how it differs from the others, and `disturbed` what the machine did in at
+    least half of its trials (`disturbed_by`: in how many, by code). `path`: `paths` in words;
+    `notes`: its worker's own; `pair`: talker and listener if its processes run two middlewares;
+    `not_supported`: why it was not run. `as_installed`: it sets nothing, its profile is
+    `untouched`, and Fast DDS publishes in its own mode. `losses` is None if every message arrived
+    sound and in time, `chain` if nothing is relayed, `layers` if nothing was traced, `network` if
+    its hosts have no links and nothing was interrupted. `outdated`: it is more than 18 months older
+    than the newest arm of the workload, or without its vendor's support, which ended in the month
+    `support_ended`. `ungranted`: the settings of its configuration that the kernel does not grant,
+    so that its name promises more than it got. `untimed`: its trials counted allocations, which
+    costs time; `traced`: the schedule of every thread was recorded, which costs time, too."""
 
     outdated: bool
     factors: Mapping[str, Any]
@@ -305,13 +299,13 @@ class WorkloadArm(CommonArm):
 
     @property
     def label(self) -> str:
-        """What a table calls it: an outdated middleware that the arm is named after has its series
-        there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
-        is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
+        """The name of the arm in tables. The name of an outdated middleware has its series,
+        `fastdds 2.9 tuned`, since the name alone promises today's release. An arm that is not
+        granted its settings has the granted sizes, `cyclonedds tuned (4.19 MB granted)`."""
         sizes_by_place: dict[str, list[str]] = {}
-        for one in self.ungranted:
-            place = f" on {one.machine}" if one.machine else ""
-            sizes_by_place.setdefault(place, []).append(quantity(one.granted_bytes, "bytes"))
+        for size in self.ungranted:
+            place = f" on {size.machine}" if size.machine else ""
+            sizes_by_place.setdefault(place, []).append(quantity(size.granted_bytes, "bytes"))
         grants = [f"{', '.join(sizes)} granted{at}" for at, sizes in sizes_by_place.items()]
         granted = f" ({', '.join(grants)})" if grants else ""
         if not (self.outdated and self.version):
@@ -324,8 +318,8 @@ class WorkloadArm(CommonArm):
 
 @dataclass(frozen=True, kw_only=True)
 class TopicTrials:
-    """By what became of them; `lost`: the blocks that the arm lost by failing by its own fault;
-    `numbers`: the done ones."""
+    """An arm's trials by their status; `lost`: the blocks that the arm lost because it failed by
+    its own fault; `numbers`: the numbers of the done trials."""
 
     done: int
     failed: int
@@ -336,8 +330,8 @@ class TopicTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicArm(CommonArm):
-    """In a topic that is measured by itself. `under_way`: messages that were slow, not lost;
-    `missing`: those that did not arrive sound and in time."""
+    """An arm in a topic that is measured by itself. `under_way`: messages that were slow, not lost;
+    `missing`: messages that did not arrive sound and in time."""
 
     trials: TopicTrials
     under_way: int
@@ -347,8 +341,8 @@ class TopicArm(CommonArm):
 
 @dataclass(frozen=True, kw_only=True)
 class Ecdf:
-    """`fraction` of the wanted messages that arrived within `latency_ns`: it ends below 1 where
-    messages never arrived."""
+    """The distribution of an arm's latency: `fraction` of the wanted messages arrived within
+    `latency_ns`. It ends below 1 if messages never arrived."""
 
     arm: str
     latency_ns: tuple[float | None, ...]
@@ -357,7 +351,8 @@ class Ecdf:
 
 @dataclass(frozen=True, kw_only=True)
 class Spectrum:
-    """As deep as the messages allow; None where messages that did not arrive reach the quantile."""
+    """The latency at each quantile, as deep as the messages allow; None if messages that did not
+    arrive reach the quantile."""
 
     arm: str
     quantile: tuple[float | None, ...]
@@ -366,8 +361,9 @@ class Spectrum:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """The first pair of the trial whose primary metric is the middle one; of a long trial evenly
-    spaced messages and the slowest of the others. None where a message was lost."""
+    """The latency over time of the first pair of one trial: the trial whose primary metric is the
+    middle one. A long trial has evenly spaced messages and the slowest of the others. The latency
+    is None if a message was lost."""
 
     arm: str
     trial: int
@@ -377,7 +373,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRate:
-    """Messages taken per second, in each bin."""
+    """The messages that a trial took per second, in each bin."""
 
     trial: int
     rate_hz: tuple[float, ...]
@@ -385,7 +381,8 @@ class TrialRate:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownOutage:
-    """In seconds of the steady state; `end_s` is None where it did not end within the trial."""
+    """An interruption, in seconds of the steady state; `end_s` is None if it did not end within the
+    trial."""
 
     begin_s: float
     end_s: float | None
@@ -394,8 +391,8 @@ class ShownOutage:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivered:
-    """Messages taken, due and published per second in bins of `bin_s`, the mean over trials;
-    `trials`: what was taken in the first few by themselves."""
+    """The messages taken, due and published per second in bins of `bin_s`, as means over trials;
+    `trials`: the messages taken in each of the first few trials."""
 
     arm: str
     bin_s: float
@@ -409,7 +406,7 @@ class Delivered:
 
 @dataclass(frozen=True, kw_only=True)
 class Up:
-    """Nodes that are active after each time from their launch, the mean over trials."""
+    """The number of nodes that are active at each time after their launch, as means over trials."""
 
     arm: str
     nodes: int
@@ -428,7 +425,7 @@ class LatencyCharts:
 
 @dataclass(frozen=True, kw_only=True)
 class Charts(LatencyCharts):
-    """The charts of a workload: `delivered` of arms with links or late nodes, `up` of those that
+    """The charts of a workload: `delivered` for arms with links or late nodes, `up` for arms that
     bring nodes up."""
 
     delivered: tuple[Delivered, ...]
@@ -437,9 +434,9 @@ class Charts(LatencyCharts):
 
 @dataclass(frozen=True, kw_only=True)
 class Readers:
-    """Readers of a topic that are alike, and not as its others: in what, `differ` says. `qos`: as
-    asked; `hold_ns`: how long they keep each message; `joins`: whether they are there from the
-    start, come late, or come again; `process`: with how many of those who write to them they share
+    """The readers of a topic that are alike, and unlike its other readers in what `differ` says.
+    `qos`: as asked; `hold_ns`: how long they keep each message; `joins`: whether they are there
+    from the start, come late, or come again; `process`: with how many of their writers they share
     it."""
 
     nodes: tuple[str, ...]
@@ -453,9 +450,9 @@ class Readers:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicAnswer:
-    """A topic of a workload whose topics are unlike; `members` are those that are alike and together.
-    `readers`: whom it is of, where a topic's readers differ. `judged` is False where the workload
-    is judged by a metric that is not one of messages."""
+    """A topic of a workload whose topics are unlike; `members` are topics that are alike and
+    measured together. `readers`: its readers, if a topic's readers differ. `judged` is False if the
+    workload is judged by a metric that no topic has by itself."""
 
     topic: str
     title: str
@@ -473,7 +470,8 @@ class TopicAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class PairCell:
-    """`flags`: what was wrong with what arrived, or in how many trials the pair failed."""
+    """A pair of middlewares. `flags`: faults of the messages that arrived, or in how many trials
+    the pair failed."""
 
     talker: str
     listener: str
@@ -485,7 +483,7 @@ class PairCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Matrix:
-    """Who talks to whom, of a workload whose arms are pairs of middlewares."""
+    """The pairs of a workload whose arms are pairs of middlewares, as talkers by listeners."""
 
     talkers: tuple[str, ...]
     listeners: tuple[str, ...]
@@ -494,8 +492,9 @@ class Matrix:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedAt:
-    """After how many blocks, with how much of the error for the whole report, and at which of the
-    planned looks (None in a fixed design that time did not end)."""
+    """The look at which verdicts were given: after how many blocks, and with how much of the error
+    of the whole report. `look`: its place among the planned looks; None in a fixed design that time
+    did not end."""
 
     blocks: int
     alpha: float
@@ -505,9 +504,9 @@ class JudgedAt:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """`resolvable_ratio`: the true ratio that is found with 95 % certainty with so many
-    `comparisons` at once; `blocks`: those that two contenders have together. `topic`: the one that
-    resolves least."""
+    """The differences that the design can tell. `resolvable_ratio`: the true ratio that is found
+    with 95 % certainty with so many `comparisons` at once; `blocks`: those that two contenders have
+    together. `topic`: the topic that resolves least."""
 
     blocks: int
     comparisons: int
@@ -530,8 +529,8 @@ class Tuning:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """An arm divided by the one that it names `against`, metric by metric. `topic`: the one that it
-    is of, where latencies are told topic by topic; None for the whole workload."""
+    """An arm divided by the arm that it names `against`, metric by metric. `topic`: the topic of
+    the ratios, if latencies are judged topic by topic; None for the whole workload."""
 
     arm: str
     against: str
@@ -541,7 +540,7 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """What a table calls it."""
+        """The name of the effect in tables."""
         return judged_name(f"{self.arm} ÷ {self.against}", self.topic)
 
 
@@ -555,8 +554,9 @@ class Amount:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCost:
-    """What the instrument itself costs at this size; `largest_share`: the larger of what they are
-    of the least of any arm, None where no arm has either."""
+    """The cost of the instrument itself at this message size; `largest_share`: its largest share in
+    the latency or the processor time of the arm that has the least of it, None if no arm has
+    either."""
 
     payload_bytes: int
     response_latency: Amount
@@ -568,9 +568,9 @@ class OwnCost:
 @dataclass(frozen=True, kw_only=True)
 class WorkloadAnswer:
     """A comparison: `name` at `levels` of the suite's factors; `workload` has both, with the levels
-    in brackets. `topics` is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
-    judged by. `machine_bound_blocks`: blocks that no verdict uses. `steady_s`: how long the steady
-    window of a trial is."""
+    in brackets. `topics` is empty if the workload has one topic or only topics that are alike;
+    `topic_names`: the topics that it is judged by. `machine_bound_blocks`: blocks that no verdict
+    uses. `steady_s`: how long the steady window of a trial is."""
 
     workload: str
     name: str
@@ -593,13 +593,13 @@ class WorkloadAnswer:
 
 
 Part = WorkloadAnswer | TopicAnswer
-"""What has a table, a headline and charts of its own."""
+"""A part of an answer that has a table, a headline and charts of its own."""
 AnyArm = WorkloadArm | TopicArm
 
 
 @dataclass(frozen=True, kw_only=True)
 class LimitedValue:
-    """What was measured of a metric, beside its limit; `topic` None: of the whole workload."""
+    """A measured metric with its limit; `topic` is None for the whole workload."""
 
     metric: str
     topic: str | None
@@ -609,10 +609,10 @@ class LimitedValue:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmInCondition:
-    """`metric`: which one decided it or leaves it open; `topic`: likewise; None where no single one
-    did. `brief`: the reason in a few words where no metric says it, else empty. `limit`: the one that
-    decided it or leaves it open; of an arm that meets all, the one with the least room.
-    `open_limits`: of an open one, each that is open."""
+    """The outcome of an arm in a condition. `metric`, `topic`: those that decided it or leave it
+    open; None if no single one does. `brief`: the reason in a few words if no metric says it, else
+    empty. `limit`: the limit that decided it or leaves it open; of an arm that meets all limits,
+    the one with the least room. `open_limits`: each open limit of an open arm."""
 
     arm: str
     outcome: ArmOutcome
@@ -627,8 +627,8 @@ class ArmInCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class LevelsOutcome:
-    """A combination of levels. `only`: the one arm with which anything arrives; `may`: what
-    an open one may still be."""
+    """The outcome of a combination of levels. `only`: the one arm with which any message arrives;
+    `may`: the outcomes that are possible for an open condition."""
 
     workload: str
     levels: Mapping[str, Any]
@@ -640,8 +640,8 @@ class LevelsOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """What the suite or the user accepts, and what became of each comparison. `topics`: limits of
-    single topics."""
+    """The limits that the suite or the user sets, and the outcome of each comparison. `topics`:
+    limits of single topics."""
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]] | None = absent()
@@ -653,7 +653,8 @@ class Outcomes:
 
 @dataclass(frozen=True, kw_only=True)
 class StoppedNodes:
-    """Nodes of all done trials that never were active, by the step and how it ended."""
+    """Nodes of all done trials that never were active, by the step at which they stopped and how it
+    ended."""
 
     place: str
     text: str
@@ -662,7 +663,7 @@ class StoppedNodes:
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveAfter:
-    """The mean over trials."""
+    """The number of active nodes after a time, as a mean over trials."""
 
     after_s: float
     nodes: float
@@ -670,7 +671,8 @@ class ActiveAfter:
 
 @dataclass(frozen=True, kw_only=True)
 class BringUpArm:
-    """`complete`: trials in which all nodes were active."""
+    """An arm that brings nodes up. `complete`: the number of trials in which all nodes were
+    active."""
 
     arm: str
     middleware: str
@@ -699,7 +701,7 @@ class BringUpRow:
 
 @dataclass(frozen=True, kw_only=True)
 class BringUpAnswer:
-    """`text`: how to read its rows."""
+    """The answer on bring-up. `text` explains how to read its rows."""
 
     text: str
     rows: tuple[BringUpRow, ...]
@@ -707,9 +709,9 @@ class BringUpAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class RosVariablesArm:
-    """`trials`: done ones; `heard` and `wanted` messages of their steady states, `lent` those taken
-    in the middleware's memory, `matched` trials in which a reader was matched: None without a done
-    trial."""
+    """An arm in a case. `trials`: done ones; `heard` and `wanted`: messages of their steady states;
+    `lent`: messages taken in the middleware's memory; `matched`: trials in which a reader was
+    matched. The counts are None without a done trial."""
 
     arm: str
     middleware: str
@@ -743,7 +745,8 @@ class RosVariablesRow:
 
 @dataclass(frozen=True, kw_only=True)
 class RosVariables:
-    """`text`: how to read its rows; `summary`: of each arm how many cases it obeys."""
+    """The answer on ROS variables. `text` explains how to read its rows; `summary` says how many
+    cases each arm obeys."""
 
     text: str
     summary: str
@@ -752,8 +755,8 @@ class RosVariables:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFates:
-    """Messages by what became of them: `sent` = `kept` + the five places. None where nobody counted
-    them."""
+    """The fates of messages: `sent` = `kept` + the five places. A count is None if nobody counted
+    it."""
 
     sent: int | None = None
     kept: int | None = None
@@ -777,9 +780,9 @@ class RecordedTopic(RecordedFates):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingsArm(RecordedFates):
-    """An arm in all done trials with a bag (`trials`), costs as their mean; None where there is none.
-    `places`: those at which every trial lost messages; `transport`: what the recorder's RMW told it
-    was lost."""
+    """An arm in all done trials with a bag (`trials`), costs as their mean; None if there is none.
+    `places`: those at which every trial lost messages; `transport`: messages that the recorder's
+    RMW reported as lost."""
 
     arm: str
     middleware: str
@@ -800,7 +803,7 @@ class RecordingsArm(RecordedFates):
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingsRow:
-    """A case with a recorder."""
+    """A case with a recorder, and its arms."""
 
     workload: str
     title: str
@@ -813,7 +816,7 @@ class RecordingsRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Recordings:
-    """`text`: how to read its rows."""
+    """The answer on recorders. `text` explains how to read its rows."""
 
     text: str
     rows: tuple[RecordingsRow, ...]
@@ -821,8 +824,8 @@ class Recordings:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenComparison:
-    """`blocks` and `minutes`: of a campaign that would decide it if its ratio and scatter were what
-    they are now; None where no such length is known."""
+    """An arm that is open. `blocks` and `minutes`: the length of a campaign that would decide it if
+    its ratio and scatter were what they are now; None if no such length is known."""
 
     workload: str
     topic: str | None
@@ -849,7 +852,7 @@ class CostGrowth:
 
 @dataclass(frozen=True, kw_only=True)
 class LevelStep:
-    """A level against another of the same factor, by one metric: level ÷ against, or level −
+    """A level compared with another of the same factor, by one metric: level ÷ against, or level −
     against of fractions. `not_worse`: its interval shows that it is behind by no more than the
     margin, whether or not it may be ahead."""
 
@@ -862,11 +865,11 @@ class LevelStep:
 
 @dataclass(frozen=True, kw_only=True)
 class Levels:
-    """An arm along a factor, in one topic or in the whole workload (None). `levels` in their order,
-    `comparisons` the workload at each; `values`: metric -> its estimate at each; `fates`: what
-    became of its messages at each, without any where unlike topics are together; `steps`: each
+    """An arm along a factor, in one topic or in the whole workload (None). `levels` are in their
+    order, `comparisons` are the workload at each; `values`: metric -> its estimate at each;
+    `fates`: the fates of its messages at each, empty if unlike topics are together; `steps`: each
     level against the one before it and against the first. `others`: the levels of the other
-    factors, which are the same; `changed`: the node that alone differs where the levels are
+    factors, which are the same; `changed`: the node that alone differs if the levels are
     workloads."""
 
     factor: str
@@ -884,6 +887,7 @@ class Levels:
     steps: tuple[LevelStep, ...]
 
     def step(self, metric: str, level: Any, against: Any) -> StatementAnswer | None:
+        """Return the answer of that step; None if there is none."""
         return next(
             (
                 step.answer
@@ -896,9 +900,10 @@ class Levels:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteAnswer:
-    """`block_correlation` is None below 5 blocks; `outcomes`, `bring_up`, `ros_variables` and
-    `recordings` where the suite has none. `more`: every comparison that is open, the one that takes
-    least first; `levels`: what each factor does to each arm; `advice`: what is known to help."""
+    """The answer of `rmwbench show`. `block_correlation` is None below 5 blocks; `outcomes`,
+    `bring_up`, `ros_variables` and `recordings` are None if the suite has none. `more`: every
+    comparison that is open, the one that needs the least time first; `levels`: the effect of each
+    factor on each arm; `advice`: known remedies of the symptoms that are there."""
 
     schema: Literal["rmwbench/show"] = "rmwbench/show"
     version: Literal[2] = 2

@@ -38,7 +38,7 @@ from rmwbench.results.capacity.capacity_model import (
     SearchLevel,
 )
 from rmwbench.results.machine.calibration_document import machine
-from rmwbench.results.model import GlossaryEntry, TrialCounts
+from rmwbench.results.model import CampaignIdentity, GlossaryEntry, TrialCounts
 
 MACHINE_BOUND_IDLE = 0.10
 """Rule 10: a cell that leaves the machine less is bound by the machine."""
@@ -357,17 +357,10 @@ def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _campaign(bundle: Bundle) -> SearchCampaign:
-    c, lines = bundle.campaign, bundle.trials()
+    lines = bundle.trials()
     wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
     return SearchCampaign(
-        name=c.campaign,
-        directory=str(bundle.directory),
-        suite=c.suite.name,
-        title=c.plan.suite.title or c.suite.name,
-        created_utc=c.created_utc,
-        finished=bundle.journal.finished,
-        seed=c.seed,
-        tool_version=c.tool_version,
+        **vars(CampaignIdentity.of(bundle)),
         rounds=1 + max((line.block for line in lines), default=-1),
         trials=TrialCounts.of(line.status for line in lines),
         wall_s=round(wall_s, 1),

@@ -7,24 +7,22 @@ from typing import Literal
 
 from rmwbench.analysis.capacity.arm_capacity import Capacity, Unit
 from rmwbench.results.machine.machine_model import Machine
-from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, TrialCounts
+from rmwbench.results.model import (
+    CampaignIdentity,
+    Conclusion,
+    Estimate,
+    GlossaryEntry,
+    TrialCounts,
+)
 from rmwbench.words.fields import absent
 
 ProbeKind = Literal["holds", "slow", "lossy", "never_sent", "unstable", "failed", "void"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchCampaign:
-    """Where and when the search ran. `wall_s`: of all its trials."""
+class SearchCampaign(CampaignIdentity):
+    """The campaign of a search. `wall_s`: how long all its trials took together."""
 
-    name: str | None
-    directory: str
-    suite: str | None
-    title: str | None
-    created_utc: str | None
-    finished: bool
-    seed: int | None
-    tool_version: str | None
     rounds: int
     trials: TrialCounts
     wall_s: float

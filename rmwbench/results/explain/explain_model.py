@@ -9,6 +9,7 @@ from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.causes.median import Phase
 from rmwbench.analysis.stats.estimate import Estimate
 from rmwbench.analysis.verdicts.verdict import Family, Ratio, Verdict, VerdictName
+from rmwbench.results.model import TrialCounts
 from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.words.fields import absent
 
@@ -29,13 +30,10 @@ class UndoneTrial:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ArmTrials:
-    """An arm's trials, by what became of them. `voided_by`: void ones by the code of the rule; `numbers`:
-    the done ones."""
+class ArmTrials(TrialCounts):
+    """An arm's trials by their status. `voided_by`: how many each rule made void, by its code;
+    `numbers`: the numbers of the done trials."""
 
-    done: int
-    failed: int
-    void: int
     voided_by: Mapping[str, int]
     numbers: tuple[int, ...]
     failures: tuple[UndoneTrial, ...]

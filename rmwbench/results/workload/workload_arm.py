@@ -42,7 +42,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.explain.explain_model import ArmTrials, TailAnswer, UndoneTrial
-from rmwbench.results.model import Estimate, Ratio
+from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.results.shown import (
     ArmVerdict,
     CommonArm,
@@ -226,11 +226,8 @@ class ArmReport:
 
     @property
     def counts(self) -> ArmTrials:
-        by = Counter(line.status for line in self.lines)
         return ArmTrials(
-            done=by["done"],
-            failed=by["failed"],
-            void=by["void"],
+            **vars(TrialCounts.of(line.status for line in self.lines)),
             voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
             numbers=tuple(t.trial for t in self.trials),
             failures=tuple(
