@@ -1,13 +1,14 @@
-"""What is known to help against a symptom, as one line: what was seen, the command that tries the
-remedy, or what it gained. Made from codes and amounts, and from nothing else."""
+"""Says in one line what is known to help against a symptom: the symptom, then the command that
+tries the remedy or what the remedy gained. A line is made from codes and amounts, and from nothing
+else."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 
 from rmwbench.analysis.causes.symptoms import Symptom
-from rmwbench.analysis.verdicts.ranking_words import words
 from rmwbench.analysis.verdicts.statements import FractionChange
 from rmwbench.analysis.verdicts.verdict import BlockRatio
+from rmwbench.results.answer.level_sentences import points_more, times_as
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.words import numbers as fmt
 
@@ -23,42 +24,42 @@ TITLES: Mapping[Symptom, str] = {
     Symptom.THREAD_OF_THE_WAIT_SET: "small messages wait for the thread of a wait set",
     Symptom.SLEEPING_PROCESSOR: "messages at up to 100 Hz take longer than at a higher rate",
 }
-"""Of a table of remedies."""
+"""Symptom -> its name in a table of remedies."""
 MOST_ARMS = 4
 Range = Callable[[str, str], str]
-"""A name of an amount and its unit, to what was measured: `600 kB to 10 MB`."""
+"""A function: (name of an amount, its unit) -> the measured values, such as `600 kB to 10 MB`."""
 
 
 def lines(advice: Sequence[Advice], *, harm_only: bool = False) -> list[str]:
-    """One for each symptom and remedy, of all middlewares that share both."""
+    """Return a line for each symptom and remedy, about all middlewares that share both."""
     groups: dict[tuple[Symptom, str | None, str | None], list[Advice]] = {}
-    for one in advice:
-        if one.is_harm or not harm_only:
-            groups.setdefault((one.symptom, one.arm, one.setting), []).append(one)
+    for item in advice:
+        if item.is_harm or not harm_only:
+            groups.setdefault((item.symptom, item.arm, item.setting), []).append(item)
     return [f"{_symptom(group)}. {_remedy(group)}" for group in groups.values()]
 
 
 def _symptom(group: Sequence[Advice]) -> str:
-    """`fastdds: its shared-memory segment (524 kB) is smaller than the message (4 MB)`."""
-    seen = [each for one in group for each in one.seen]
+    """Return `fastdds: its shared-memory segment (524 kB) is smaller than the message (4 MB)`."""
+    seen = [symptom for advice in group for symptom in advice.seen]
     return f"{arms_of(seen)}: {_WORDS[group[0].symptom](_ranges(seen))}"
 
 
-def symptom_of(one: Advice, workload: str, arm: str) -> str:
-    """The symptom of that arm in that workload, without its name."""
-    seen = [each for each in one.seen if (each.workload, each.arm) == (workload, arm)]
-    return _WORDS[one.symptom](_ranges(seen))
+def symptom_of(advice: Advice, workload: str, arm: str) -> str:
+    """Return the symptom of that arm in that workload, without the arm's name."""
+    seen = [of_arm for of_arm in advice.seen if (of_arm.workload, of_arm.arm) == (workload, arm)]
+    return _WORDS[advice.symptom](_ranges(seen))
 
 
 def arms_of(seen: Sequence[SymptomOfArm]) -> str:
-    names = [*dict.fromkeys(one.arm for one in seen)]
+    names = [*dict.fromkeys(symptom.arm for symptom in seen)]
     more = len(names) - MOST_ARMS
     return ", ".join(names[:MOST_ARMS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _ranges(seen: Sequence[SymptomOfArm]) -> Range:
     def amount(name: str, unit: str) -> str:
-        values = [v for one in seen if (v := one.amounts.get(name)) is not None]
+        values = [v for symptom in seen if (v := symptom.amounts.get(name)) is not None]
         ends = dict.fromkeys(fmt.quantity(v, unit) for v in (min(values), max(values)))
         return " to ".join(ends)
 
@@ -103,7 +104,7 @@ _WORDS: Mapping[Symptom, Callable[[Range], str]] = {
 def _remedy(group: Sequence[Advice]) -> str:
     first = group[0]
     worth = f"; measured: {first.worth}" if first.worth else ""
-    if tried := [each for one in group for each in one.tried]:
+    if tried := [remedy for advice in group for remedy in advice.tried]:
         return f"{'; '.join(_gains(tried))}."
     if first.command:
         return f"Try `{first.command}` ({first.setting}{worth})"
@@ -113,28 +114,24 @@ def _remedy(group: Sequence[Advice]) -> str:
 
 
 def _gains(tried: Sequence[TriedRemedy]) -> Iterator[str]:
-    """`fastdds tuned in image: 0.034× [0.030–0.039] as long as fastdds (better)`."""
-    several = len({one.workload for one in tried}) > 1
-    for pair in dict.fromkeys((one.workload, one.arm, one.against) for one in tried):
-        workload, arm, against = pair
-        mine = [one for one in tried if (one.workload, one.arm, one.against) == pair]
+    """Yield `fastdds tuned in image: 0.034× [0.030–0.039] as long as fastdds (better)` for each
+    arm."""
+    several = len({remedy.workload for remedy in tried}) > 1
+    gains: dict[tuple[str, str, str], list[str]] = {}
+    for remedy in tried:
+        gains.setdefault((remedy.workload, remedy.arm, remedy.against), []).append(gain(remedy))
+    for (workload, arm, against), texts in gains.items():
         where = f" in {workload}" if several else ""
-        gains = [text for one in mine if (text := gain(one))]
-        yield f"{arm}{where}: {', '.join(gains) or 'no data'} against {against}"
+        yield f"{arm}{where}: {', '.join(filter(None, texts)) or 'no data'} against {against}"
 
 
-def gain(one: TriedRemedy) -> str:
-    """With its verdict; empty where there is nothing to say of this metric. An end of an interval
-    that is on the other side of its word is negative."""
-    effect, verdict = one.answer.effect, one.answer.verdict
+def gain(tried: TriedRemedy) -> str:
+    """Return the gain in one metric with its verdict; empty if there is nothing to say."""
+    effect, verdict = tried.answer.effect, tried.answer.verdict
     if isinstance(effect, FractionChange):
         if not effect.value and verdict == "equivalent":
             return ""
-        word, sign = ("more", 1) if effect.value > 0 else ("less", -1)
-        ends = sorted(sign * end * 100 for end in (effect.low, effect.high))
-        between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
-        return f"{fmt.points(effect.value)} {word} {between} is missing ({verdict})"
+        return f"{points_more(effect)} is missing ({verdict})"
     if isinstance(effect, BlockRatio) and isfinite(effect.value):
-        much = words(one.metric).amount(1, fmt.ratio(effect).full).split(" ", 1)[1]
-        return f"{much} ({verdict})"
+        return f"{times_as(tried.metric, effect)} ({verdict})"
     return "" if verdict in ("equivalent", "no data") else f"{verdict}, by order"

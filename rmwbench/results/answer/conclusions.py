@@ -1,9 +1,8 @@
-"""What to conclude and what not, in plain words, read off the show document and nothing else: it
-cannot say more than the tables do.
+"""Says in plain words what may be concluded and what may not. The lines are read off the show
+document and from nothing else, so they cannot say more than the tables do.
 
-A `conclude` line states what the verdicts decided; a `caution` names what somebody would wrongly
-conclude from the same tables.
-"""
+A `conclude` line states what the verdicts decided; a `caution` names a wrong conclusion that the
+same tables suggest."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
@@ -27,10 +26,10 @@ Line = tuple[Kind, str]
 def conclusions(
     shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
 ) -> tuple[Conclusion, ...]:
-    """The `conclusions` of docs/formats/show.md, workloads in order, the campaign's own cautions
-    last."""
+    """Return the `conclusions` of docs/formats/show.md: the workloads in their order, the cautions
+    about the campaign last."""
     out: list[Conclusion] = []
-    along = {name for one in shown.levels for name in one.comparisons}
+    along = {name for ladder in shown.levels for name in ladder.comparisons}
     for workload in shown.workloads:
         out += _workload(workload, margin, along=workload.workload in along)
     of_campaign = (
@@ -46,9 +45,9 @@ def conclusions(
 def said_once(
     shown: SuiteAnswer, kind: Kind, titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
-    """(where, text) of the lines of a kind, in their order: what is said of several workloads in
-    the same words is said once. `where`: the names of the workloads, or what `titles` call them;
-    empty for a line about the whole campaign."""
+    """Return (place, text) of the lines of a kind, in their order; a line that several workloads
+    share is returned once. The place is the names of the workloads, or their `titles`; it is empty
+    for a line about the whole campaign."""
     workloads_of: dict[tuple[bool, str], list[str]] = {}
     for line in shown.conclusions:
         if line.kind == kind:
@@ -64,8 +63,8 @@ def said_once(
 
 
 def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusion]:
-    """The facts of the workload, or of each of its topics where these are judged one by one; then
-    what somebody would wrongly conclude from them. `along`: whether its arms are compared with
+    """Return the facts of the workload, or of each of its topics if these are judged by themselves,
+    then the wrong conclusions that they suggest. `along`: whether its arms are compared with
     themselves at other levels, so that an arm alone is no lack."""
     topics = [topic for topic in w.topics if topic.judged]
     lines: list[Line] = []
@@ -80,7 +79,7 @@ def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusi
 
 
 def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
-    """The lines of a topic, or of a workload without topics that are judged."""
+    """Yield the lines of a topic, or of a workload without topics that are judged."""
     where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
     for a in facts.contenders(part):
         if text := unlike(a.spread):
@@ -92,7 +91,7 @@ def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
 
 
 def _undone(w: WorkloadAnswer) -> Iterator[str]:
-    """The trials of each arm that failed or are void."""
+    """Yield a line for each arm with trials that failed or are void."""
     for a in w.arms:
         t = a.trials
         if bad := done.told_one_by_one(a):
@@ -100,7 +99,7 @@ def _undone(w: WorkloadAnswer) -> Iterator[str]:
 
 
 def _doubts(w: WorkloadAnswer) -> Iterator[str]:
-    """What its numbers suffer from, without deciding a verdict."""
+    """Yield doubts about the numbers of the workload that decide no verdict."""
     if (own := w.own_cost) and (own.largest_share is None or own.largest_share >= LARGE):
         yield own.text
     if count := len(w.machine_bound_blocks):
@@ -121,8 +120,8 @@ def _doubts(w: WorkloadAnswer) -> Iterator[str]:
 
 
 def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
-    """A sentence for each fact of a workload or topic; open ones, and what was lost without
-    deciding, as cautions."""
+    """Return a line for each fact of a workload or topic; open facts, and losses that decide
+    nothing, are cautions."""
     part, order = facts.labelled(part), words(part.primary_metric)
     part_facts = facts.of_workload(part)
     lines: list[Line] = []
@@ -151,9 +150,9 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
 
 
 def _below_floor(part: Part, margin: float) -> list[Line]:
-    """A floor is the least that the machine allows, unless an arm of its family is below it by more
-    than the margin, value and interval: then it is not, here. By the rule of a verdict, so that
-    noise says nothing."""
+    """Return a caution if an arm is faster than the floor of its family by more than the margin, in
+    value and interval: then the floor is not the least that the machine allows. The rule of a
+    verdict keeps noise from being named."""
     order = words(part.primary_metric)
     below = [
         f"{a.arm} (" + fmt.ratio(a.times_floor).full + ")"
@@ -177,16 +176,16 @@ def _below_floor(part: Part, margin: float) -> list[Line]:
 
 
 def _undelivered(arms: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Line]:
-    """What was lost, late or never sent without deciding a verdict; best effort apart from what was
-    asked to be reliable. The messages that such a stream had under way have a line of the whole
+    """Return the losses, late and never sent messages that decide no verdict; best effort apart
+    from reliable. A reliable stream's messages that were under way have a line of the whole
     workload (`slow`)."""
     reliable: list[str] = []
     best_effort: list[str] = []
     for a, fates in arms:
         if fates.lost:
-            asked = str(a.qos)  # one best-effort end, of a reliable one too, is allowed to lose
-            both = asked.startswith("reliable") and "best_effort" not in asked
-            group = reliable if both else best_effort
+            asked = str(a.qos)  # a stream with one best-effort end is allowed to lose messages
+            is_reliable = asked.startswith("reliable") and "best_effort" not in asked
+            group = reliable if is_reliable else best_effort
             group.append(f"{a.arm} {fmt.percent(fates.lost)}")
     lines: list[Line] = []
     if unsent := [(a.arm, fates) for a, fates in arms if fates.never_sent]:
@@ -214,8 +213,8 @@ def _undelivered(arms: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Line]:
 
 
 def _tuning(w: WorkloadAnswer) -> list[Line]:
-    """Tuned against untouched of the same middleware: what is decided over the whole report, and
-    what is open."""
+    """Return the effects of tuning against the untouched profile of the same middleware: the
+    decided ones of the whole report, then the open ones."""
     out: list[Line] = []
     no_effect = []
     order = words(w.primary_metric)
@@ -239,25 +238,25 @@ def _tuning(w: WorkloadAnswer) -> list[Line]:
     return out
 
 
-def _amount(d: SuiteAnswer) -> Iterator[str]:
-    """How much was measured, and how much that is worth."""
-    c = d.campaign
-    if not c.finished:
+def _amount(answer: SuiteAnswer) -> Iterator[str]:
+    """Yield how much was measured, and how much that is worth."""
+    campaign = answer.campaign
+    if not campaign.finished:
         yield (
-            f"The campaign is not finished: {c.trials.done} of {c.trials.planned} "
+            f"The campaign is not finished: {campaign.trials.done} of {campaign.trials.planned} "
             "trials are done. `rmwbench resume` continues it."
         )
-    if not d.workloads:
+    if not answer.workloads:
         pass  # nothing was compared, so no number of blocks would decide more
-    elif c.blocks_complete < 5:
-        counted = fmt.counted(c.blocks_complete, "block is", "blocks are")
+    elif campaign.blocks_complete < 5:
+        counted = fmt.counted(campaign.blocks_complete, "block is", "blocks are")
         yield f"Only {counted} complete: with fewer than 5 nothing is decided."
-    elif c.blocks_complete < 10:
+    elif campaign.blocks_complete < 10:
         yield (
-            f"{c.blocks_complete} blocks are few: a difference that is not decided may well be "
+            f"{campaign.blocks_complete} blocks are few: a difference that is not decided may well be "
             "there; each workload says what could have been seen."
         )
-    alike = d.block_correlation
+    alike = answer.block_correlation
     if alike is not None and alike.inflates:
         yield (
             "Neighbouring blocks resemble each other in the same arm (correlation "
@@ -266,9 +265,9 @@ def _amount(d: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _slowed(d: SuiteAnswer) -> Iterator[str]:
-    """What was recorded at the cost of time."""
-    arms = [arm for workload in d.workloads for arm in workload.arms]
+def _slowed(answer: SuiteAnswer) -> Iterator[str]:
+    """Yield which recordings cost time."""
+    arms = [arm for workload in answer.workloads for arm in workload.arms]
     if any(arm.traced for arm in arms):
         yield (
             "This campaign was traced: recording every thread's schedule costs time, so its "
@@ -281,8 +280,10 @@ def _slowed(d: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _scope(d: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
-    """What the numbers hold for."""
+def _scope(
+    answer: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
+) -> Iterator[str]:
+    """Yield the limits within which the numbers hold."""
     yield (
         "This holds for this machine, on this day, with these versions and configurations; another "
         "machine may order them differently."
@@ -295,26 +296,28 @@ def _scope(d: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -
             f"difference below {margin * 100:.2g} % is claimed, but a biased machine could still "
             "show one."
         )
-    if not all(is_resource(w.primary_metric) for w in d.workloads):
+    if not all(is_resource(w.primary_metric) for w in answer.workloads):
         yield (
             "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): "
             "compare them between arms with care, and not at all with numbers from elsewhere."
         )
-    if count := d.campaign.trials.void:
+    if count := answer.campaign.trials.void:
         yield (
             f"{fmt.counted(count, 'trial')} void, by rules that look at the machine "
             "or the path only, never at the result; no number contains them."
         )
 
 
-def _small_own_cost(d: SuiteAnswer) -> Iterator[str]:
-    """Where the instrument's own part is small it is one line for all those workloads, with the
-    largest."""
-    known = [(w.own_cost.largest_share, w.workload) for w in d.workloads if w.own_cost is not None]
-    small = [(share, name) for share, name in known if share is not None and share < LARGE]
+def _small_own_cost(answer: SuiteAnswer) -> Iterator[str]:
+    """Yield one line for all workloads in which the instrument's own part is small, with the
+    largest share."""
+    shares = [
+        (w.own_cost.largest_share, w.workload) for w in answer.workloads if w.own_cost is not None
+    ]
+    small = [(share, name) for share, name in shares if share is not None and share < LARGE]
     if small:
         share, name = max(small)
-        others = "elsewhere " if len(small) < len(known) else ""
+        others = "elsewhere " if len(small) < len(shares) else ""
         at = f", in {name}" if len(small) > 1 else ""
         yield (
             f"What the instrument itself adds, measured with no middleware at all, is {others}at "

@@ -1,4 +1,4 @@
-"""How much of a campaign was done, in words: once for the terminal, the page and the Markdown."""
+"""Says how much of a campaign was done, for the terminal, the page and the Markdown."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,35 +10,39 @@ from rmwbench.words import numbers as fmt
 
 
 def counts(campaign: CampaignFacts) -> list[str]:
-    """`184 of 240 trials done`, then what failed and what was void, where anything was."""
+    """Return `184 of 240 trials done`, then how many failed and how many are void, if any."""
     count = campaign.trials.failed
     failed = f"{count} failed" if count else ""
     return [f"{trials(campaign)} done", *filter(None, (failed, void(campaign)))]
 
 
 def selected(campaign: CampaignFacts) -> str | None:
-    """What alone is in the answer, where that is not all."""
+    """Return what the selection of the answer is; None if it has the whole campaign."""
     if campaign.selected is None:
         return None
     return f"Only {campaign.selected}: judged as if nothing else had been run."
 
 
 def trials(campaign: CampaignFacts) -> str:
-    """`184 of 240 trials`, or `264 of at most 334 trials` where what is decided leaves early."""
+    """Return `184 of 240 trials`, or `264 of at most 334 trials` if decided cells leave a campaign
+    early."""
     of = "at most " if _is_sequential(campaign) else ""
     count = campaign.trials
     return f"{count.done} of {of}{fmt.counted(count.planned, 'trial')}"
 
 
 def whole_failures(doc: SuiteAnswer) -> list[str]:
-    """`mine failed in every trial: worker talker: exit status 3`, of each arm that has no other."""
+    """Return `mine failed in every trial: worker talker: exit status 3` for each arm whose trials
+    all failed."""
     arms: dict[str, list[WorkloadArm]] = {}
     for workload in doc.workloads:
         for arm in workload.arms:
             arms.setdefault(arm.arm, []).append(arm)
     out = []
     for name, reports in arms.items():
-        broken = [one for arm in reports for one in arm.trials.failures if one.status == "failed"]
+        broken = [
+            trial for arm in reports for trial in arm.trials.failures if trial.status == "failed"
+        ]
         if broken and not any(arm.trials.done for arm in reports):
             reason = (broken[0].reason or "no reason was given").splitlines()[0]
             out.append(f"{name} failed in every trial: {reason}")
@@ -46,8 +50,8 @@ def whole_failures(doc: SuiteAnswer) -> list[str]:
 
 
 def void(campaign: CampaignFacts) -> str:
-    """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules; empty
-    where none is."""
+    """Return `3 void (steal 1, with its block 2), 2 of them repeated`, by the names of the rules;
+    empty if no trial is void."""
     trials = campaign.trials
     count, repeated = trials.void, trials.repeated
     if not count:
@@ -61,11 +65,15 @@ def void(campaign: CampaignFacts) -> str:
 
 
 def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
-    """A sentence about the arms whose trials the machine spoilt, and one about those whose trials
-    are void for what they did themselves; empty where no trial is void."""
-    void = {a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms}
-    spoilt = {arm: [x for x in trials if x.cause == "machine"] for arm, trials in void.items()}
-    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void.items()}
+    """Return a sentence about the arms whose trials the machine spoilt, and one about the arms
+    whose trials are void by their own fault; empty if no trial is void."""
+    void_trials = {
+        a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms
+    }
+    spoilt = {
+        arm: [x for x in trials if x.cause == "machine"] for arm, trials in void_trials.items()
+    }
+    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_trials.items()}
     out = []
     if any(spoilt.values()):
         text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in spoilt.items())
@@ -83,13 +91,13 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
 
 
 def told_one_by_one(arm: WorkloadArm) -> list[UndoneTrial]:
-    """The trials of an arm that failed or are void, without those that another arm's trial took
-    along."""
-    return [one for one in arm.trials.failures if one.codes != (Code.BLOCK,)]
+    """Return the trials of an arm that failed or are void, without those that are void only because
+    a trial of another arm spoilt their block."""
+    return [trial for trial in arm.trials.failures if trial.codes != (Code.BLOCK,)]
 
 
 def _counted(trials: Sequence[UndoneTrial]) -> str:
-    """`3 (steal 2, canary 1)`, `0`."""
+    """Return `3 (steal 2, canary 1)`, or `0`."""
     rules = _by_rule(Counter(code for trial in trials for code in trial.codes))
     return f"{len(trials)} ({rules})" if rules else str(len(trials))
 
@@ -105,7 +113,7 @@ def _is_sequential(campaign: CampaignFacts) -> bool:
 
 
 def blocks(campaign: CampaignFacts) -> str:
-    """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
+    """Return `6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
     complete, planned = campaign.blocks_complete, campaign.blocks_planned
     look = campaign.looks
     decided = f", {look.decided} of {look.of} verdicts decided" if look and look.of else ""

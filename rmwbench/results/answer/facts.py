@@ -1,9 +1,8 @@
-"""What a report may say of a workload, as typed facts read off its document; each knows its own
-words.
+"""The facts that a report may state about a workload, as types that are read off its document. Each
+fact knows its own words.
 
-A sentence is made from a fact and from nothing else, so a test can check every sentence that a
-report makes against the report's own numbers (tests/report/test_facts.py), without reading English.
-"""
+A sentence is made from facts and from nothing else, so a test can check every sentence of a report
+against the report's own numbers (tests/report/test_facts.py), without reading English."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -42,8 +41,8 @@ from rmwbench.results.shown import (
 from rmwbench.words import numbers as fmt
 
 UNLIKE = 0.01
-"""The share of messages from which on an arm that is named first delivers unlike one that delivers
-them all, be it in few blocks only."""
+"""The share of undelivered messages from which on a sentence does not praise an arm without naming
+an arm that delivers every message, even if few blocks show it."""
 
 
 AnswerTone = Literal["decided", "shared", "open", "none"]
@@ -51,9 +50,9 @@ AnswerTone = Literal["decided", "shared", "open", "none"]
 
 @dataclass(frozen=True)
 class WorkloadFact:
-    """`tone`: of an answer that begins with it. `concludes`: whether it is decided, so that it stands
-    under what may be concluded. `beside_none`: whether it is worth saying where no arm carries the
-    workload."""
+    """A fact about a workload. `tone`: of an answer that begins with it. `concludes`: whether it is
+    decided, so that it stands under the conclusions. `beside_none`: whether a sentence states it
+    although no arm carries the workload."""
 
     tone: ClassVar[AnswerTone] = "open"
     concludes: ClassVar[bool] = True
@@ -61,20 +60,20 @@ class WorkloadFact:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """The arms of which it says that they are the best, or may be."""
+        """The arms that the fact calls the best, or possibly the best."""
         return ()
 
     def clause(self, order: RankingWords) -> str:
         raise NotImplementedError
 
     def advice(self, order: RankingWords) -> str:
-        """What to take, of a fact that says it."""
+        """Return the clause with the advice which arm to take, if the fact gives one."""
         return self.clause(order)
 
 
 @dataclass(frozen=True)
 class OfArm(WorkloadFact):
-    """A decided fact of the one arm that is ahead."""
+    """A decided fact about the one arm that is ahead."""
 
     tone: ClassVar[AnswerTone] = "decided"
     arm: str
@@ -86,7 +85,7 @@ class OfArm(WorkloadFact):
 
 @dataclass(frozen=True)
 class OfArms(WorkloadFact):
-    """The same statement of each of these arms. `verbs`: of one, and of several."""
+    """The same statement about each of these arms. `verbs`: for one arm, and for several."""
 
     verbs: ClassVar[tuple[str, str]]
     arms: tuple[str, ...]
@@ -96,9 +95,21 @@ class OfArms(WorkloadFact):
 
 
 @dataclass(frozen=True)
+class OfferedArms(WorkloadFact):
+    """A fact about arms of which each is the best, or may be."""
+
+    arms: tuple[str, ...]
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        return self.arms
+
+
+@dataclass(frozen=True)
 class NoneCarries(WorkloadFact):
-    """No contender with data delivers what was asked: (arm, what became of the rest). `where`: to
-    which of the parts that are judged one by one, such as `for viewer`."""
+    """No contender with data delivers what was asked. `fates`: each arm with the fates of its
+    messages. `where`: the topic or the readers that are judged by themselves, such as `for
+    viewer`."""
 
     fates: tuple[tuple[str, Fates], ...]
     where: str = ""
@@ -106,10 +117,10 @@ class NoneCarries(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         losses: list[str] = []
         losing = False
-        for arm, one in self.fates:
-            again = losing and one.loses_only
-            losses.append(f"{arm} {fmt.percent(one.lost) if again else one.verbs()}")
-            losing = one.loses_only
+        for arm, fates in self.fates:
+            again = losing and fates.loses_only
+            losses.append(f"{arm} {fmt.percent(fates.lost) if again else fates.verbs()}")
+            losing = fates.loses_only
         where = f"{self.where} " if self.where else ""
         return f"{where}no arm carries this: {', '.join(losses)}"
 
@@ -117,7 +128,7 @@ class NoneCarries(WorkloadFact):
 @dataclass(frozen=True)
 class Best(OfArm):
     """Every other contender with data is decided to be worse, and none has a smaller primary
-    metric. `fates`: what became of its messages that did not arrive, where it is worth telling."""
+    metric. `fates`: the fates of its messages, if not all arrived in time."""
 
     fates: Fates | None = None
 
@@ -131,7 +142,7 @@ class Best(OfArm):
 @dataclass(frozen=True)
 class BestByDelivery(OfArm):
     """Every other contender with data is decided to be worse; `faster` have a smaller primary
-    metric and are worse for what they do not deliver. `fates`: as of `Best`."""
+    metric and are worse because they deliver less. `fates`: as in `Best`."""
 
     faster: tuple[str, ...]
     fates: Fates | None = None
@@ -165,7 +176,8 @@ class BestByBlocks(OfArm):
 
 @dataclass(frozen=True)
 class DeliversMost(OfArm):
-    """The best by what it delivers; its primary metric (`title`) is infinite, so it is not fast."""
+    """The arm is the best because it delivers most; its primary metric (`title`) is infinite, so it
+    is not fast."""
 
     title: str
     fates: Fates
@@ -179,8 +191,8 @@ class DeliversMost(OfArm):
 
 @dataclass(frozen=True)
 class Alone(WorkloadFact):
-    """The only contender with data; `absent` have none, `failing` failed in every trial, of which
-    there are too few to say that they do not work."""
+    """The arm is the only contender with data; `absent` have none, `failing` failed in every trial,
+    of which there are too few to decide that they do not work."""
 
     tone: ClassVar[AnswerTone] = "none"
     concludes: ClassVar[bool] = False
@@ -207,8 +219,8 @@ class Alone(WorkloadFact):
 
 @dataclass(frozen=True)
 class OnlyOne(OfArm):
-    """The only contender of which trials came to their end; that others do not work is decided.
-    `fates`: as of `Best`."""
+    """The arm is the only contender whose trials came to their end, and it is decided that the
+    others do not work. `fates`: as in `Best`."""
 
     fates: Fates | None = None
 
@@ -220,19 +232,14 @@ class OnlyOne(OfArm):
 
 
 @dataclass(frozen=True)
-class Equal(WorkloadFact):
-    """Each is decided not to be slower than any other arm by more than the margin, but for `faster`,
-    which are worse for what they do not deliver. `fates`: (arm, as of `Best`), where it is worth
-    telling."""
+class Equal(OfferedArms):
+    """Each arm is decided not to be slower than any other arm by more than the margin, except
+    `faster`, which are worse because they deliver less. `fates`: (arm, fates as in `Best`), without
+    arms that deliver all messages in time."""
 
     tone: ClassVar[AnswerTone] = "shared"
-    arms: tuple[str, ...]
     faster: tuple[str, ...] = ()
     fates: tuple[tuple[str, Fates], ...] = ()
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        return self.arms
 
     def clause(self, order: RankingWords) -> str:
         if len(self.arms) == 1:
@@ -256,18 +263,13 @@ class Equal(WorkloadFact):
 
 
 @dataclass(frozen=True)
-class Between(WorkloadFact):
-    """None of these is decided against another: one or several of them are the best. `fates`: (arm,
-    as of `Best`), of those that did not deliver everything."""
+class Between(OfferedArms):
+    """None of these arms is decided against another: one or several of them are the best. `fates`:
+    (arm, fates as in `Best`), without arms that deliver all messages in time."""
 
     concludes: ClassVar[bool] = False
-    arms: tuple[str, ...]
     all_arms: bool
     fates: tuple[tuple[str, Fates], ...] = ()
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        return self.arms
 
     def clause(self, order: RankingWords) -> str:
         if self.all_arms:
@@ -283,17 +285,12 @@ class Between(WorkloadFact):
 
 
 @dataclass(frozen=True)
-class DeliverAll(WorkloadFact):
-    """These deliver every message in every block, and every other contender that is not decided to
-    be worse loses some in each block (`others`), which no ratio is worth."""
+class DeliverAll(OfferedArms):
+    """These arms deliver every message in every block. Every other contender that is not decided to
+    be worse loses some in each block (`others`), which no ratio makes up for."""
 
     tone: ClassVar[AnswerTone] = "decided"
-    arms: tuple[str, ...]
     others: tuple[tuple[str, Fates], ...]
-
-    @property
-    def offered(self) -> tuple[str, ...]:
-        return self.arms
 
     def clause(self, order: RankingWords) -> str:
         verb = verb_of(self.arms, "delivers", "deliver")
@@ -309,8 +306,8 @@ class DeliverAll(WorkloadFact):
 
 @dataclass(frozen=True)
 class TradeOff(WorkloadFact):
-    """`whole` delivers every message, and is decided to be worse than `lossy` by the primary metric
-    (`ratio` to it, where there is one), which does not."""
+    """`whole` delivers every message and is decided to be worse by the primary metric than `lossy`,
+    which does not. `ratio`: of `whole` to `lossy`; None if there is none."""
 
     tone: ClassVar[AnswerTone] = "decided"
     whole: str
@@ -340,9 +337,9 @@ class TradeOff(WorkloadFact):
 
 @dataclass(frozen=True)
 class Slower(WorkloadFact):
-    """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by
-    sign, where messages that did not arrive reach the metric. `lead`: whether `against` is who the sentence is
-    about."""
+    """Each of `arms` is decided to be worse by the primary metric: (arm, its ratio to `against`),
+    the nearest first. A ratio is None if the arm is decided by sign, because messages that did not
+    arrive reach the metric. `lead`: whether the sentence is about `against`."""
 
     against: str
     arms: tuple[tuple[str, float | None], ...]
@@ -373,9 +370,9 @@ class Slower(WorkloadFact):
 
 @dataclass(frozen=True)
 class DeliversLess(WorkloadFact):
-    """Decided by delivery: what became of the arm's messages that did not arrive, and, where its
-    readers or topics are not judged one by one, of those `at_worst`: (`for viewer`, their fates).
-    It has a line of its own under what may be concluded."""
+    """The arm is decided to be worse by delivery. `fates`: those of its messages; `at_worst`: where
+    it delivers least (`for viewer`), with the fates there, if its readers or topics are not judged
+    by themselves. The fact has a line of its own under the conclusions."""
 
     concludes: ClassVar[bool] = False
     arm: str
@@ -393,9 +390,9 @@ class DeliversLess(WorkloadFact):
 
 @dataclass(frozen=True)
 class NotGranted(WorkloadFact):
-    """Their configuration asks the kernel for more than it grants (`settings`, the kernel's names,
-    with the machine's where a trial runs on several), so they ran with another one, and no factor
-    is told."""
+    """The configurations of these arms ask the kernel for more than it grants, so they ran with
+    other ones, and no ratio is stated. `settings`: the kernel's names, with the machine's if a
+    trial runs on several."""
 
     beside_none: ClassVar[bool] = True
     arms: tuple[str, ...]
@@ -412,9 +409,9 @@ class NotGranted(WorkloadFact):
 
 @dataclass(frozen=True)
 class NotStationary(WorkloadFact):
-    """Their latency rises or falls within the window, so its quantiles are moments of a ramp and no
-    factor is told. `slower`: they are decided to be slower all the same; `all_arms`: no contender
-    with data has a stationary latency."""
+    """The latency of these arms rises or falls within the window, so its quantiles are moments of a
+    ramp and no ratio is stated. `slower`: they are decided to be slower nevertheless; `all_arms`:
+    no contender with data has a stationary latency."""
 
     ramps: tuple[tuple[str, Drift, Settling | None], ...]
     slower: bool = False
@@ -442,7 +439,7 @@ class NotStationary(WorkloadFact):
 
 
 def _ramp(drift: Drift, settling: Settling | None) -> str:
-    """`5.00 to 500 ms`, and how it goes on in a longer window."""
+    """Return `5.00 to 500 ms`, and the result of a longer window if there is one."""
     begin, end = (fmt.quantity(value, "ns") for value in (drift.begin_ns, drift.end_ns))
     text = f"{begin} to {end}"
     if settling is None:
@@ -457,7 +454,8 @@ def _ramp(drift: Drift, settling: Settling | None) -> str:
 
 @dataclass(frozen=True)
 class DoesNotWork(OfArms):
-    """Decided by failure: by its own fault not one of the trials of each came to its end."""
+    """It is decided by failure that these arms do not work: by their own fault, none of the
+    `trials` of each came to its end."""
 
     verbs: ClassVar[tuple[str, str]] = (
         "does not work here: it failed in each of",
@@ -472,7 +470,7 @@ class DoesNotWork(OfArms):
 
 @dataclass(frozen=True)
 class Open(OfArms):
-    """Undecided against the lead."""
+    """These arms are undecided against the lead."""
 
     verbs: ClassVar[tuple[str, str]] = ("is open", "are open")
     concludes: ClassVar[bool] = False
@@ -487,7 +485,7 @@ class NoDataFact(OfArms):
 
 @dataclass(frozen=True)
 class Unable(OfArms):
-    """Not run: what the workload asks for is not supported."""
+    """These arms were not run, because they do not support what the workload asks for."""
 
     verbs: ClassVar[tuple[str, str]] = ("is not supported", "are not supported")
     concludes: ClassVar[bool] = False
@@ -496,9 +494,9 @@ class Unable(OfArms):
 
 @dataclass(frozen=True)
 class OverTopics(OfArm):
-    """In no topic decided to be worse, while every other contender is worse in one. `open_in`:
-    topics in which it is itself not decided; `what`: how one of them is called; `fates`: of the
-    topic in which it delivers least, where it does not deliver all."""
+    """The arm is decided to be worse in no topic, while every other contender is worse in one.
+    `open_in`: topics in which it is not decided; `what`: the word for one of them; `fates`: the
+    topic in which it delivers least, with the fates there, if it does not deliver all."""
 
     open_in: tuple[str, ...] = ()
     what: Noun = "topic"
@@ -521,7 +519,8 @@ class OverTopics(OfArm):
 
 @dataclass(frozen=True)
 class NoneInAll(WorkloadFact):
-    """Every contender is worse in some topic; (arm, the topics in which it is the best)."""
+    """Every contender is worse in some topic. `best_in`: (arm, the topics in which it is the
+    best)."""
 
     tone: ClassVar[AnswerTone] = "shared"
     best_in: tuple[tuple[str, tuple[str, ...]], ...]
@@ -539,8 +538,8 @@ class NoneInAll(WorkloadFact):
 
 @dataclass(frozen=True)
 class AtWorst(WorkloadFact):
-    """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by
-    what it does not deliver there, or by sign (both None)."""
+    """The worst topic of an arm, in which it is decided to be worse: by its `ratio` to the best
+    there, by the `fates` of its messages there, or by sign (both None)."""
 
     arm: str
     topic: str
@@ -561,8 +560,9 @@ class AtWorst(WorkloadFact):
 
 @dataclass(frozen=True)
 class PairsFact(WorkloadFact):
-    """Arms that are pairs of middlewares, by what arrived (results/workload/interop.py): of how many every
-    message came sound, once and in order, and the others by outcome."""
+    """The outcome of arms that are pairs of middlewares (results/workload/interop.py). `deliver`:
+    how many pairs deliver every message sound, once and in order; `others`: the other pairs by
+    outcome."""
 
     tone: ClassVar[AnswerTone] = "decided"
     deliver: int
@@ -587,13 +587,13 @@ _OF_PAIRS = {
     "not supported": ("is not supported", "are not supported"),
     "not run": ("was not run", "were not run"),
 }
-"""Outcome -> what one pair does, what several do."""
+"""Outcome -> the verb for one pair, and for several."""
 
 
 @dataclass(frozen=True)
 class LimitsFact(WorkloadFact):
-    """The contenders by what the user's limits make of them; `misses`: with the topic of the limit,
-    which is called `what`."""
+    """The contenders by their outcome under the user's limits; `misses`: with the topic of the
+    limit, for which the word is `what`."""
 
     meets: tuple[str, ...]
     misses: tuple[tuple[str, str | None], ...]
@@ -619,15 +619,15 @@ _OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ", "for ", "in
 
 
 def opened(opening: str, text: str) -> str:
-    """A sentence behind its opening, such as `By copy: `."""
+    """Return the sentence behind its opening, such as `By copy: `."""
     begins = text[:1].lower() + text[1:]
     return opening + (begins if begins.startswith(_OWN_WORDS) else text)
 
 
 def sentence(facts: Iterable[WorkloadFact], order: RankingWords, *, advise: bool = False) -> str:
-    """The facts as one sentence; empty where there are none. `advise`: it may say what to take,
-    which is for a whole workload: nobody takes another arm for each topic. What begins with an
-    arm's name keeps its spelling."""
+    """Return the facts as one sentence; empty if there are none. `advise`: the sentence may say
+    which arm to take, which suits a whole workload: nobody takes another arm for each topic. A
+    sentence that begins with an arm's name keeps its spelling."""
     clauses: list[str] = []
     losing = False
     for fact in facts:
@@ -655,11 +655,12 @@ AnyPart = TypeVar("AnyPart", bound=Part)
 
 
 def labelled(part: AnyPart) -> AnyPart:
-    """With every arm called as tables call it (`WorkloadArm.label`), for sentences."""
+    """Return the part with the label of each arm instead of its name (`WorkloadArm.label`), for
+    sentences."""
     if not isinstance(part, WorkloadAnswer):
         return part
     labels = {arm.arm: arm.label for arm in part.arms}
-    topics = tuple(replace(one, arms=_renamed(one.arms, labels)) for one in part.topics)
+    topics = tuple(replace(topic, arms=_renamed(topic.arms, labels)) for topic in part.topics)
     return replace(part, arms=_renamed(part.arms, labels), topics=topics)
 
 
@@ -676,17 +677,14 @@ def _renamed(arms: Sequence[Any], labels: Mapping[str, str]) -> tuple[Any, ...]:
     )
 
 
-@overload
-def families(part: WorkloadAnswer) -> list[tuple[str, WorkloadAnswer]]: ...
-@overload
-def families(part: TopicAnswer) -> list[tuple[str, TopicAnswer]]: ...
-def families(part: Part) -> list[tuple[str, Any]]:
-    """(how a sentence about it opens, the part of one family): arms by copy and by loan are judged
-    apart, so each has a sentence. The whole, without an opening, where there is one family."""
-    there = [family for family in Family if any(a.family is family for a in contenders(part))]
-    if len(there) < 2:
+def families(part: AnyPart) -> list[tuple[str, AnyPart]]:
+    """Return (the opening of a sentence, the part of one family): arms by copy and by loan are
+    judged apart, so each family has a sentence. The whole part is returned without an opening if it
+    has one family."""
+    present = [family for family in Family if any(a.family is family for a in contenders(part))]
+    if len(present) < 2:
         return [("", part)]
-    return [(f"By {family}: ", _of_family(part, family)) for family in there]
+    return [(f"By {family}: ", _of_family(part, family)) for family in present]
 
 
 def _of_family(part: Any, family: Family) -> Any:
@@ -709,69 +707,71 @@ def verdict_of(arm: AnyArm) -> VerdictName:
 
 
 def of_workload(workload: Part) -> list[WorkloadFact]:
-    """What is decided first, then what is open, then what has no data. Of a workload with topics
-    that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
-    talks to whom, since nobody takes the fastest pair. `workload` has one family (`families`)."""
+    """Return the decided facts first, then the open ones, then those without data. The facts of a
+    workload whose topics are judged by themselves are about all topics. For a workload whose arms
+    are pairs of middlewares the fact says which pairs communicate, since nobody takes the fastest
+    pair. `workload` has one family (`families`)."""
     if isinstance(workload, WorkloadAnswer):
         if workload.matrix:
             return [_pairs(workload.matrix)]
         if any(topic.judged for topic in workload.topics):
             return _over_topics(workload)
-    by = by_verdict(workload)
+    groups = by_verdict(workload)
     lead = leader(workload)
     if lead is None:
         return []
     if verdict_of(lead) == "alone":
-        return _alone(lead, by, workload)
+        return _alone(lead, groups, workload)
     drifting = [arm for arm in contenders(workload) if arm.drift is not None]
     rising = [arm for arm in drifting if arm.drift and arm.drift.rises]
     with_data = [arm for arm in contenders(workload) if primary(arm, workload) < inf]
     if rising and len(rising) == len(with_data):
         return [
             _not_stationary(rising, all_arms=True),
-            *_less_delivered(by.get("worse", []), workload),
-            *_do_not_work(by.get("worse", [])),
-            *_without_data(by.get("no data", [])),
+            *_less_delivered(groups.get("worse", []), workload),
+            *_do_not_work(groups.get("worse", [])),
+            *_without_data(groups.get("no data", [])),
         ]
-    facts = _ahead(by, workload)
+    facts = _ahead(groups, workload)
     settled = bool(facts) and isinstance(facts[0], DeliverAll | Between)
-    open_ = () if settled else tuple(arm.arm for arm in by.get("undecided", []))
-    taken = facts and lead.arm in facts[0].offered and not isinstance(facts[0], Between)
-    facts += _worse(by.get("worse", []), lead.arm if taken else None, workload)
+    open_ = () if settled else tuple(arm.arm for arm in groups.get("undecided", []))
+    leads = facts and lead.arm in facts[0].offered and not isinstance(facts[0], Between)
+    facts += _worse(groups.get("worse", []), lead.arm if leads else None, workload)
     if standing := [arm for arm in drifting if verdict_of(arm) != "worse"]:
         facts.append(_not_stationary(standing))
     facts += _not_granted(workload)
     if open_:
         facts.append(Open(open_))
-    return [*facts, *_without_data(by.get("no data", []))]
+    return [*facts, *_without_data(groups.get("no data", []))]
 
 
-def _ahead(by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
-    """Who is the best, or may be."""
-    worse = by.get("worse", [])
-    if deliver_all := _deliver_all(by, part):
+def _ahead(groups: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
+    """Return the facts about the arms that are the best, or may be."""
+    worse = groups.get("worse", [])
+    if deliver_all := _deliver_all(groups, part):
         return [deliver_all]
-    if best := by.get("best"):
+    if best := groups.get("best"):
         return _best_of(best[0], worse, part)
-    if equal := by.get("equivalent"):
+    if equal := groups.get("equivalent"):
         slowest = max(primary(arm, part) for arm in equal)
         faster = [arm for arm in worse if is_by_delivery(arm) and primary(arm, part) < slowest]
         return [_equal(equal, part, faster)]
-    if undecided := by.get("undecided"):
+    if undecided := groups.get("undecided"):
         open_ = tuple(arm.arm for arm in undecided)
         return [Between(open_, not worse, _all_worth_telling(undecided, part))]
     return []
 
 
 def carries(arm: AnyArm, part: Part) -> bool:
-    """Whether it delivers what was asked, but for MOST_LOST. Where a rate is judged, a publisher sends
-    as fast as it can: nobody asked for all to be delivered."""
+    """Whether the arm delivers what was asked, except for MOST_LOST. If a rate is judged, every arm
+    carries the workload: its publishers send as fast as they can, and nobody asked for all messages
+    to be delivered."""
     return is_carried(fates_of(arm, part).undelivered, part.primary_metric)
 
 
 def none_carries(part: Part, where: str = "") -> NoneCarries | None:
-    """Where no contender with data does; None of a workload with topics, each of which has its
-    own."""
+    """Return the fact that no contender with data carries the part; None if one does. None for a
+    workload with topics, since each topic has its own."""
     if isinstance(part, WorkloadAnswer) and any(topic.judged for topic in part.topics):
         return None
     running = [
@@ -784,19 +784,18 @@ def none_carries(part: Part, where: str = "") -> NoneCarries | None:
 
 
 def is_ungranted(arm: AnyArm) -> bool:
-    """Whether its configuration asks the kernel for more than it grants."""
+    """Whether the arm's configuration asks the kernel for more than it grants."""
     return isinstance(arm, WorkloadArm) and bool(arm.ungranted)
 
 
 def _not_granted(part: Part) -> list[NotGranted]:
     asking = [arm for arm in contenders(part) if isinstance(arm, WorkloadArm) and arm.ungranted]
     settings = dict.fromkeys(
-        one.setting + (f" on {one.machine}" if one.machine else "")
+        ungranted.setting + (f" on {ungranted.machine}" if ungranted.machine else "")
         for arm in asking
-        for one in arm.ungranted
+        for ungranted in arm.ungranted
     )
-    named = tuple(arm.arm for arm in asking)
-    return [NotGranted(named, tuple(settings))] if asking else []
+    return [NotGranted(tuple(arm.arm for arm in asking), tuple(settings))] if asking else []
 
 
 def _not_stationary(
@@ -810,17 +809,18 @@ def _not_stationary(
     return NotStationary(ramps, slower, all_arms)
 
 
-def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
-    """What is said where `lead` is the only contender whose blocks can be compared."""
-    worse, absent = by.get("worse", []), by.get("no data", [])
-    failing = tuple(arm.arm for arm in by.get("undecided", []))
+def _alone(lead: AnyArm, groups: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadFact]:
+    """Return the facts about a workload in which `lead` is the only contender whose blocks can be
+    compared."""
+    worse, absent = groups.get("worse", []), groups.get("no data", [])
+    failing = tuple(arm.arm for arm in groups.get("undecided", []))
     if not worse:
         return [Alone(lead.arm, tuple(arm.arm for arm in absent), failing)]
-    still: list[WorkloadFact] = [Open(failing)] if failing else []
+    open_facts: list[WorkloadFact] = [Open(failing)] if failing else []
     works = all(map(is_by_failure, worse))
     fates = _worth_telling(lead, part)
     first: WorkloadFact = OnlyOne(lead.arm, fates) if works else _best(lead, worse, part)
-    return [first, *_worse(worse, lead.arm, part), *still, *_without_data(absent)]
+    return [first, *_worse(worse, lead.arm, part), *open_facts, *_without_data(absent)]
 
 
 def _without_data(arms: Sequence[AnyArm]) -> list[WorkloadFact]:
@@ -834,12 +834,13 @@ def _although(fates: Fates | None) -> str:
 
 
 def _but(fates: Sequence[tuple[str, Fates]]) -> str:
-    losses = [f"{arm} {one.verbs()}" for arm, one in fates]
+    losses = [f"{arm} {own.verbs()}" for arm, own in fates]
     return f", but {names(losses)}" if losses else ""
 
 
 def _worth_telling(arm: AnyArm, part: Part) -> Fates | None:
-    """Whoever is named first and did not deliver everything is not praised without that."""
+    """Return the arm's fates if it did not deliver everything in time, so that no sentence names it
+    first without them; else None."""
     fates = fates_of(arm, part)
     return fates if max(fates.undelivered, fates.late) > 0 else None
 
@@ -855,15 +856,20 @@ def _delivers_all(arm: AnyArm, part: Part) -> bool:
 
 
 def _loses_in_each(arm: AnyArm, part: Part) -> bool:
-    """Whether it failed to deliver something in each of at least five blocks."""
-    values = [one.value for one in arm.per_trial.get(judged_loss(part.primary_metric), ())]
+    """Whether the arm failed to deliver some messages in each of at least five blocks."""
+    values = [loss.value for loss in arm.per_trial.get(judged_loss(part.primary_metric), ())]
     return len(values) >= Rules.min_blocks and min(values) > 0
 
 
-def _deliver_all(by: Mapping[str, Sequence[AnyArm]], part: Part) -> DeliverAll | None:
-    """Where one contender that stands delivers all in every block and another loses in every block,
-    the loser is not offered, whether that is decided or not."""
-    standing = [*by.get("best", []), *by.get("equivalent", []), *by.get("undecided", [])]
+def _deliver_all(groups: Mapping[str, Sequence[AnyArm]], part: Part) -> DeliverAll | None:
+    """Return the fact that some standing contenders deliver all messages in every block while all
+    others lose some in every block; None if that is not so. The losers are not offered, whether
+    that is decided or not."""
+    standing = [
+        *groups.get("best", []),
+        *groups.get("equivalent", []),
+        *groups.get("undecided", []),
+    ]
     whole = [arm for arm in standing if _delivers_all(arm, part)]
     losing = [arm for arm in standing if _loses_in_each(arm, part)]
     if not whole or not losing or len(whole) + len(losing) < len(standing):
@@ -873,7 +879,8 @@ def _deliver_all(by: Mapping[str, Sequence[AnyArm]], part: Part) -> DeliverAll |
 
 
 def _best_of(best: AnyArm, worse: Sequence[AnyArm], part: Part) -> list[WorkloadFact]:
-    """The best, behind the trade-off that it is where it does not deliver what a slower one does."""
+    """Return the best arm, after its trade-off if a slower arm delivers every message and it does
+    not."""
     fates = fates_of(best, part)
     unlike = fates.undelivered >= UNLIKE or (fates.undelivered and _loses_in_each(best, part))
     by_primary = [arm for arm in worse if not (is_by_delivery(arm) or is_by_failure(arm))]
@@ -899,7 +906,7 @@ def _pairs(matrix: Matrix) -> PairsFact:
 
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> WorkloadFact:
-    if is_endless(best, workload):
+    if best.value(workload.primary_metric) == inf:  # the best by what it delivers, but not fast
         title = title_of(workload.primary_metric)
         return DeliversMost(best.arm, title, fates_of(best, workload))
     fates = _worth_telling(best, workload)
@@ -913,8 +920,9 @@ def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> WorkloadFact
 
 
 def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[WorkloadFact]:
-    """Those behind the lead first, then those behind others, then those that deliver less. `lead`:
-    whom the sentence is about; None where it is about several."""
+    """Return the facts about arms that are worse: those behind the lead first, then those behind
+    others, then those that deliver less. `lead`: the arm that the sentence is about; None if it is
+    about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
     by_primary = [arm for arm in worse if not (is_by_delivery(arm) or is_by_failure(arm))]
     drifting = [arm for arm in by_primary if arm.drift is not None]
@@ -948,8 +956,8 @@ def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
 
 
 def _at_worst_reader(part: Part, name: str) -> tuple[str, Fates] | None:
-    """Where an arm delivers least of a workload that is judged as a whole; None where its readers
-    and topics are alike."""
+    """Return the topic or readers in which an arm delivers least, if the workload is judged as a
+    whole; None if its readers and topics are alike."""
     if not isinstance(part, WorkloadAnswer) or (least := _least_delivered(part, name)) is None:
         return None
     topic, fates = least
@@ -965,36 +973,42 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
 
 
 def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
-    """Behind the topics that nobody carries, which decide nothing between the arms."""
+    """Return the facts over all topics, after those about topics that no arm carries: these decide
+    nothing between the arms."""
     where = PREPOSITION[noun(workload.topics)]
     judged = {t.topic: none_carries(t, f"{where} {t.topic}") for t in workload.topics if t.judged}
-    nobody = [none for none in judged.values() if none is not None]
-    if len(nobody) == len(judged):
-        by = by_verdict(workload)
-        return [*nobody, *_do_not_work(by.get("worse", [])), *_without_data(by.get("no data", []))]
-    if not nobody:
+    uncarried = [none for none in judged.values() if none is not None]
+    if len(uncarried) == len(judged):
+        groups = by_verdict(workload)
+        return [
+            *uncarried,
+            *_do_not_work(groups.get("worse", [])),
+            *_without_data(groups.get("no data", [])),
+        ]
+    if not uncarried:
         return _over_carried(workload, workload)
     carried = tuple(topic for topic in workload.topics if judged.get(topic.topic) is None)
     rest = replace(workload, topics=carried)
-    return [*nobody, *(_within(fact, rest) for fact in _over_carried(rest, workload))]
+    return [*uncarried, *(_within(fact, rest) for fact in _over_carried(rest, workload))]
 
 
 def _within(fact: WorkloadFact, carried: WorkloadAnswer) -> WorkloadFact:
-    """What equal arms do not deliver, of these topics alone."""
+    """Return the fact with the fates of equal arms in these topics alone."""
     if not isinstance(fact, Equal):
         return fact
     least = [(arm, _least_delivered(carried, arm)) for arm in fact.arms]
-    return replace(fact, fates=tuple((arm, one[1]) for arm, one in least if one is not None))
+    return replace(fact, fates=tuple((arm, worst[1]) for arm, worst in least if worst is not None))
 
 
 def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[WorkloadFact]:
-    """`workload`: `whole` with the topics that somebody carries."""
+    """Return the facts over the topics of `workload`, which is `whole` without the topics that no
+    arm carries."""
     arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     running = [arm for arm in worse if not is_by_failure(arm)]
-    by = by_verdict(workload)
-    if by.get("alone") and not running:
-        return _alone(by["alone"][0], by, workload)
+    groups = by_verdict(workload)
+    if groups.get("alone") and not running:
+        return _alone(groups["alone"][0], groups, workload)
     standing = [arm for arm in arms if arm not in worse and verdict_of(arm) != "no data"]
     facts: list[WorkloadFact] = []
     if len(standing) == 1 and worse:
@@ -1017,7 +1031,7 @@ def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[Workl
 
 
 def _ratio(arm: AnyArm) -> float | None:
-    """The ratio of its verdict; None where there is none, or it is decided by sign."""
+    """Return the ratio of the arm's verdict; None if there is none, or it is decided by sign."""
     return None if arm.verdict.ratio is None else fmt.finite(arm.verdict.ratio.value)
 
 
@@ -1046,15 +1060,15 @@ def _best_in(workload: WorkloadAnswer) -> tuple[tuple[str, tuple[str, ...]], ...
 
 
 def _least_delivered(workload: WorkloadAnswer, name: str) -> tuple[str, Fates] | None:
-    """(topic, what became of its messages there): where the arm delivers least; None where it
-    delivers everything."""
+    """Return the topic in which the arm delivers least, with the fates there; None if it delivers
+    everything in time."""
     losses = [
         (topic.topic, fates)
         for topic in workload.topics
         for arm in topic.arms
         if arm.arm == name and (fates := _worth_telling(arm, topic)) is not None
     ]
-    return max(losses, key=lambda one: (one[1].undelivered, one[1].late), default=None)
+    return max(losses, key=lambda loss: (loss[1].undelivered, loss[1].late), default=None)
 
 
 def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
@@ -1067,7 +1081,7 @@ def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
 
 
 def limits(condition: LevelsOutcome | None, part: Part) -> LimitsFact | None:
-    """What a condition of `outcomes` says; None where the suite declares no limits."""
+    """Return the outcome of the contenders in a condition; None if the suite declares no limits."""
     if condition is None:
         return None
     arms = [arm for arm in condition.arms if arm.outcome != NOT_SUPPORTED]
@@ -1080,8 +1094,8 @@ def limits(condition: LevelsOutcome | None, part: Part) -> LimitsFact | None:
 
 
 def leader(workload: Part) -> AnyArm | None:
-    """The contender that the others are judged against: the named best, else the one most verdicts
-    point to, else the one with the smallest primary metric."""
+    """Return the contender that the others are judged against: the best if there is one, else the
+    one that most verdicts name, else the one with the smallest primary metric."""
     arms: Sequence[AnyArm] = contenders(workload)
     for arm in arms:
         if verdict_of(arm) in ("best", "alone"):
@@ -1099,14 +1113,15 @@ def leader(workload: Part) -> AnyArm | None:
 
 
 def primary(arm: AnyArm, workload: Part) -> float:
-    """As what is better when it is smaller; infinite where there is no value."""
+    """Return the primary metric, turned so that a smaller value is better; infinite if there is
+    none."""
     value = arm.value(workload.primary_metric)
     return inf if value is None else words(workload.primary_metric).as_lower_is_better(value)
 
 
 def fates_of(arm: AnyArm, part: Part) -> Fates:
-    """What became of its messages that a verdict of `part` judges: the fractions that the tables
-    have, of its done trials, and beside them the trials that it failed by its own fault."""
+    """Return the fates of the messages that a verdict of `part` judges: the fractions that tables
+    have, over its done trials, and the trials that it failed by its own fault."""
     known = fates_in(part.primary_metric)
     lost, late, never_sent = (fmt.finite(arm.value(name)) or 0.0 for name in known)
     undelivered = fmt.finite(arm.value(judged_loss(part.primary_metric))) or 0.0
@@ -1124,7 +1139,8 @@ def fates_of(arm: AnyArm, part: Part) -> Fates:
 
 
 def own_failures(arm: AnyArm) -> int:
-    """How many blocks it lost: what the host broke is none of its own."""
+    """Return how many blocks the arm lost by its own fault; a failure of the host is not
+    counted."""
     if isinstance(arm, TopicArm):
         return arm.trials.lost
     return len({x.block for x in arm.trials.failures if lost_by_its_arm(x)})
@@ -1147,9 +1163,8 @@ def is_by_failure(arm: AnyArm) -> bool:
 
 
 def by_what(arm: AnyArm) -> str:
-    """What stands beside `worse`: its ratio, or the fate that it was judged by before any, since
-    `worse 0.44×` reads like a contradiction. Empty where neither is known, and beside other
-    verdicts."""
+    """Return the words beside `worse`: its ratio, or the fate that decided it, since `worse 0.44×`
+    reads like a contradiction. Empty if neither is known, and beside other verdicts."""
     if is_by_delivery(arm):
         fates = arm.verdict.fates
         return BY_FATE.get(fates.main if fates else None, "by delivery") + _failed(arm)
@@ -1162,14 +1177,16 @@ def by_what(arm: AnyArm) -> str:
 
 
 def _failed(arm: AnyArm) -> str:
-    """`, 1 of 5 trials failed`: they are in the verdict, and in no fraction of a table."""
+    """Return `, 1 of 5 trials failed`: failed trials count in the verdict, and in no fraction of a
+    table."""
     failed = own_failures(arm)
     of = fmt.counted(arm.trials.done + failed, "trial")
     return f", {failed} of {of} failed" if failed else ""
 
 
 def by_what_whole(arm: AnyArm) -> str:
-    """The same with the interval, beside any verdict that rests on a ratio: for tables."""
+    """Return the words of `by_what` with the interval, beside any verdict that rests on a ratio:
+    for tables."""
     if is_by_delivery(arm) or is_by_failure(arm) or arm.drift is not None:
         return by_what(arm)
     shown = fmt.ratio(arm.verdict.ratio)
@@ -1177,19 +1194,14 @@ def by_what_whole(arm: AnyArm) -> str:
     return shown.full if on_ratio and shown.state == "measured" else ""
 
 
-def is_endless(arm: AnyArm, workload: Part) -> bool:
-    """Whether its primary metric is infinite: best by its losses, and fast it is not."""
-    return arm.value(workload.primary_metric) == inf
-
-
 def title_of(metric: str) -> str:
-    """How a sentence calls a metric."""
+    """Return the name of a metric within a sentence."""
     plain = metric == "response_latency_p50" or metric not in GLOSSARY
     return "median response" if plain else phrase(GLOSSARY[metric])
 
 
 def names(arms: Sequence[str], last: str = "and") -> str:
-    """`a`, `a and b`, `a, b, c and 3 others`."""
+    """Return `a`, `a and b`, `a, b, c and 3 others`."""
     arms = list(arms)
     if len(arms) > 4:
         arms = [*arms[:3], f"{len(arms) - 3} others"]

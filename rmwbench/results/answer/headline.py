@@ -1,9 +1,8 @@
-"""The answer of one workload, or of one of its topics, in one sentence: what is decided first, then
-what is open.
+"""Answers one workload, or one of its topics, in one sentence: the decided facts first, then the
+open ones.
 
-It is made from the typed facts of `facts.py` and from nothing else, so it never claims more than
-the verdicts do.
-"""
+The sentence is made from the typed facts of `facts.py` and from nothing else, so it never claims
+more than the verdicts do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,10 +24,10 @@ from rmwbench.words import numbers as fmt
 
 @dataclass(frozen=True)
 class Headline:
-    """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` which arms meet
-    the user's limits (empty without any). `lead` is the answer's first statement as a sentence,
-    `rest` the others as another: a page prints one larger. Both are empty where the answer is one
-    statement."""
+    """`answer` is the sentence of `facts`, `detail` the numbers behind it, `limits` says which arms
+    meet the user's limits (empty without limits). `lead` is the answer's first statement as a
+    sentence, `rest` the others as another one: a page prints the lead larger. Both are empty if the
+    answer is one statement."""
 
     answer: str
     detail: str
@@ -49,8 +48,8 @@ class Headline:
 
 
 def headline(workload: Part, condition: LevelsOutcome | None = None) -> Headline:
-    """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
-    has any. A sentence per family."""
+    """Return the headline, with a sentence per family. `condition`: the outcome of the workload
+    under the suite's limits (`outcomes` of the document), if it has any."""
     limits = facts.limits(condition, workload)
     contenders = facts.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
@@ -70,18 +69,23 @@ def headline(workload: Part, condition: LevelsOutcome | None = None) -> Headline
 
 
 def together(headlines: Sequence[tuple[str, Headline]]) -> Headline:
-    """The headlines of the families of one workload as one, each behind its opening."""
+    """Return the headlines of the families of one workload as one, each behind its opening."""
     if len(headlines) == 1:
         return headlines[0][1]
-    opened = [facts.opened(opening, one.answer) for opening, one in headlines]
-    leads = [facts.opened(opening, one.lead or one.answer) for opening, one in headlines]
-    rests = [facts.opened(opening, one.rest) for opening, one in headlines if one.rest]
-    tones = [one.tone for _, one in headlines]
+    openings = [facts.opened(opening, of_family.answer) for opening, of_family in headlines]
+    leads = [
+        facts.opened(opening, of_family.lead or of_family.answer)
+        for opening, of_family in headlines
+    ]
+    rests = [
+        facts.opened(opening, of_family.rest) for opening, of_family in headlines if of_family.rest
+    ]
+    tones = [of_family.tone for _, of_family in headlines]
     return Headline(
-        " ".join(opened),
-        " ".join(one.detail for _, one in headlines if one.detail),
+        " ".join(openings),
+        " ".join(of_family.detail for _, of_family in headlines if of_family.detail),
         next(tone for tone in ("open", "shared", "decided", "none") if tone in tones),
-        tuple(fact for _, one in headlines for fact in one.facts),
+        tuple(fact for _, of_family in headlines for fact in of_family.facts),
         lead=" ".join(leads),
         rest=" ".join(rests),
     )
@@ -117,24 +121,29 @@ def _of_family(workload: Part) -> Headline:
     )
 
 
-def _nobody(none: facts.NoneCarries, here: Sequence[WorkloadFact], order: RankingWords) -> Headline:
-    """Where nobody carries the workload that is the answer, and who is the best a detail."""
-    beside = [fact for fact in here if fact.beside_none]
-    first = here[0]
+def _nobody(
+    none: facts.NoneCarries, facts_of_part: Sequence[WorkloadFact], order: RankingWords
+) -> Headline:
+    """Return the headline of a workload that no arm carries: that is the answer, and the best arm
+    is a detail."""
+    beside = [fact for fact in facts_of_part if fact.beside_none]
+    first = facts_of_part[0]
     if isinstance(first, facts.Best | facts.BestByDelivery):
         first = replace(first, fates=None)  # which is said already
     best = isinstance(first, facts.Best | facts.BestByDelivery | facts.BestByBlocks)
-    slower = [fact for fact in here if isinstance(fact, facts.Slower)]
+    slower = [fact for fact in facts_of_part if isinstance(fact, facts.Slower)]
     detail = facts.sentence([first, *slower], order) if best else ""
-    return Headline(facts.sentence([none, *beside], order), detail, "none", (none, *here))
+    return Headline(facts.sentence([none, *beside], order), detail, "none", (none, *facts_of_part))
 
 
 def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
-    """Whether nobody that a sentence would advise to take loses more than can be carried: in the
-    topics that somebody carries, where the sentence begins with those that nobody does."""
+    """Whether every arm that the sentence would advise to take carries the workload; if the
+    sentence begins with topics that no arm carries, whether it carries the other topics."""
     parts: Sequence[Part] = (workload,)
     if first is not lead and isinstance(workload, WorkloadAnswer):
-        parts = [one for one in workload.topics if one.judged and not facts.none_carries(one)]
+        parts = [
+            topic for topic in workload.topics if topic.judged and not facts.none_carries(topic)
+        ]
     return all(
         facts.carries(arm, part)
         for part in parts
@@ -144,18 +153,22 @@ def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
 
 
 def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:
-    """Workload -> what the suite's limits make of it; empty where it declares none."""
-    return {one.workload: one for one in shown.outcomes.conditions} if shown.outcomes else {}
+    """Return each workload's outcome under the suite's limits; empty if the suite declares none."""
+    return (
+        {condition.workload: condition for condition in shown.outcomes.conditions}
+        if shown.outcomes
+        else {}
+    )
 
 
 def is_untimed(arm: AnyArm) -> bool:
-    """Whether its trials counted allocations, which costs time."""
+    """Whether the arm's trials counted allocations, which costs time."""
     return isinstance(arm, WorkloadArm) and arm.untimed
 
 
 def _detail(workload: Part, first: WorkloadFact) -> str:
-    """The number of the arm that the sentence begins with; what would decide the rest stands at the
-    end of a report."""
+    """Return the numbers of the arm that the sentence begins with. The end of a report says what
+    would decide the rest."""
     if isinstance(first, facts.PairsFact):
         return ""  # the matrix has them
     if isinstance(first, facts.Between):

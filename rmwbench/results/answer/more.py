@@ -1,5 +1,5 @@
-"""What more blocks would decide: every comparison that is open, with how long a campaign would have
-to be."""
+"""Says what more blocks would decide: every open comparison, with the length of a campaign that
+would decide it."""
 
 import math
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from rmwbench.words import numbers as fmt
 def more(
     workloads: Sequence[WorkloadAnswer], minutes_per_block: float | None
 ) -> tuple[OpenComparison, ...]:
-    """`more` of the show document (docs/formats/show.md), what takes least first: one entry per arm
-    that is open in a workload, or in a topic that is judged by itself."""
+    """Return an entry per arm that is open in a workload, or in a topic that is judged by itself;
+    the one that needs the least time first (docs/formats/show.md)."""
     out = []
     for workload in workloads:
         judged = [topic for topic in workload.topics if topic.judged]
@@ -33,15 +33,20 @@ def more(
                             minutes=minutes,
                         )
                     )
-    return tuple(sorted(out, key=lambda one: math.inf if one.minutes is None else one.minutes))
+    return tuple(
+        sorted(
+            out,
+            key=lambda comparison: math.inf if comparison.minutes is None else comparison.minutes,
+        )
+    )
 
 
 def lines(shown: SuiteAnswer) -> list[str]:
-    """The same in words: a line for each length of campaign that decides something, then what none
-    would decide."""
+    """Return a line for each length of campaign that decides something, then one for comparisons
+    that no length is known to decide."""
     groups: dict[str, list[OpenComparison]] = {}
-    for one in shown.more:
-        groups.setdefault(_length(one), []).append(one)
+    for comparison in shown.more:
+        groups.setdefault(_length(comparison), []).append(comparison)
     out, decided = [], 0
     for length, members in groups.items():
         listed = facts.names(_what(members))
@@ -53,18 +58,20 @@ def lines(shown: SuiteAnswer) -> list[str]:
     return out
 
 
-def _length(one: OpenComparison) -> str:
-    if one.minutes is None:
+def _length(comparison: OpenComparison) -> str:
+    if comparison.minutes is None:
         return "no number of blocks that is known to suffice"
-    blocks = f"{fmt.counted(one.blocks, 'block')}, " if one.blocks else ""
-    return f"{blocks}about {fmt.minutes(one.minutes)}"
+    blocks = f"{fmt.counted(comparison.blocks, 'block')}, " if comparison.blocks else ""
+    return f"{blocks}about {fmt.minutes(comparison.minutes)}"
 
 
 def _what(members: list[OpenComparison]) -> list[str]:
-    """`zenoh (whole: imu and front)`, `zenoh (camera)`."""
+    """Return `zenoh (whole: imu and front)`, `zenoh (camera)`."""
     topics: dict[tuple[str, str], list[str]] = {}
-    for one in members:
-        topics.setdefault((one.arm, one.workload), []).extend([one.topic] if one.topic else [])
+    for comparison in members:
+        topics.setdefault((comparison.arm, comparison.workload), []).extend(
+            [comparison.topic] if comparison.topic else []
+        )
     return [
         f"{arm} ({where}{': ' + facts.names(of) if of else ''})"
         for (arm, where), of in topics.items()
