@@ -63,30 +63,24 @@ def _of_primary(ladder: Levels) -> list[str]:
     first_to_last = ladder.step(metric, ladder.levels[-1], ladder.levels[0])
     every = [answer for _, answer in _answers(ladder, metric)]
     if all(answer.verdict == "equivalent" for answer in every):
-        (_, answer) = neighbours[-1] if len(ladder.levels) == 2 else (0, first_to_last)
-        ratio = f" ({ratio})" if (ratio := _ratio_of(answer)) else ""
-        return [f"the {title_in_sentence} is the same, within the margin{ratio}"]
+        answer = neighbours[-1][1] if len(ladder.levels) == 2 else first_to_last
+        return [f"the {title_in_sentence} is the same, within the margin{_ratio_of(answer)}"]
     decided = [(at, answer) for at, answer in neighbours if _is_decided(answer)]
-    if len(decided) > MOST_STEPS and _is_decided(first_to_last):
+    if _is_decided(first_to_last) and not 0 < len(decided) <= MOST_STEPS:
         clauses = [_step(ladder, metric, len(ladder.levels) - 1, 0, first_to_last)]
         if len({answer.verdict for _, answer in decided}) == 1 and len(decided) == len(neighbours):
             rises = (decided[0][1].verdict == "worse") is not words(metric).higher
             clauses.append(f"{'more' if rises else 'less'} at each level")
-        return [_of_metric(metric, clauses)]
-    if decided:
+    else:
         clauses = [_step(ladder, metric, at, at - 1, answer) for at, answer in decided]
+    if clauses:
         return [_of_metric(metric, clauses)]
-    if _is_decided(first_to_last):
-        return [
-            _of_metric(metric, [_step(ladder, metric, len(ladder.levels) - 1, 0, first_to_last)])
-        ]
     if not any(endless) and any(answer.verdict == "undecided" for answer in every):
         ratio = _ratio_of(neighbours[0][1]) if len(ladder.levels) == 2 else ""
         if ratio and any(step.not_worse for step in ladder.steps if step.metric == metric):
             there, here = names(ladder)
             behind = words(metric).behind_of(f"{_at(ladder)} {there}")
-            return [f"{_at(ladder)} {here} not {behind} ({ratio})"]
-        ratio = f" ({ratio})" if ratio else ""
+            return [f"{_at(ladder)} {here} not {behind}{ratio}"]
         return [f"no difference in the {title_in_sentence} is decided{ratio}"]
     return []
 
@@ -136,8 +130,9 @@ def _at(ladder: Levels) -> str:
 
 
 def _ratio_of(answer: StatementAnswer | None) -> str:
+    """Return ` (1.02× [0.98–1.06])`; empty if the answer has no ratio."""
     ratio = answer.effect if answer is not None else None
-    return fmt.ratio(ratio).full if isinstance(ratio, BlockRatio) else ""
+    return f" ({fmt.ratio(ratio).full})" if isinstance(ratio, BlockRatio) else ""
 
 
 def _of_delivery(ladder: Levels) -> list[str]:

@@ -1,5 +1,5 @@
-"""What did a campaign find in one workload? Its trials, measured and judged, in; the parts of the
-show document that stand under a workload out: its arms with their metrics, and what lies beside
-them (effects, outcomes, topics, links, the points of its charts).
+"""Which answers does a campaign give for one workload? The input is its trials, measured and
+judged; the output is the parts of the show document about that workload: its arms with their
+metrics, effects, outcomes, topics, links, and the points of its charts.
 
 Imports `bundle`, `analysis` and the models of `results`."""

@@ -1,10 +1,9 @@
-"""What of a workload's numbers is the instrument's own, at its message size: writing the payload,
-reading it, stamps and records, as the calibration measured them with no middleware in between.
+"""The instrument's own part in a workload's numbers, at its message size: writing the payload,
+reading it, stamps and records, as the calibration measured them without any middleware.
 
 Nothing is subtracted from any number. All arms of a workload share this cost, so it draws their
-ratios towards 1; what it does to them can be read from the service latency, which begins when the
-payload is written.
-"""
+ratios towards 1; its effect on them can be read from the service latency, which begins after the
+payload is written."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,7 +16,8 @@ from rmwbench.words import numbers as fmt
 
 CPU = "cpu_per_message"
 LARGE = 0.1
-"""Of the smallest value of any arm: from there on the sentence says what it does to ratios."""
+"""From this share of the smallest value of any arm on, the sentence says that ratios are
+affected."""
 
 
 def own_share(
@@ -26,10 +26,10 @@ def own_share(
     arms: Sequence[WorkloadArm],
     topics: Sequence[TopicAnswer] = (),
 ) -> OwnCost | None:
-    """The instrument's part in a workload, by a calibration's `own_cost`, at `payload_bytes`, its
-    largest message. Of unlike `topics` the share of processor time is that of all their messages, each at its own
-    size, since an arm's processor time is a mean over them. None where the calibration has no
-    sizes, or the workload does not read what it carries."""
+    """Return the instrument's part in a workload, from a calibration's `own_cost`, at
+    `payload_bytes`, its largest message. With unlike `topics`, the share of processor time is that
+    of all their messages, each at its own size, since an arm's processor time is a mean over them.
+    None if the calibration has no sizes, or the workload does not read its payloads."""
     arms = [arm for arm in arms if arm.role == "contender"]
     if (
         not payload_bytes
@@ -38,9 +38,9 @@ def own_share(
         or any(arm.touch not in (None, "all") for arm in arms)
     ):
         return None
-    costs = [(one.payload_bytes, one.cpu_per_message) for one in own.sizes]
-    response = _at([(one.payload_bytes, one.response_latency) for one in own.sizes], payload_bytes)
-    cpu = _at(costs, payload_bytes)
+    costs = [(size.payload_bytes, size.cpu_per_message) for size in own.sizes]
+    latencies = [(size.payload_bytes, size.response_latency) for size in own.sizes]
+    response, cpu = _at(latencies, payload_bytes), _at(costs, payload_bytes)
     if response is None or cpu is None:
         return None
     of_response = _largest_share(response.value, arms, PRIMARY)
@@ -76,10 +76,10 @@ def _share_over_topics(
     topics: Sequence[TopicAnswer],
     arms: Sequence[WorkloadArm],
 ) -> float | None:
-    """The largest of any arm, by what it delivered in each topic; None where no arm has one, or the
-    size of a topic's messages varies."""
+    """Return the largest share of any arm, weighted by what it delivered in each topic; None if no
+    arm has one, or the size of a topic's messages varies."""
     sizes = [topic.payload_bytes for topic in topics]
-    own_s = {size: _at(costs, size) for size in sizes if size is not None}
+    own_cost_s = {size: _at(costs, size) for size in sizes if size is not None}
     shares = []
     for arm in arms:
         per_message_s = fmt.finite(arm.value(CPU))
@@ -88,33 +88,34 @@ def _share_over_topics(
             continue
         total_s = 0.0
         for size, count in zip(sizes, delivered, strict=True):
-            one = own_s.get(size) if size is not None else None
-            if one is None:
+            cost = own_cost_s.get(size) if size is not None else None
+            if cost is None:
                 return None
-            total_s += one.value * count
+            total_s += cost.value * count
         shares.append(total_s / sum(delivered) / per_message_s)
     return max(shares, default=None)
 
 
 def _delivered(topic: TopicAnswer, name: str) -> int:
-    """How many messages of the topic came to the readers of the arm of this name."""
-    arm = next(one for one in topic.arms if one.arm == name)
+    """Return how many messages of the topic arrived at the readers of that arm."""
+    (arm,) = [arm for arm in topic.arms if arm.arm == name]
     return (arm.metrics["undelivered"].count or 0) - arm.missing - arm.under_way
 
 
 def _at(sizes: Sequence[tuple[int, Estimate | None]], payload_bytes: int) -> Amount | None:
-    """Between the sizes that were measured, and beyond the largest, a straight line: both ends of a
-    message do the same for every byte."""
-    known = [(size, one) for size, one in sizes if one is not None]
-    points = sorted((size, one.value) for size, one in known if one.value is not None)
+    """Return the cost at a size: on a straight line between the measured sizes and beyond the
+    largest, since both ends of a message do the same work for every byte. Below the smallest it is
+    that of the smallest."""
+    estimates = [(size, estimate) for size, estimate in sizes if estimate is not None]
+    points = sorted((size, e.value) for size, e in estimates if e.value is not None)
     if not points:
         return None
-    unit = known[0][1].unit
-    least = points[0][1]
-    if payload_bytes < points[0][0]:
+    unit = estimates[0][1].unit
+    smallest_bytes, least = points[0]
+    if payload_bytes <= smallest_bytes:
         return Amount(unit=unit, value=least)
     if len(points) == 1:
-        return Amount(unit=unit, value=least) if payload_bytes == points[0][0] else None
+        return None
     (x, a), (y, b) = next(
         (pair for pair in pairwise(points) if payload_bytes <= pair[1][0]), (points[-2], points[-1])
     )
@@ -122,15 +123,15 @@ def _at(sizes: Sequence[tuple[int, Estimate | None]], payload_bytes: int) -> Amo
 
 
 def _largest_share(value: float, arms: Sequence[WorkloadArm], metric: str) -> float | None:
-    """The share in the arm that has least of the metric."""
-    known = [v for arm in arms if (v := fmt.finite(arm.value(metric)))]
-    return value / min(known) if known else None
+    """Return the share in the arm that has the least of the metric."""
+    values = [v for arm in arms if (v := fmt.finite(arm.value(metric)))]
+    return value / min(values) if values else None
 
 
 def _percent(share: float | None) -> str:
-    """` (31 % of the least of any arm)`, nothing where there is none. A machine whose processors
-    are kept awake wakes a thread sooner than the idle one that was calibrated, so it may be more
-    than all."""
+    """Return ` (31 % of the least of any arm)`, or an empty text. A machine whose processors are
+    kept awake wakes a thread sooner than the idle one that was calibrated, so the share may be
+    above 1."""
     if share is None:
         return ""
     return (

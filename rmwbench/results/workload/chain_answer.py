@@ -1,5 +1,5 @@
-"""What the show document says of relayed messages: the parts of their way one after the other, and
-the layers that their time went to, each over trials with an interval."""
+"""The answer about relayed messages: the parts of their way one after the other, and the layers
+that their time went to, each over trials with an interval."""
 
 from collections.abc import Sequence
 from typing import cast
@@ -18,41 +18,41 @@ HOP = next(m.source for m in METRICS if m.clocks is Clocks.HOP)
 
 
 def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
-    """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes
-    are left out where no trial could have them, for most campaigns have none."""
+    """Whether an arm's document lists the metric. Metrics of chains, layers and lifecycle nodes are
+    left out if no trial could have them, since most campaigns have none."""
     if name == primary:
         return True
-    of = GLOSSARY[name].of
-    if of is MetricScope.NODES:
+    scope = GLOSSARY[name].of
+    if scope is MetricScope.NODES:
         return any(t.bring_up is not None for t in trials)
-    if of is MetricScope.CHAIN:
+    if scope is MetricScope.CHAIN:
         return any(t.chain is not None for t in trials)
-    return of is not MetricScope.LAYERS or any(
+    return scope is not MetricScope.LAYERS or any(
         t.layers is not None and t.layers.traced for t in trials
     )
 
 
 def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
-    """None where nothing is relayed."""
+    """Return the parts of the way of relayed messages; None if nothing is relayed."""
     chains = [(t, t.chain) for t in trials if t.chain is not None]
     if not chains:
         return None
     first = chains[0][1]
     bound = max(t.clock_bounds.get(HOP, 0.0) for t, _ in chains)
     parts = []
-    for place, of in enumerate(first.parts):
+    for place, part in enumerate(first.parts):
         of_trials = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
-        across = bound if of.kind == TRANSPORT else 0.0
-        count = sum(part.count for part in of_trials)
+        across = bound if part.kind == TRANSPORT else 0.0
+        count = sum(p.count for p in of_trials)
         p50, p95 = (
             over_parts([p.quantiles.get(q) for p in of_trials], count, across, kind="positive")
             for q in PART_QUANTILES
         )
         parts.append(
             ChainPartAnswer(
-                kind=cast(Kind, of.kind),
-                hop=of.hop,
-                name=of.name,
+                kind=cast(Kind, part.kind),
+                hop=part.hop,
+                name=part.name,
                 count=count,
                 lost=sum(p.lost for p in of_trials),
                 typical=over_parts([p.typical_ns for p in of_trials], count, across),
@@ -73,21 +73,22 @@ def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
 
 
 def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
-    """Each category with its time, all hops of a way together, and its share; None without any."""
+    """Return each category with its time, all hops of a way together, and its share; None if
+    nothing was traced."""
     traced = [t.layers for t in trials if t.layers is not None]
     if not traced:
         return None
-    whole = float(np.mean([one.end_to_end_ns for one in traced]))
+    whole = float(np.mean([trial.end_to_end_ns for trial in traced]))
     out = []
     for name in WORDS:
-        spent = [one.spent_ns.get(name) for one in traced]
+        spent = [trial.spent_ns.get(name) for trial in traced]
         if any(value is not None for value in spent):
             mean = float(np.mean([value or 0.0 for value in spent]))
             out.append(
                 Layer(
                     category=name,
                     text=WORDS[name],
-                    time=over_parts(spent, sum(one.messages for one in traced)),
+                    time=over_parts(spent, sum(trial.messages for trial in traced)),
                     share=mean / whole if whole else 0.0,
                 )
             )
@@ -102,8 +103,8 @@ def over_parts(
     kind: KindOfMetric = "amount",
     absent: str = "too few messages, or none that reached the end",
 ) -> Estimate:
-    """A part of the way over trials, from one value of each. `bound_ns`: for the clocks of two
-    hosts."""
+    """Return a part of the way over trials, from one value of each. `bound_ns`: how far the clocks
+    of two hosts may widen the interval."""
     known = np.array([value for value in values if value is not None])
     if not len(known):
         return NoData("ns", no_data=absent)

@@ -1,9 +1,8 @@
-"""The points behind a workload's charts, thinned so that a report stays small: shapes survive,
+"""The points of a workload's charts, thinned so that a report stays small: shapes remain visible,
 single messages do not.
 
-Quantiles come from done trials pooled; lost messages keep their weight, so a distribution function
-ends below 1 where messages never arrived.
-"""
+Quantiles are those of all done trials together. Lost messages count, so a distribution function
+ends below 1 if messages never arrived."""
 
 import math
 from collections.abc import Mapping
@@ -22,42 +21,36 @@ ECDF_POINTS, SPECTRUM_POINTS = 200, 120
 
 
 def source(primary: str) -> str:
-    """The latency that the charts of a workload draw: that of its chains where it is judged by
-    these."""
+    """Return the name of the latency that a workload's charts draw: that of its chains if it is
+    judged by them."""
     return END_TO_END if is_of_chain(primary) else RESPONSE
 
 
 def curves(trials: Mapping[str, list[MeasuredTrial]], primary: str) -> LatencyCharts:
-    """The curves of a workload or a topic, arms in their order; `primary` is its metric."""
-    drawn = source(primary)
-
-    def values(of: list[MeasuredTrial]) -> dict[int, float]:
-        entry = GLOSSARY[primary]
-        return {t.trial: v for t in of if (v := trial_value(entry, t)) is not None}
-
+    """Return the curves of a workload or a topic, arms in their order; `primary` is its metric."""
+    latency, entry = source(primary), GLOSSARY[primary]
+    ecdfs, spectra, all_series = [], [], []
+    for arm, of_arm in trials.items():
+        values = {t.trial: v for t in of_arm if (v := trial_value(entry, t)) is not None}
+        ecdfs.append(ecdf(arm, of_arm, latency))
+        spectra.append(spectrum(arm, of_arm, latency))
+        all_series.append(series(arm, of_arm, values, latency))
     return LatencyCharts(
-        ecdf=tuple(filter(None, (ecdf(arm, of, drawn) for arm, of in trials.items()))),
-        spectrum=tuple(filter(None, (spectrum(arm, of, drawn) for arm, of in trials.items()))),
-        series=tuple(
-            filter(None, (series(arm, of, values(of), drawn) for arm, of in trials.items()))
-        ),
+        ecdf=tuple(filter(None, ecdfs)),
+        spectrum=tuple(filter(None, spectra)),
+        series=tuple(filter(None, all_series)),
     )
 
 
-def ecdf(arm: str, trials: list[MeasuredTrial], of: str) -> Ecdf | None:
-    """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends
-    at the delivered fraction.
-    """
-    values, cumulative, total = _pooled(trials, of)
+def ecdf(arm: str, trials: list[MeasuredTrial], sample_name: str) -> Ecdf | None:
+    """Return points (latency, fraction of the wanted messages within it), denser towards both ends.
+    The last is the delivered fraction."""
+    values, cumulative, total = _pooled(trials, sample_name)
     if not total:
         return None
     # logit-spaced fractions: a straight line in the middle, both tails visible on a log axis
-    grid = 1 / (
-        1
-        + np.exp(
-            -np.linspace(-math.log(max(total - 1, 2)), math.log(max(total - 1, 2)), ECDF_POINTS - 2)
-        )
-    )
+    end = math.log(max(total - 1, 2))
+    grid = 1 / (1 + np.exp(-np.linspace(-end, end, ECDF_POINTS - 2)))
     fractions = np.unique(np.concatenate([[1 / total], grid, [1.0]]))
     at = np.minimum(np.searchsorted(cumulative, fractions * total - 1e-9), len(values) - 1)
     latency = values[at]
@@ -66,19 +59,16 @@ def ecdf(arm: str, trials: list[MeasuredTrial], of: str) -> Ecdf | None:
     if not len(latency):
         return None
     last = int(np.count_nonzero(np.isfinite(values))) - 1
-    latency, fractions = (
-        np.append(latency, values[last]),
-        np.append(fractions, cumulative[last] / total),
-    )
+    latency = np.append(latency, values[last])
+    fractions = np.append(fractions, cumulative[last] / total)
     _, unique = np.unique(fractions, return_index=True)
     return Ecdf(arm=arm, latency_ns=_numbers(latency[unique]), fraction=_numbers(fractions[unique]))
 
 
-def spectrum(arm: str, trials: list[MeasuredTrial], of: str) -> Spectrum | None:
-    """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
-    messages; null where messages that did not arrive reach.
-    """
-    values, cumulative, total = _pooled(trials, of)
+def spectrum(arm: str, trials: list[MeasuredTrial], sample_name: str) -> Spectrum | None:
+    """Return the quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for
+    all messages together; null if messages that did not arrive reach the quantile."""
+    values, cumulative, total = _pooled(trials, sample_name)
     if total < 2 * BEYOND:
         return None
     depth = math.log10(total / BEYOND)
@@ -88,11 +78,11 @@ def spectrum(arm: str, trials: list[MeasuredTrial], of: str) -> Spectrum | None:
 
 
 def series(
-    arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], of: str
+    arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], sample_name: str
 ) -> Series | None:
-    """The trial whose primary metric is the middle one (the lower of two) of those that have it, or
-    the middle one in order where none has: representative, not chosen by eye."""
-    known = {t.trial: points for t in trials if (points := _series(t, of)) is not None}
+    """Return the trial whose primary metric is the middle one (the lower of two), or the middle
+    trial in order if none has the metric: a representative trial, not chosen by eye."""
+    known = {t.trial: points for t in trials if (points := _series(t, sample_name)) is not None}
     if not known:
         return None
     judged = known.keys() & metric_by_trial.keys() or known.keys()
@@ -102,15 +92,17 @@ def series(
     return Series(arm=arm, trial=chosen, time_s=_numbers(time_s), latency_ns=_numbers(latency))
 
 
-def _series(trial: MeasuredTrial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
-    if of == END_TO_END:
+def _series(trial: MeasuredTrial, sample_name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    if sample_name == END_TO_END:
         return None if trial.chain is None else trial.chain.series
     return trial.messages.series
 
 
-def _pooled(trials: list[MeasuredTrial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
-    """(values sorted, cumulative count, total) of that latency of all trials."""
-    samples = [s for t in trials if (s := t.messages.samples.get(of)) is not None and s.count]
+def _pooled(trials: list[MeasuredTrial], sample_name: str) -> tuple[np.ndarray, np.ndarray, int]:
+    """Return (sorted values, cumulative count, total) of that latency over all trials."""
+    samples = [
+        s for t in trials if (s := t.messages.samples.get(sample_name)) is not None and s.count
+    ]
     if not samples:
         return np.empty(0), np.empty(0), 0
     values = np.concatenate([s.values for s in samples])

@@ -1,5 +1,5 @@
-"""How discovery grows with the number of nodes: a line per arm and cost, where graphs of several
-sizes were run."""
+"""How discovery grows with the number of nodes: a line per arm and cost, for graphs of several
+sizes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from rmwbench.results.workload.workload_arm import ArmReport
 
 
 def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
-    """How many nodes a cell brings up, or has at its start, and in how many processes; None where
-    some join late: then the graph is never complete at once."""
+    """Return how many nodes a cell brings up, or has at its start, and in how many processes; None
+    if some join late, since the graph is never complete at one time then."""
     managed = definition.get("bring_up")
     if managed is None and any(
         endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()
@@ -26,7 +26,7 @@ def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
-    """`growth` of the show document. `arms`: comparison -> its arms."""
+    """Return `growth` of the show document. `arms`: comparison -> its arms."""
     graphs = {name: graph_of(of[0].definition) for name, of in arms.items() if of}
     sizes = sizes_of(list(arms), graphs)
     out = []
@@ -38,17 +38,18 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
             fit = growth(
                 {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
             )
-            if fit is not None:
-                out.append(
-                    CostGrowth(
-                        arm=name,
-                        metric=metric,
-                        exponent=round(fit.exponent, 3),
-                        low=round(fit.low, 3),
-                        high=round(fit.high, 3),
-                        blocks=fit.blocks,
-                        nodes=tuple(fit.sizes),
-                        text=words(fit),
-                    )
+            if fit is None:
+                continue
+            out.append(
+                CostGrowth(
+                    arm=name,
+                    metric=metric,
+                    exponent=round(fit.exponent, 3),
+                    low=round(fit.low, 3),
+                    high=round(fit.high, 3),
+                    blocks=fit.blocks,
+                    nodes=tuple(fit.sizes),
+                    text=words(fit),
                 )
+            )
     return tuple(out)

@@ -1,12 +1,11 @@
-"""What one thing does: arms that name another `against`, as ratios to it, metric by metric, each
-with an interval.
+"""The effect of one thing: arms that name another arm `against`, as ratios to it, metric by metric,
+each with an interval.
 
-A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every
-block: so the ratio is of pairs. Where a workload has unlike topics, latencies are ratios topic by
-topic, since those of all together are of none. All of a report are judged together
-(analysis/verdicts/statements.py): the words beside a table, "raises" and "lowers", are false anywhere in
-a report with a probability of at most 5 %.
-"""
+A feature on and off, or the next step of a ladder, differ in one thing, and both are in every
+block, so the ratio is made of pairs. If a workload has unlike topics, latencies are compared topic
+by topic, since a latency over all of them belongs to none. All effects of a report are judged
+together (analysis/verdicts/statements.py): the words "raises" and "lowers" are false anywhere in a
+report with a probability of at most 5 %."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,13 +23,13 @@ from rmwbench.results.workload.workload_arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 METRICS = names_for(Use.EFFECT)
-"""Beside the primary metric."""
+"""The metrics of an effect beside the primary metric."""
 
 
 @dataclass
 class UnjudgedEffect:
-    """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends
-    with; `topic`: the one that it is of, None for the whole workload."""
+    """An arm ÷ another, metric by metric, before it is judged. `after`: the end of its sentence;
+    `topic`: None for the whole workload."""
 
     workload: str
     arm: str
@@ -41,7 +40,7 @@ class UnjudgedEffect:
 
 
 def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[shown.Effect]]:
-    """Workload -> its effects, in their order; all of a report are judged at once."""
+    """Judge all effects of a report at once, and return those of each workload in their order."""
     answers = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
     out: dict[str, list[shown.Effect]] = {}
     for effect in effects:
@@ -59,7 +58,7 @@ def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[sh
 
 
 def effects(workload: str, arms: Sequence[ArmReport]) -> list[UnjudgedEffect]:
-    """Each of a workload's arms against the one that it names, in their order."""
+    """Return each of a workload's arms divided by the arm that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
     out = []
     for arm in arms:
@@ -77,27 +76,25 @@ def _divided(
     metrics: Iterable[str],
     after: Callable[[str | None], str] = lambda topic: "",
 ) -> list[UnjudgedEffect]:
-    """`arm` ÷ `base`, called `against`, in its primary metric and in `metrics`: of the whole
-    workload, then of each topic that both have by itself. `after`: topic -> what the sentence ends
-    with."""
-    topics = [None, *arm.shared(base)]
-    asked = {topic: _planned(arm, base, (arm.primary, *metrics), topic) for topic in topics}
+    """Return `arm` ÷ `base`, named `against`, in its primary metric and in `metrics`: for the whole
+    workload, then for each topic that both have. `after`: a function from the topic to the end of
+    the sentence."""
     return [
         UnjudgedEffect(workload, arm.name, against, planned, after(topic), topic)
-        for topic, planned in asked.items()
-        if planned or topic is None
+        for topic in (None, *arm.shared(base))
+        if (planned := _planned(arm, base, (arm.primary, *metrics), topic)) or topic is None
     ]
 
 
 BESIDE = names_for(Use.BESIDE)
-"""Of a workload that is put beside another: what its messages suffer."""
+"""The metrics of a workload that is compared with another one."""
 
 
 def beside(
     workload: str, arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str
 ) -> list[UnjudgedEffect]:
-    """The same for a workload that names another `against`, called `title`: each arm with itself
-    there."""
+    """Return the effects of a workload that names another one `against`, whose title is `title`:
+    each arm divided by the same arm there."""
     by_name = {arm.name: arm for arm in others}
     out = []
     for arm in (a for a in arms if a.name in by_name):
@@ -118,8 +115,8 @@ def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
 def _planned(
     arm: ArmReport, base: ArmReport, metrics: Iterable[str], topic: str | None
 ) -> dict[str, Statement]:
-    """Without metrics that either has not, or that are 0 somewhere: then there is nothing to
-    divide. Over unlike topics together there is no latency, and of a single one no cost."""
+    """Return the statements about metrics that both arms have and that are nowhere 0. There is no
+    latency over unlike topics together, and no cost of a single topic."""
     unlike = bool(arm.topics or base.topics)
     out = {}
     for metric in dict.fromkeys(metrics):
@@ -133,7 +130,8 @@ def _planned(
 
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:
-    """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
+    """Return which metrics the effect raises, lowers, or leaves within the margin; the others are
+    open."""
     verbs = (("worse", "raises"), ("better", "lowers"), ("equivalent", "keeps"))
     metrics = [
         (verb, [metric for metric, gain in judged.items() if gain.answer == answer])
@@ -143,7 +141,7 @@ def _words(judged: Mapping[str, gains.Gain]) -> str:
 
 
 def columns(workload: WorkloadAnswer) -> list[str]:
-    """The metrics that any effect of the workload has, in the order of a table's columns."""
+    """Return the metrics that any effect of the workload has, in the order of a table's columns."""
     shown = {name for effect in workload.effects for name in effect.ratios}
     ordered = dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
     return [name for name in ordered if name in shown]

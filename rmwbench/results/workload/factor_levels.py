@@ -1,11 +1,10 @@
-"""What a factor does to each arm: every level against the one before it and against the first, in
-the primary metric, in what is delivered, and in what it costs, paired within blocks.
+"""What a factor does to each arm: every level is compared with the one before it and with the
+first, in the primary metric, in delivery, and in costs, paired within blocks.
 
-The primary metric and delivery of all arms are judged together, delivery first; what it costs is
-judged with the other effects of a report.
-"""
+The primary metric and delivery of all arms are judged together, delivery first; costs are judged
+together in a second step."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ COSTS = names_for(Use.EFFECT)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A statement about two levels of a ladder."""
 
     level: Any
@@ -39,7 +38,8 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Part:
-    """A ladder in one topic, or in the whole workload (None); `arms` and `comparisons` by level."""
+    """A ladder in one topic, or in the whole workload (None). `arms` and `comparisons` have one
+    entry per level."""
 
     ladder: Ladder
     topic: str | None
@@ -48,7 +48,7 @@ class _Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is of a workload with unlike topics at some level, as one."""
+        """Whether it is a whole workload that has unlike topics at some level."""
         return self.topic is None and any(arm.topics for arm in self.arms)
 
     @property
@@ -59,14 +59,15 @@ class _Part:
         entry = GLOSSARY[metric]
         return tuple(aggregate(entry, arm.trials_in(self.topic)) for arm in self.arms)
 
-    def answered(self) -> list[str]:
-        """The primary metric, and what is judged before it; neither of unlike topics together."""
+    def judged_metrics(self) -> list[str]:
+        """Return the primary metric, and the loss that is judged before it; neither over unlike
+        topics together."""
         if self.is_whole and self.primary in POOLED:
             return []
         return [self.primary, judged_loss(self.primary)]
 
-    def costs(self) -> list[str]:
-        """The costs of processes where it is the whole, those of calls in a topic."""
+    def cost_metrics(self) -> list[str]:
+        """Return the costs of processes for a whole workload, those of calls for a topic."""
         unlike = self.topic is not None or self.is_whole
         return [
             name
@@ -77,11 +78,20 @@ class _Part:
 
 
 def judged(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Levels, ...]:
-    """`levels` of the show document. `arms`: comparison -> its arms; `rules.alpha` is that of the
-    report, or of its last look."""
+    """Return `levels` of the show document. `arms`: comparison -> its arms; `rules.alpha` is that
+    of the report, or of its last look."""
     parts = list(_parts(arms))
-    answers = _judged([_asked(n, part, part.answered()) for n, part in enumerate(parts)], rules)
-    costs = _judged([_with_ratio(_asked(n, p, p.costs())) for n, p in enumerate(parts)], rules)
+    answers = _judged([_questions(n, p, p.judged_metrics()) for n, p in enumerate(parts)], rules)
+    # a cost that a side has not, or that is 0 somewhere, has nothing to divide
+    about_costs = [
+        [
+            question
+            for question in _questions(n, part, part.cost_metrics())
+            if has_ratio(question.statement.left, question.statement.right)
+        ]
+        for n, part in enumerate(parts)
+    ]
+    costs = _judged(about_costs, rules)
     return tuple(
         _levels(part, [*answer, *cost])
         for part, answer, cost in zip(parts, answers, costs, strict=True)
@@ -95,7 +105,7 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
             comparison_of[arm.cell["cell"]] = comparison
             if not arm.floor and not arm.not_supported:
                 reports[arm.cell["cell"]] = arm
-    asked = ladders(
+    all_ladders = ladders(
         Rung(
             *(number, arm.cell["workload"], arm.name),
             json_column(arm.cell["factors"]),
@@ -103,68 +113,66 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
         )
         for number, arm in reports.items()
     )
-    for ladder in (one.only(lambda cell: bool(reports[cell].trials)) for one in asked):
-        here = tuple(reports[cell] for cell in ladder.cells)
-        if len(here) < 2 or len({arm.primary for arm in here}) > 1:
+    for ladder in (whole.only(lambda cell: bool(reports[cell].trials)) for whole in all_ladders):
+        steps_of_arm = tuple(reports[cell] for cell in ladder.cells)
+        if len(steps_of_arm) < 2 or len({arm.primary for arm in steps_of_arm}) > 1:
             continue
         comparisons = tuple(comparison_of[cell] for cell in ladder.cells)
-        yield _Part(ladder, None, here, comparisons)
-        names = dict.fromkeys(topic.name for arm in here for topic in arm.topics)
-        for name in names:
-            # A level with topics of its own lacks those that it has not.
-            if all(arm.trials_in(name) for arm in here):
-                yield _Part(ladder, name, here, comparisons)
+        yield _Part(ladder, None, steps_of_arm, comparisons)
+        for name in dict.fromkeys(topic.name for arm in steps_of_arm for topic in arm.topics):
+            # a level may lack a topic that another level has
+            if all(arm.trials_in(name) for arm in steps_of_arm):
+                yield _Part(ladder, name, steps_of_arm, comparisons)
 
 
-def _judged(asked: Iterable[Iterable[_Asked]], rules: Rules) -> list[list[LevelStep]]:
-    """The steps of each part. All at once: they share one probability of error."""
-    listed = [list(of_part) for of_part in asked]
-    answers = iter(statements.judge([one.statement for part in listed for one in part], rules))
-    return [[_step(one, next(answers), rules) for one in part] for part in listed]
+def _judged(questions: Sequence[Sequence[_Question]], rules: Rules) -> list[list[LevelStep]]:
+    """Return the steps of each part, judged all at once: they share one probability of error."""
+    asked = [question.statement for of_part in questions for question in of_part]
+    answers = iter(statements.judge(asked, rules))
+    return [[_step(question, next(answers), rules) for question in part] for part in questions]
 
 
-def _step(asked: _Asked, answer: StatementAnswer, rules: Rules) -> LevelStep:
-    metric = asked.statement.metric
+def _step(question: _Question, answer: StatementAnswer, rules: Rules) -> LevelStep:
     return LevelStep(
-        metric=metric.name,
-        level=asked.level,
-        against=asked.against,
+        metric=question.statement.metric.name,
+        level=question.level,
+        against=question.against,
         answer=answer,
-        not_worse=is_not_worse(asked.statement, answer, rules),
+        not_worse=is_not_worse(question.statement, answer, rules),
     )
 
 
-def is_not_worse(asked: Statement, answer: StatementAnswer, rules: Rules) -> bool:
-    """By the interval at which it was judged. Nothing is shown where identical arms may differ by
-    more than the margin, or where hosts' clocks are not known as well."""
+def is_not_worse(question: Statement, answer: StatementAnswer, rules: Rules) -> bool:
+    """Whether the interval of a judged statement shows that the left side is not worse by more than
+    the margin. It never does if identical arms may differ by more than the margin, or if the clocks
+    of the hosts are not known exactly."""
     ratio = answer.effect
     if answer.verdict in ("worse", "no data") or not isinstance(ratio, BlockRatio):
         return False
     if rules.aa_floor > rules.margin or ratio.blocks < rules.min_blocks:
         return False
-    if any(np.any(side) for side in asked.bounds_of_values()):
+    if any(np.any(side) for side in question.bounds_of_values()):
         return False
-    behind = ratio.inverse() if words(asked.metric.name).higher else ratio
+    behind = ratio.inverse() if words(question.metric.name).higher else ratio
     return behind.high <= 1 + rules.margin
 
 
-def _asked(number: int, part: _Part, metrics: Sequence[str]) -> Iterator[_Asked]:
-    levels, topic = part.ladder.levels, part.topic
-    for metric in metrics:
-        for at, against in steps(len(part.arms)):
-            left, right, group = part.arms[at], part.arms[against], (number, at, against)
-            question = statement(left, right, metric, topic, group)
-            yield _Asked(levels[at], levels[against], question)
-
-
-def _with_ratio(asked: Iterable[_Asked]) -> Iterator[_Asked]:
-    """A cost that a side has not, or that is 0 somewhere, has nothing to divide."""
-    return (one for one in asked if has_ratio(one.statement.left, one.statement.right))
+def _questions(number: int, part: _Part, metrics: Sequence[str]) -> list[_Question]:
+    levels, arms = part.ladder.levels, part.arms
+    return [
+        _Question(
+            levels[at],
+            levels[against],
+            statement(arms[at], arms[against], metric, part.topic, (number, at, against)),
+        )
+        for metric in metrics
+        for at, against in steps(len(arms))
+    ]
 
 
 def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
     ladder = part.ladder
-    metrics = dict.fromkeys([*part.answered(), *(step.metric for step in judged)])
+    metrics = dict.fromkeys([*part.judged_metrics(), *(step.metric for step in judged)])
     return Levels(
         factor=ladder.factor,
         workload=ladder.workload,
@@ -177,6 +185,6 @@ def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
         primary_metric=part.primary,
         reliable=any(arm.is_reliable_in(part.topic) for arm in part.arms),
         values={name: part.estimates(name) for name in metrics},
-        fates=tuple(arm.fates_in(part.topic) for arm in part.arms) if part.answered() else (),
+        fates=tuple(arm.fates_in(part.topic) for arm in part.arms) if part.judged_metrics() else (),
         steps=tuple(judged),
     )

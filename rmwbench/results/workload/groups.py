@@ -1,9 +1,8 @@
-"""Links, outages and late nodes in a report: which of their metrics stand together, and the
-figures of each link.
+"""Links, interruptions and late nodes in a report: the tables of their metrics, and the figures of
+each link.
 
-Most campaigns have none of it. So these are tables of their own that appear where any arm has a
-value, instead of columns of the main table that would read `no data` everywhere else.
-"""
+Most campaigns have none of them. So their metrics stand in tables of their own if any arm has a
+value, and not in columns of the main table that would read `no data` in most reports."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -48,12 +47,12 @@ VERDICTS = {
     "no_destination": "no such destination",
     "refused": "the device refused it",
 }
-"""Of a frame that a link lost, in words."""
+"""The verdict about a frame that a link lost -> its words."""
 
 
 @dataclass(frozen=True)
 class MetricTable:
-    """The metrics of a group. `metrics`: the heading of a column -> its metric."""
+    """A table of the metrics of a group. `metrics`: the heading of a column -> its metric."""
 
     title: str
     reading: str
@@ -72,8 +71,8 @@ TABLES = tuple(
 
 
 def groups(workload: WorkloadAnswer) -> list[MetricTable]:
-    """The tables of a workload, each with the columns that have data in any arm. If its only data
-    is a stall, there is no such table: the main tables have it."""
+    """Return the tables of a workload, each with the columns that have data in any arm. A group
+    whose only data is a stall has no table, since the main tables have that column."""
     tables = []
     for group in TABLES:
         metrics = {
@@ -89,14 +88,14 @@ def groups(workload: WorkloadAnswer) -> list[MetricTable]:
 
 
 class _LinkBytes(NamedTuple):
-    """What one trial's links carried, in so many ns."""
+    """The bytes on the links of one trial, in `length_ns`."""
 
     wire: Wire
     length_ns: int
 
 
 def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
-    """What an arm did to its links; None where no trial has links or an interruption."""
+    """Return the traffic of an arm on its links; None if no trial has links or an interruption."""
     traffic = [
         _LinkBytes(t.network.wire, t.network.length_ns)
         for t in trials
@@ -112,12 +111,13 @@ def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
 
 
 def _sent(traffic: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
-    """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
+    """Return for each sender and class the frames of all trials, the bytes per second, and the
+    share of all bytes."""
     classes = []
     total = sum(n.wire.bytes for n in traffic)
     for host in sorted({host for n in traffic for host, _ in n.wire.sent}):
-        for kind in CLASSES:
-            counts = [n.wire.sent.get((host, kind), (0, 0)) for n in traffic]
+        for class_ in CLASSES:
+            counts = [n.wire.sent.get((host, class_), (0, 0)) for n in traffic]
             if not any(frames for frames, _ in counts):
                 continue
             rate = _amount(
@@ -127,13 +127,14 @@ def _sent(traffic: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
             classes.append(
-                Sent(host=host, class_=kind, frames=frames, bytes_per_s=rate, share=share)
+                Sent(host=host, class_=class_, frames=frames, bytes_per_s=rate, share=share)
             )
     return tuple(classes)
 
 
 def _links(traffic: Sequence[_LinkBytes]) -> tuple[Link, ...]:
-    """By link and direction: what it let through, what share of its frames it lost, and to what."""
+    """Return for each link and direction the traffic that it let through, the share of its frames
+    that it lost, and the verdicts about these."""
     links = []
     places = dict.fromkeys(link for n in traffic for link in n.wire.entered)
     for host, way in sorted(places, key=lambda link: (link[0], link[1] != UP)):
@@ -159,7 +160,7 @@ def _links(traffic: Sequence[_LinkBytes]) -> tuple[Link, ...]:
 
 
 def _outages(trials: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
-    """The interruptions of a trial by their place in it, each with the recovery of every stream
+    """Return the interruptions by their place in a trial, each with the recovery of every stream
     that it touched."""
     most = max(trials, key=lambda n: len(n.outages), default=TrialNetwork())
     outages = []
@@ -169,9 +170,9 @@ def _outages(trials: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
         end = [(o.up_ns - n.begin_ns) / 1e9 for n, o in same if not isinf(o.up_ns)]
         streams: dict[tuple[str, str, str], list[float]] = {}
         for n, o in same:
-            for one in n.recoveries:
-                if one.outage == o:
-                    streams.setdefault((one.topic, one.writer, one.reader), []).append(one.time_ns)
+            for r in n.recoveries:
+                if r.outage == o:
+                    streams.setdefault((r.topic, r.writer, r.reader), []).append(r.time_ns)
         outages.append(
             MeanOutage(
                 kind=outage.kind,
@@ -194,23 +195,21 @@ def _outages(trials: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
 
 
 def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> Delivered | None:
-    """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due,
-    published and taken per second, and each trial's own; None where no trial was looked at stream
-    by stream."""
-    seen = [t for t in trials if t.network.bin_ns]
-    if not seen:
+    """Return `charts.delivered` of an arm: for each bin of the window the mean over trials of
+    messages due, published and taken per second, and the taken ones of each trial; None if no trial
+    has bins."""
+    sizes = Counter((t.network.bin_ns, len(t.network.arrived)) for t in trials if t.network.bin_ns)
+    if not sizes:
         return None
-    bin_ns, _ = Counter((t.network.bin_ns, len(t.network.arrived)) for t in seen).most_common(1)[0][
-        0
-    ]
-    seen = [t for t in seen if t.network.bin_ns == bin_ns]
-    length = min(len(t.network.arrived) for t in seen)
-    first = seen[0].network
-    edges = np.minimum(np.arange(length + 1) * bin_ns, first.length_ns) / 1e9
+    (bin_ns, _), _ = sizes.most_common(1)[0]
+    binned = [t for t in trials if t.network.bin_ns == bin_ns]
+    networks = [t.network for t in binned]
+    length = min(len(n.arrived) for n in networks)
+    edges = np.minimum(np.arange(length + 1) * bin_ns, networks[0].length_ns) / 1e9
     widths = np.diff(edges)
-    rates = np.array([t.network.arrived[:length] / widths for t in seen])
-    wanted = np.mean([t.network.wanted[:length] / widths for t in seen], axis=0)
-    sent = np.mean([t.network.sent[:length] / widths for t in seen], axis=0)
+    rates = np.array([n.arrived[:length] / widths for n in networks])
+    wanted = np.mean([n.wanted[:length] / widths for n in networks], axis=0)
+    sent = np.mean([n.sent[:length] / widths for n in networks], axis=0)
     return Delivered(
         arm=arm,
         bin_s=bin_ns / 1e9,
@@ -220,17 +219,17 @@ def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> Delivered | None:
         sent_hz=tuple(sent.tolist()),
         trials=tuple(
             TrialRate(trial=t.trial, rate_hz=tuple(rate.tolist()))
-            for t, rate in list(zip(seen, rates, strict=True))[:TRIALS]
+            for t, rate in list(zip(binned, rates, strict=True))[:TRIALS]
         ),
         outages=tuple(
             ShownOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
-            for o in _outages([t.network for t in seen])
+            for o in _outages(networks)
         ),
     )
 
 
 TRIALS = 8
-"""Of which the picture shows their own line: more would hide the mean."""
+"""So many trials have a line of their own in the picture: more would hide the mean."""
 
 
 def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Estimate:
@@ -239,27 +238,29 @@ def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Est
 
 def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
     counts, totals = np.array(events), np.array(of)
-    kept = totals > 0
-    if not kept.any():
+    used = totals > 0
+    if not used.any():
         return NoData("fraction", no_data="no frame met this link")
-    (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
-    return Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method)
+    (value, low, high), method = intervals.clustered_fraction(counts[used], totals[used])
+    return Measured("fraction", value, low, high, int(totals.sum()), int(used.sum()), method)
 
 
 def slowest(arm: WorkloadArm) -> list[tuple[str, ...]]:
-    """One line per interruption and stream: (what, when, stream, time to recover)."""
+    """Return a line per interruption and stream: (interruption, its time, stream, time to
+    recover)."""
     rows: list[tuple[str, ...]] = []
     for outage in arm.network.outages if arm.network else ():
         what = f"{outage.who}: {outage.what}"
         end = outage.end_s
         until = "the end" if end is None else f"{end:.3g} s"
         when = f"{outage.begin_s:.3g} s" + ("" if end == outage.begin_s else f" to {until}")
-        streams = sorted(outage.streams, key=lambda one: -(one.recovery_time.value or 0))
-        for one in streams[:MOST_STREAMS]:
-            stream = f"{one.topic}: {one.writer} → {one.reader}"
-            rows.append((what, when, stream, fmt.metric(one.recovery_time).full))
+        slowest_first = sorted(outage.streams, key=lambda s: -(s.recovery_time.value or 0))
+        for s in slowest_first[:MOST_STREAMS]:
+            stream = f"{s.topic}: {s.writer} → {s.reader}"
+            rows.append((what, when, stream, fmt.metric(s.recovery_time).full))
     return rows
 
 
 MOST_STREAMS = 12
-"""Of one interruption: a fleet has hundreds, and the slowest are those that are asked for."""
+"""An interruption has so many lines at most: a fleet has hundreds of streams, and the slowest ones
+matter."""

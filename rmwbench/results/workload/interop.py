@@ -1,12 +1,11 @@
-"""Who talks to whom: a workload whose arms are pairs of middlewares, as one table of talkers by
-listeners.
+"""The pairs of middlewares that communicate: a workload whose arms are pairs, as one table of
+talkers by listeners.
 
-A pair is judged by what arrived, not by its rank among the others: `delivers` where every message
-came sound, once and in order; `degraded` with what was wrong, or where some trials failed by its own
-fault; `no delivery` where they matched and nothing arrived, `no match` or `failed` where no trial
-came through; `no data` where no message was due; `not supported` where one side cannot do what is
-asked.
-"""
+A pair is judged by what arrived, not by its rank among the others: `delivers` if every message came
+sound, once and in order; `degraded` if messages had a fault, or if some trials failed by the pair's
+own fault; `no delivery` if the two matched and nothing arrived; `no match` or `failed` if no trial
+was completed; `no data` if no message was due; `not supported` if one side cannot do what the
+workload asks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
@@ -40,8 +39,8 @@ OUTCOMES: dict[str, str] = {
 
 
 def pair_of(arm: dict[str, Any]) -> tuple[str, str] | None:
-    """(talker, listener) of an arm's definition, each a middleware with its profile; None for an
-    arm that is not a pair."""
+    """Return (talker, listener) of an arm's definition, each a middleware with its profile; None
+    for an arm that is not a pair."""
     others = list((arm.get("processes") or {}).values())
     return (_label(arm), _label({**arm, **others[0]})) if len(others) == 1 else None
 
@@ -52,7 +51,7 @@ def _label(side: dict[str, Any]) -> str:
 
 
 def matrix(arms: Sequence[WorkloadArm]) -> Matrix | None:
-    """Who talks to whom; None where fewer than two arms are pairs."""
+    """Return the table of pairs; None if fewer than two arms are pairs."""
     paired = [(arm, arm.pair) for arm in arms if arm.pair]
     if len(paired) < 2:
         return None
@@ -71,7 +70,7 @@ def _cell(arm: WorkloadArm, talker: str, listener: str) -> PairCell:
 
 
 def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
-    """What became of it, why, and what was wrong with what arrived."""
+    """Return the outcome of a pair, its reason, and the faults of the messages that arrived."""
     if arm.not_supported:
         return "not supported", arm.not_supported, ()
     own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]

@@ -1,4 +1,4 @@
-"""Where an arm's messages were lost, over its done trials."""
+"""Says where an arm's messages were lost, over its done trials."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,22 +15,22 @@ from rmwbench.words import numbers as fmt
 def losses(
     trials: Sequence[MeasuredTrial], small: SmallTables, *, reliable: bool, keep_last: bool
 ) -> Losses | None:
-    """None where everything had arrived when the trials ended, or no trial is done. What was under
-    way then is slow and not lost: it stands beside, and in none of the places."""
+    """Return the places at which messages were lost; None if all messages had arrived when the
+    trials ended, or no trial is done. Messages that were under way then are slow and not lost: they
+    are counted apart, at no place."""
     if not trials:
         return None
     ledger = reduce(add, (t.messages.ledger for t in trials))
     if not ledger.undelivered and not ledger.under_way:
         return None
-    counted = reduce(
+    drops_of_trials = reduce(
         add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
     )
-    return locate(ledger, counted, reliable=reliable, keep_last=keep_last)
+    return locate(ledger, drops_of_trials, reliable=reliable, keep_last=keep_last)
 
 
 def _links(trial: MeasuredTrial) -> dict[str, int]:
-    """Maps a link and what happened on it to the number of frames with data that it lost, in
-    words."""
+    """Return the number of frames with data that each link lost, by link and reason in words."""
     frames = trial.network.wire.lost_data if trial.network.wire else {}
     return {
         f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
@@ -39,7 +39,7 @@ def _links(trial: MeasuredTrial) -> dict[str, int]:
 
 
 def measure(place: LossPlace) -> str:
-    """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
+    """Return `at most 32 messages (40 datagrams counted there)`, or `32 messages, inferred`."""
     text = "at most " if place.label == "at most" else ""
     text += fmt.counted(place.messages, "message")
     if place.unit != "messages":
@@ -48,8 +48,8 @@ def measure(place: LossPlace) -> str:
 
 
 def slow(under_way: int, wanted: int) -> str | None:
-    """`7 messages (23 %) were still under way when the trials ended: late, not lost`; None where
-    none was."""
+    """Return `7 messages (23 %) were still under way when the trials ended: late, not lost`; None
+    if none was."""
     if not under_way:
         return None
     verb = "was" if under_way == 1 else "were"
@@ -60,6 +60,6 @@ def slow(under_way: int, wanted: int) -> str | None:
     )
 
 
-def slow_of(counted: Losses | None) -> str | None:
-    """The same of what counts them; None where nothing does."""
-    return None if counted is None else slow(counted.under_way, counted.wanted)
+def slow_of(losses_of_arm: Losses | None) -> str | None:
+    """Return the sentence of `slow` for these losses; None if no message was under way."""
+    return None if losses_of_arm is None else slow(losses_of_arm.under_way, losses_of_arm.wanted)

@@ -1,9 +1,8 @@
-"""The outcome matrix: for each condition (a combination of levels) which arms meet the limits, and
-what all of them come to.
+"""The outcome matrix: which arms meet the limits in each condition (a combination of levels), and
+the outcome of all arms together.
 
-Made where the suite or the user has limits (`outcomes:`, docs/suites.md); judged in
-`analysis/verdicts/limit_outcomes.py`.
-"""
+It is made if the suite or the user has limits (`outcomes:`, docs/suites.md);
+`analysis/verdicts/limit_outcomes.py` judges."""
 
 import math
 from collections import Counter
@@ -44,9 +43,10 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class AcceptedLimits:
-    """What the suite or the user accepts. `topics`: of single topics, which take the place of those
-    of the same metric there; `nothing`: from which on nothing is said to arrive; `least_blocks`:
-    how many decide anything; `error`: of each interval, smaller at a look of a running campaign."""
+    """The limits that the suite or the user sets. `topics`: limits of single topics, which replace
+    those of the same metric there; `nothing`: the undelivered share that counts as delivering
+    nothing; `least_blocks`: how many blocks decide; `error`: of each interval, smaller at a look of
+    a running campaign."""
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]]
@@ -58,7 +58,7 @@ class AcceptedLimits:
 def declared(
     thresholds: Mapping[str, Any], least_blocks: int, error: float = judge.INTERVAL_ERROR
 ) -> AcceptedLimits:
-    """The plan's `outcomes` (suite/limits.py)."""
+    """Return the limits of the plan's `outcomes` (suite/limits.py)."""
     return AcceptedLimits(
         at_most(thresholds["acceptable"]),
         {name: at_most(limits) for name, limits in (thresholds.get("topics") or {}).items()},
@@ -73,20 +73,23 @@ def at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
 
 
 Names = Mapping[str | None, Sequence[str]]
-"""Topic, or None for the whole workload -> the names under which it may have limits of its own; what
-a later one says counts."""
+"""Topic, or None for the whole workload -> the names under which it may have limits of its own; the
+limits of a later name count."""
 
 
 def judged(
-    limits: AcceptedLimits | None, workloads: Sequence[WorkloadAnswer], called: Mapping[str, Names]
+    limits: AcceptedLimits | None,
+    workloads: Sequence[WorkloadAnswer],
+    names_by_workload: Mapping[str, Names],
 ) -> Outcomes | None:
-    """None where neither the suite nor the user has any limits. `called`: by workload."""
+    """Return the outcomes; None if neither the suite nor the user has limits. `called`: workload ->
+    the names of its topics."""
     if limits is None:
         return None
     conditions = tuple(
-        _condition(limits, workload, called.get(workload.workload, {}))
+        _condition(limits, workload, names_by_workload.get(workload.workload, {}))
         for workload in workloads
-        if limits.acceptable or _has_own(limits, called.get(workload.workload, {}))
+        if limits.acceptable or _has_own(limits, names_by_workload.get(workload.workload, {}))
     )
     return Outcomes(
         acceptable=limits.acceptable,
@@ -98,20 +101,18 @@ def judged(
     )
 
 
-def _has_own(limits: AcceptedLimits, called: Names) -> bool:
-    """Whether any limit is of one of its topics or readers."""
-    return any(name in limits.topics for names in called.values() for name in names)
+def _has_own(limits: AcceptedLimits, limit_names: Names) -> bool:
+    """Whether any limit is for one of the workload's topics or readers."""
+    return any(name in limits.topics for names in limit_names.values() for name in names)
 
 
-def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) -> LevelsOutcome:
+def _condition(
+    limits: AcceptedLimits, workload: WorkloadAnswer, limit_names: Names
+) -> LevelsOutcome:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
-    of = {arm.arm: _of_arm(limits, workload, arm, called) for arm in arms}
-    open_limits = {
-        arm.arm: tuple(_open_limits(limits, workload, arm, called))
-        for arm in arms
-        if of[arm.arm].judged.outcome == OPEN
-    }
-    condition = judge.of_condition({name: one.judged for name, one in of.items()})
+    parts = {arm.arm: dict(_parts(limits, workload, arm, limit_names)) for arm in arms}
+    outcomes = {arm: _of_arm(limits, arm_parts) for arm, arm_parts in parts.items()}
+    condition = judge.of_condition({arm: outcome.judged for arm, outcome in outcomes.items()})
     return LevelsOutcome(
         workload=workload.workload,
         levels=dict(arms[0].factors) if arms else {},
@@ -120,24 +121,27 @@ def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) 
         may=condition.may,
         arms=tuple(
             ArmInCondition(
-                arm=name,
-                outcome=one.judged.outcome,
-                why=one.judged.why,
-                metric=one.judged.metric,
-                topic=one.topic,
-                reason=one.judged.reason or one.reason,
-                brief=one.judged.brief,
-                limit=one.limit,
-                open_limits=open_limits.get(name) or None,
+                arm=arm,
+                outcome=outcome.judged.outcome,
+                why=outcome.judged.why,
+                metric=outcome.judged.metric,
+                topic=outcome.topic,
+                reason=outcome.judged.reason or outcome.reason,
+                brief=outcome.judged.brief,
+                limit=outcome.limit,
+                open_limits=tuple(_open_limits(limits, parts[arm])) or None
+                if outcome.judged.outcome == OPEN
+                else None,
             )
-            for name, one in of.items()
+            for arm, outcome in outcomes.items()
         ),
     )
 
 
 @dataclass(frozen=True)
 class _ArmInTopics:
-    """`topic`: the one that decides the arm or leaves it open; None where no single one does."""
+    """The outcome of an arm over its parts. `topic`: the one that decides the arm or leaves it
+    open; None if no single one does."""
 
     judged: judge.ArmJudgement
     topic: str | None
@@ -147,28 +151,20 @@ class _ArmInTopics:
 
 @dataclass(frozen=True)
 class _LimitPart:
-    """What has limits of its own: a topic, or the whole workload. `wanted`: metric -> of how many
-    messages some were under way."""
+    """A topic or the whole workload, with its limits and the arm in it. `wanted`: metric -> the
+    wanted messages, of which some were under way."""
 
     acceptable: Sequence[AtMost]
     arm: judge.Tried
     wanted: Mapping[str, int]
 
 
-def _of_arm(
-    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
-) -> _ArmInTopics:
-    """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
-    parts = dict(_parts(limits, workload, arm, called))
-    judgements = {
-        name: judge.of_arm(
-            part.acceptable, limits.nothing, part.arm, limits.least_blocks, limits.error
-        )
-        for name, part in parts.items()
-    }
+def _of_arm(limits: AcceptedLimits, parts: Mapping[str | None, _LimitPart]) -> _ArmInTopics:
+    """Judge an arm by each of its parts, and take all of them together."""
+    judgements = {name: _judged(limits, part, part.acceptable) for name, part in parts.items()}
     reasons = {
-        name: one.reason or _reason(parts[name], limits.nothing, one)
-        for name, one in judgements.items()
+        name: judgement.reason or _reason(parts[name], limits.nothing, judgement)
+        for name, judgement in judgements.items()
     }
     if list(judgements) == [None]:
         return _ArmInTopics(
@@ -183,57 +179,64 @@ def _of_arm(
     return _ArmInTopics(replace(judged, reason=""), topic, text, limit)
 
 
+def _judged(
+    limits: AcceptedLimits, part: _LimitPart, acceptable: Sequence[AtMost]
+) -> judge.ArmJudgement:
+    return judge.of_arm(acceptable, limits.nothing, part.arm, limits.least_blocks, limits.error)
+
+
 def _limit(
     parts: Mapping[str | None, _LimitPart], judged: judge.ArmJudgement, topic: str | None
 ) -> LimitedValue | None:
-    """The one that decided; where all are met, the one with the least room."""
-    values = [
-        LimitedValue(metric=limit.metric, topic=name, at_most=limit.at_most, value=value)
-        for name, part in parts.items()
-        for limit in part.acceptable
-        if (value := part.arm.metrics.get(limit.metric)) is not None
-    ]
+    """Return the limit that decided; if all are met, the one with the least room."""
+    values = [value for name, part in parts.items() for _, value in _limited(name, part)]
     if judged.outcome == MEETS:
         return max(values, key=_use, default=None)
     decides = (topic, judged.metric)
-    return next((one for one in values if (one.topic, one.metric) == decides), None)
+    return next((value for value in values if (value.topic, value.metric) == decides), None)
 
 
 def _open_limits(
-    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
+    limits: AcceptedLimits, parts: Mapping[str | None, _LimitPart]
 ) -> Iterator[LimitedValue]:
-    """Each limit that is open by itself. Where nothing arrived, that is the one of what arrives."""
-    for name, part in _parts(limits, workload, arm, called):
-        for limit in part.acceptable:
-            alone = judge.of_arm(
-                [limit], limits.nothing, part.arm, limits.least_blocks, limits.error
-            )
-            value = part.arm.metrics.get(limit.metric)
-            is_open = alone.outcome == OPEN and alone.metric in (None, limit.metric)
-            if is_open and value is not None:
-                yield LimitedValue(
-                    metric=limit.metric, topic=name, at_most=limit.at_most, value=value
-                )
+    """Yield each limit that is open by itself. If nothing arrived, that is the limit of what
+    arrives."""
+    for name, part in parts.items():
+        for limit, value in _limited(name, part):
+            alone = _judged(limits, part, [limit])
+            if alone.outcome == OPEN and alone.metric in (None, limit.metric):
+                yield value
 
 
-def _use(one: LimitedValue) -> float:
-    """How much of the limit its value takes, by the end of its interval where it has one."""
-    most = next((end for end in (one.value.high, one.value.value) if end is not None), None)
-    return math.inf if most is None else most / one.at_most
+def _limited(topic: str | None, part: _LimitPart) -> Iterator[tuple[AtMost, LimitedValue]]:
+    """Yield each limit of a part whose metric the arm has, with its value."""
+    for limit in part.acceptable:
+        if (value := part.arm.metrics.get(limit.metric)) is not None:
+            yield limit, LimitedValue(**vars(limit), topic=topic, value=value)
+
+
+def _use(limited: LimitedValue) -> float:
+    """Return the share of the limit that its value takes, by the end of its interval if it has
+    one."""
+    value = limited.value.value if limited.value.high is None else limited.value.high
+    return math.inf if value is None else value / limited.at_most
 
 
 def _parts(
-    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
+    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, limit_names: Names
 ) -> Iterator[tuple[str | None, _LimitPart]]:
-    """Topic, or None for the whole workload -> its limits and the arm there: only what has a
-    limit."""
+    """Yield (topic, or None for the whole workload; its limits and the arm in it), without parts
+    that have no limit."""
     if not workload.topics:
-        yield None, _whole(_overlaid(limits.acceptable, limits.topics, called.get(None, ())), arm)
+        yield (
+            None,
+            _whole(_overlaid(limits.acceptable, limits.topics, limit_names.get(None, ())), arm),
+        )
         return
     place = next(n for n, other in enumerate(workload.arms) if other.arm == arm.arm)
     for topic in workload.topics:
         general = [limit for limit in limits.acceptable if limit.metric in OF_TOPICS]
-        own = _overlaid(general, limits.topics, called.get(topic.topic, ()))
+        own = _overlaid(general, limits.topics, limit_names.get(topic.topic, ()))
         if own:
             yield topic.topic, _in_topic(own, arm, topic.arms[place])
     whole = [limit for limit in limits.acceptable if limit.metric not in OF_TOPICS]
@@ -243,73 +246,58 @@ def _parts(
 
 def _whole(acceptable: Sequence[AtMost], arm: WorkloadArm) -> _LimitPart:
     counts = {"ledger": arm.losses, "chain": arm.chain}
-    waiting = {
-        limit.metric: counted
+    under_way = {
+        limit.metric: (counted.under_way, counted.wanted)
         for limit in acceptable
         if (by := judge.counts_under_way(limit.metric)) and (counted := counts[by])
     }
     lost_all = arm.losses is not None and arm.losses.missing == arm.losses.wanted
-    return _LimitPart(
-        acceptable,
-        _tried(
-            arm,
-            arm.metrics,
-            {metric: counted.under_way for metric, counted in waiting.items()},
-            nothing_arrived=lost_all,
-        ),
-        {metric: counted.wanted for metric, counted in waiting.items()},
-    )
+    return _limit_part(acceptable, arm, arm.metrics, under_way, nothing_arrived=lost_all)
 
 
 def _in_topic(acceptable: Sequence[AtMost], arm: WorkloadArm, there: TopicArm) -> _LimitPart:
     wanted = there.metrics["undelivered"].count or 0
     lost_all = bool(there.missing or there.under_way) and there.missing == wanted
-    counted = [
-        limit.metric
+    under_way = {
+        limit.metric: (there.under_way, wanted)
         for limit in acceptable
         if judge.counts_under_way(limit.metric) == "ledger" and there.under_way
-    ]
-    return _LimitPart(
-        acceptable,
-        _tried(
-            arm,
-            there.metrics,
-            dict.fromkeys(counted, there.under_way),
-            nothing_arrived=lost_all,
-        ),
-        dict.fromkeys(counted, wanted),
-    )
+    }
+    return _limit_part(acceptable, arm, there.metrics, under_way, nothing_arrived=lost_all)
 
 
-def _tried(
+def _limit_part(
+    acceptable: Sequence[AtMost],
     arm: WorkloadArm,
     metrics: Mapping[str, Estimate],
-    under_way: Mapping[str, int],
+    under_way: Mapping[str, tuple[int, int]],
     *,
     nothing_arrived: bool,
-) -> judge.Tried:
-    return judge.Tried(
+) -> _LimitPart:
+    """`under_way`: metric -> messages under way, and the wanted ones that they are part of."""
+    tried = judge.Tried(
         done=arm.trials.done,
         failures=arm.trials.failures,
         machine_bound=arm.disturbed_by.get(Code.MACHINE_BOUND, 0),
         nothing_arrived=nothing_arrived,
         metrics=metrics,
-        under_way=under_way,
+        under_way={metric: count for metric, (count, _) in under_way.items()},
         not_supported=arm.not_supported,
     )
+    return _LimitPart(acceptable, tried, {m: wanted for m, (_, wanted) in under_way.items()})
 
 
 def _overlaid(
     general: Sequence[AtMost], own: Mapping[str, Sequence[AtMost]], names: Sequence[str]
 ) -> list[AtMost]:
-    """The general limits, those of the same metric replaced by the topic's own."""
+    """Return the general limits, with the topic's own in place of those of the same metric."""
     mine = {limit.metric: limit for name in names for limit in own.get(name, ())}
     return [*(limit for limit in general if limit.metric not in mine), *mine.values()]
 
 
 def _reason(part: _LimitPart, nothing: NothingArrives, judged: judge.ArmJudgement) -> str:
-    """The value and the limit of the metric that decided or leaves it open; where all are within,
-    each of them."""
+    """Return the value and the limit of the metric that decided or leaves the arm open; if all
+    limits are met, each value."""
     if judged.metric is None:
         return "; ".join(_measured(limit.metric, part) for limit in part.acceptable)
     measured = _measured(judged.metric, part)
@@ -329,8 +317,8 @@ def _measured(metric: str, part: _LimitPart) -> str:
 
 
 def in_unit_of_limit(metric: Estimate | None) -> Estimate | None:
-    """Memory in MiB, as `amount` says its limit, so that the two can be compared by eye; anything
-    else as it is."""
+    """Return memory in MiB, in which `amount` prints its limit, so that the two can be compared by
+    eye; anything else unchanged."""
     if metric is None or metric.unit != "bytes":
         return metric
     return replace(
@@ -348,7 +336,7 @@ def _mib(value: float | None) -> float | None:
 
 
 def amount(value: float, metric: str) -> str:
-    """A limit as its file says it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
+    """Return a limit as its file has it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
     unit = GLOSSARY[metric].unit
     if unit == "bytes":
         return f"{value / MIB:.4g} MiB"
@@ -378,9 +366,9 @@ def _in_words(limits: Sequence[AtMost]) -> str:
 
 
 def _summary(conditions: Sequence[LevelsOutcome]) -> str:
-    """`Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
-    counts = Counter(f"{ONLY} {one.only}" if one.only else one.outcome for one in conditions)
-    alone = [f"{ONLY} {name}" for name in dict.fromkeys(one.only for one in conditions) if name]
+    """Return `Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
+    counts = Counter(f"{ONLY} {c.only}" if c.only else c.outcome for c in conditions)
+    alone = [f"{ONLY} {name}" for name in dict.fromkeys(c.only for c in conditions) if name]
     parts = [
         f"{counts[name]} {name}"
         for name in (MEETS, MISSES, *alone, NONE, OPEN, UNKNOWN)

@@ -1,4 +1,4 @@
-"""How far the readers of one sample are apart, in words."""
+"""Says how far the readers of one sample are apart."""
 
 from collections.abc import Iterator
 from math import isfinite
@@ -8,12 +8,12 @@ from rmwbench.words import numbers as fmt
 
 
 def between(spread: Spread) -> str:
-    """`5 readers: medians from 31.9 µs (listener_1) to 45.3 µs (listener_3), 99.1 % (listener_2) to
-    100 % delivered`."""
+    """Return `5 readers: medians from 31.9 µs (listener_1) to 45.3 µs (listener_3), 99.1 %
+    (listener_2) to 100 % delivered`."""
     parts = []
     if spread.quickest and spread.slowest:
         parts.append(f"medians from {_median(spread.quickest)} to {_median(spread.slowest)}")
-    least, most = (fmt.percent(one.delivered) for one in (spread.least, spread.most))
+    least, most = (fmt.percent(reader.delivered) for reader in (spread.least, spread.most))
     if least == most:
         parts.append(f"{most} delivered to each")
     else:
@@ -22,7 +22,7 @@ def between(spread: Spread) -> str:
 
 
 def unlike(spread: Spread | None) -> str:
-    """What is said beside every number of all of them; empty where they did not turn out unlike."""
+    """Return a caution about numbers over readers that turned out unlike; empty if they did not."""
     if spread is None or not spread.unlike:
         return ""
     ranges = []
@@ -30,7 +30,8 @@ def unlike(spread: Spread | None) -> str:
         ranges.append(f"median {_median(spread.quickest)} and {_median(spread.slowest)}")
     if "delivery" in spread.unlike:
         least, most = (
-            f"{fmt.percent(one.delivered)} ({one.node})" for one in (spread.least, spread.most)
+            f"{fmt.percent(reader.delivered)} ({reader.node})"
+            for reader in (spread.least, spread.most)
         )
         ranges.append(f"delivered {least} and {most}")
     return (
@@ -40,15 +41,15 @@ def unlike(spread: Spread | None) -> str:
 
 
 def each(spread: Spread) -> Iterator[tuple[str, str]]:
-    """(reader, what it heard) of readers that turned out unlike."""
-    for one in spread.apart:
-        at = one.response_p50_ns
-        heard = "" if at is None else f"response latency, median {_latency(at)}, "
-        yield f"reader {one.node}", f"{heard}{fmt.percent(one.delivered)} delivered"
+    """Yield (reader, its latency and delivery) for readers that turned out unlike."""
+    for reader in spread.apart:
+        median_ns = reader.response_p50_ns
+        latency = "" if median_ns is None else f"response latency, median {_latency(median_ns)}, "
+        yield f"reader {reader.node}", f"{latency}{fmt.percent(reader.delivered)} delivered"
 
 
-def _median(one: Reader) -> str:
-    return f"{_latency(one.response_p50_ns or 0.0)} ({one.node})"
+def _median(reader: Reader) -> str:
+    return f"{_latency(reader.response_p50_ns or 0.0)} ({reader.node})"
 
 
 def _latency(value_ns: float) -> str:

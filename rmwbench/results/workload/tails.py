@@ -1,4 +1,4 @@
-"""The slowest messages of an arm, explained: of its worst trial, because a cause belongs to a
+"""Explains the slowest messages of an arm, in its worst trial, because a cause belongs to a
 moment."""
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ EXAMPLES = 5
 
 
 def worst_trial(trials: Sequence[MeasuredTrial]) -> MeasuredTrial | None:
-    """The trial with the slowest message that arrived; None where none did."""
+    """Return the trial with the slowest message that arrived; None if none did."""
 
     def slowest(trial: MeasuredTrial) -> float:
         sample = trial.messages.samples.get(SOURCE)
@@ -38,9 +38,9 @@ def of_worst(
     lines: Iterable[TrialLine],
     small: SmallTables,
 ) -> dict[int, tuple[TailAnswer, ...]]:
-    """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
-    are stored."""
-    worst = {trial.trial for of in cells.values() if (trial := worst_trial(of)) is not None}
+    """Return the tails of the worst trial of each cell that has one. Trials are read in their
+    order, in which they are stored."""
+    worst = {trial.trial for trials in cells.values() if (trial := worst_trial(trials)) is not None}
     return {
         x.cell: _of(bundle, x)
         for x in evidence(bundle, (x for x in lines if x.trial in worst), small)
@@ -48,7 +48,7 @@ def of_worst(
 
 
 def tails(bundle: Bundle, line: TrialLine, small: SmallTables) -> tuple[TailAnswer, ...]:
-    """One per writer and reader of the trial, the longest first."""
+    """Return one tail per writer and reader of the trial, the longest first."""
     (trial,) = evidence(bundle, [line], small)
     return _of(bundle, trial)
 
@@ -56,7 +56,7 @@ def tails(bundle: Bundle, line: TrialLine, small: SmallTables) -> tuple[TailAnsw
 def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
     places = {e["endpoint"]: e["process"] for e in trial.endpoints}
     context = Context.of(trial)
-    known, clocks, window = context.evidence, context.clocks, context.window
+    trial_evidence, clocks, window = context.evidence, context.clocks, context.window
     endpoints = context.endpoints
     samples, schedule = (
         clocks.samples(bundle.rows(name, trial.trial)) for name in ("samples", "schedule")
@@ -65,21 +65,27 @@ def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
     # of a log that lacks frames nobody knows which message met a loss
     is_whole = log is not None and counts_of(trial.counters) is None
     frames = frames_of(log) if log is not None and is_whole else None
-    interruptions = [] if window is None else outages(known.events, trial.endpoints, window)
+    interruptions = (
+        [] if window is None else outages(trial_evidence.events, trial.endpoints, window)
+    )
     hosts = {e["endpoint"]: e["host"] for e in trial.endpoints}
     out = []
-    lived = lives(trial.endpoints, known.events, window)
-    for writer, reader, first_seq, pair in pairs(known.records, endpoints, window, lived):
-        seen = witnesses(
-            known.events,
+    lifetimes = lives(trial.endpoints, trial_evidence.events, window)
+    for writer, reader, first_seq, pair in pairs(
+        trial_evidence.records, endpoints, window, lifetimes
+    ):
+        observed = witnesses(
+            trial_evidence.events,
             samples,
             schedule,
             publisher=places[writer],
             receiver=places[reader],
             hosts=(hosts[writer], hosts[reader]),
         )
-        seen = between(seen, frames, interruptions, writer=hosts[writer], reader=hosts[reader])
-        tail = explain(pair, seen)
+        observed = between(
+            observed, frames, interruptions, writer=hosts[writer], reader=hosts[reader]
+        )
+        tail = explain(pair, observed)
         if tail is not None and tail.messages:
             out.append(_tail(tail, trial.trial, writer, reader, first_seq))
     return tuple(sorted(out, key=lambda tail: -tail.worst[0].latency_ns))

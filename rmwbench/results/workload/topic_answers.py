@@ -1,7 +1,6 @@
-"""The topics of a workload that are judged one by one, as the show document has them: each is
-shaped like a workload, so that whatever renders a workload (headline, table, charts) renders a
-topic too.
-"""
+"""The topics of a workload that are judged by themselves, as the show document has them. Each has
+the form of a workload, so that a renderer of workloads (headline, table, charts) renders topics,
+too."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -20,30 +19,34 @@ from rmwbench.results.workload.workload_arm import (
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, Verdict]]
-"""Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
-not one of messages, such as a time to recover: then its topics are shown and not judged."""
+"""Topic -> arm -> verdict. It has None alone, the whole workload, if the workload is judged by a
+metric that no topic has by itself, such as a time to recover: then its topics are shown and not
+judged."""
 
 
 def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
-    """Those of the first arm that has any, with what other arms have besides."""
+    """Return the topics of the first arm that has any, then those that other arms have in
+    addition."""
     by_name: dict[str, measured.Topic] = {}
     for arm in arms:
-        for one in arm.topics:
-            by_name.setdefault(one.name, one)
+        for topic in arm.topics:
+            by_name.setdefault(topic.name, topic)
     return list(by_name.values())
 
 
 def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[TopicAnswer, ...]:
-    """`topics` of a workload: empty where it has one topic or only ones that are alike."""
+    """Return the `topics` of a workload: empty if it has one topic or only topics that are
+    alike."""
     judged = any(topic is not None for topic in verdicts)
     return tuple(
-        _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
-        for one in topics(arms)
+        _topic(part, arms, primary if judged else "response_latency_p50", verdicts)
+        for part in topics(arms)
     )
 
 
 def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> Verdict:
-    """No data where the workload is not judged by its topics."""
+    """Return the arm's verdict in a topic: without data if the workload is not judged by its
+    topics."""
     verdict = verdicts.get(topic, {}).get(arm.name)
     return verdict or Verdict("no data", None, None, "the workload is not judged by its topics")
 
@@ -115,8 +118,8 @@ def _arm(
 
 
 def facts(topic: TopicAnswer) -> str:
-    """`524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike; of readers that
-    differ from others also in what, `keeps each message 50 ms`."""
+    """Return `524 kB at 10 Hz, best effort`; `8 topics` if several are alike; if its readers differ
+    from others, also in what, such as `keeps each message 50 ms`."""
     parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
     size = (
         fmt.quantity(topic.payload_bytes, "bytes")
