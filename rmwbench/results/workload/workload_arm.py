@@ -1,6 +1,5 @@
-"""What the show document says of one arm in one workload: how it was configured, what was granted
-and attested, its metrics.
-"""
+"""The answer about one arm in one workload: how it was configured, the settings that it was
+granted, the path that was attested, and its metrics."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -66,16 +65,18 @@ SHARED = (
     "schedule: shared, one thread sends for all publishers of a process: one's publish call makes "
     "the others late"
 )
+CELL_COLUMNS = ("middleware", "layer", "version", "profile", "release_date", "cell")
+"""Columns of `cells` that an arm of the document has, too."""
 SELDOM = 0.01
-"""The share of messages up to which a kind of taking is not named."""
+"""Up to this share of the messages, a kind of taking is not named."""
 TIMES = ("ns", "cores", "s/GB")
-"""Units of what is not a result of an untimed trial; nor is what was lost in it."""
+"""Units whose values are no result of an untimed trial; nor are its losses."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellEvidence:
-    """What one cell left: its done `trials` as measured, the journal's `lines` of all, the `tails`
-    of its worst trial, and what longer windows found."""
+    """The evidence of one cell: its done `trials` as measured, the journal's `lines` of all its
+    trials, the `tails` of its worst trial, and the result of longer windows."""
 
     cell: dict[str, Any]
     trials: list[MeasuredTrial]
@@ -84,12 +85,12 @@ class CellEvidence:
     settling: Settling | None = None
 
 
-Granted = Sequence[tuple[str, dict[str, Any], dict[str, Any]]]
-"""Of each endpoint its kind, what was asked, and what was granted."""
+Grants = Sequence[tuple[str, dict[str, Any], dict[str, Any]]]
+"""The kind of each endpoint, the settings that it asked for, and those that it was granted."""
 
 
 class ArmReport:
-    """One cell's trials with everything the document says about them."""
+    """One cell's trials, with all facts about them that the document has."""
 
     def __init__(
         self, name: str, evidence: CellEvidence, small: SmallTables, bundle: Bundle, primary: str
@@ -113,7 +114,7 @@ class ArmReport:
             (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
         )
         self._granted_qos = [
-            (e["endpoint"], json_column(e["granted"]).get("qos")) for e in endpoints
+            (e["endpoint"], g.get("qos")) for e, (_, _, g) in zip(endpoints, granted, strict=True)
         ]
         self._take_topics(small)
         self._take_granted(granted)
@@ -127,17 +128,17 @@ class ArmReport:
     def _take_topics(self, small: SmallTables) -> None:
         first = small.endpoints[self.trials[0].trial] if self.trials else []
         self.topics = judged_topics(first, self.definition)
-        """Those that are judged one by one; empty where all are alike."""
+        """The topics that are judged by themselves; empty if all are alike."""
         self.endpoints = first
         self.limit_names: dict[str | None, tuple[str, ...]] = {
             None: workload_limit_names(first, self.definition),
-            **{one.name: one.limit_names for one in self.topics},
+            **{topic.name: topic.limit_names for topic in self.topics},
         }
         """Topic, or None for the whole workload -> the names under which it may have limits."""
         self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
         self.judged: dict[str | None, JudgedArm] = {}
-        """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
-        its workload: whoever knows these sets it."""
+        """Topic, or None for the whole workload -> the values that comparisons use; `judge_by` sets
+        them, since they depend on the other arms."""
         self.interim = interim.InterimCell()
         for trial in self.trials:
             bound = interim.is_bound(small.events[trial.trial])
@@ -150,14 +151,14 @@ class ArmReport:
             for name, entry in GLOSSARY.items()
         }
 
-    def _take_granted(self, granted: Granted) -> None:
-        self.publish_mode = _one(
+    def _take_granted(self, granted: Grants) -> None:
+        self.publish_mode = _joined(
             g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
         )
-        self.touch = _one(a.get("touch") for _, a, _ in granted)
-        self.qos = _one(qos_words(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.touch = _joined(a.get("touch") for _, a, _ in granted)
+        self.qos = _joined(qos_words(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.take = taken_as(
-            _one(g.get("take") for kind, _, g in granted if kind == "subscription"),
+            _joined(g.get("take") for kind, _, g in granted if kind == "subscription"),
             sum(t.messages.lent for t in self.trials),
             sum(t.messages.taken for t in self.trials),
         )
@@ -168,16 +169,16 @@ class ArmReport:
         self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
 
     def _take_disturbances(self, small: SmallTables) -> None:
-        flagged = disturbed.disturbances([t.trial for t in self.trials], small.events)
-        self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
-        """What its middleware did badly in at least half of its trials: that is in its numbers."""
-        disturbances = [one for one in flagged if one.code not in disturbed.OF_THE_MIDDLEWARE]
-        self.disturbed = [one.text for one in disturbances]
-        self.disturbed_by = {one.code: one.trials for one in disturbances}
+        disturbances = disturbed.disturbances([t.trial for t in self.trials], small.events)
+        self.misconduct = [d.text for d in disturbances if d.code in disturbed.OF_THE_MIDDLEWARE]
+        """Faults of its middleware in at least half of its trials, which are in its numbers."""
+        of_machine = [d for d in disturbances if d.code not in disturbed.OF_THE_MIDDLEWARE]
+        self.disturbed = [d.text for d in of_machine]
+        self.disturbed_by = {d.code: d.trials for d in of_machine}
 
     def _take_paths(self, small: SmallTables) -> None:
         attested = [r for t in self.trials for r in small.attestations[t.trial]]
-        # why nobody can say which path most bytes took
+        # reasons why the path of most bytes is not known
         unknown = {
             r["note"]
             for r in attested
@@ -189,38 +190,37 @@ class ArmReport:
 
     @property
     def facts(self) -> ArmFacts:
+        loan, network = self.arm.get("loan"), self.definition.get("network")
         return ArmFacts(
-            self.name,
-            self.cell["layer"],
-            self.qos,
-            self.main_path,
-            self.publish_mode,
-            self.touch,
-            self.cell["release_date"],
-            self.floor,
-            disturbed.conditions(self.definition),
-            network.get("backend", "switch")
-            if (network := self.definition.get("network"))
-            else None,
-            self.host,
-            self.take,
-            self.when_full,
-            " + ".join(map(bare, self.cell["middleware"].split(" + "))),
-            self.cell["version"],
-            None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
-            self.schedule,
-            self.support_ended,
+            arm=self.name,
+            layer=self.cell["layer"],
+            qos=self.qos,
+            path=self.main_path,
+            publish_mode=self.publish_mode,
+            touch=self.touch,
+            release_date=self.cell["release_date"],
+            floor=self.floor,
+            conditions=disturbed.conditions(self.definition),
+            backend=network.get("backend", "switch") if network else None,
+            host=self.host,
+            take=self.take,
+            when_full=self.when_full,
+            library=" + ".join(map(bare, self.cell["middleware"].split(" + "))),
+            version=self.cell["version"],
+            written=None if loan is None else "loan" if loan else "copy",
+            schedule=self.schedule,
+            support_ended=self.support_ended,
         )
 
     def _unmatched(self) -> Iterator[str]:
-        """The share of its trials in which not all found each other. They are no losses of
-        messages: what is measured is of the others."""
-        apart = sum(line.status == "failed" and line.cause == NO_MATCH for line in self.lines)
-        of = apart + sum(line.status == "done" for line in self.lines)
-        if apart and apart < of:
-            low, high = clopper_pearson(apart, of)
+        """Yield the share of trials in which not all endpoints matched. These are no losses of
+        messages: the metrics are those of the other trials."""
+        count = sum(line.status == "failed" and line.cause == NO_MATCH for line in self.lines)
+        trials = count + sum(line.status == "done" for line in self.lines)
+        if 0 < count < trials:
+            low, high = clopper_pearson(count, trials)
             yield (
-                f"no match in {apart} of {counted(of, 'trial')}: {percent(apart / of)} "
+                f"no match in {count} of {counted(trials, 'trial')}: {percent(count / trials)} "
                 f"[{percent(low)}–{percent(high)}]; its latencies are of the trials that matched"
             )
 
@@ -246,20 +246,20 @@ class ArmReport:
         )
 
     def ran_in(self, topic: str | None) -> JudgedArm:
-        """All that ran, in that topic alone, or in the whole workload."""
+        """Return everything that ran, in that topic alone or in the whole workload."""
         return self.interim.arm(self.name, self.cell, topic, self.lines)
 
     def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
-        """The trials, of that topic or reader alone where one is named, also where its readers are
-        alike; of an arm whose topics are alike they are of each of these."""
+        """Return the trials, with that topic or reader alone if one is named, even if its readers
+        are alike. If an arm's topics are alike, its trials stand for each of them."""
         if topic is None:
             return self.trials
-        pooled = [] if self.topics else self.trials
-        apart = [t.topics.get(topic) or t.readers.get(topic) for t in self.trials]
-        return [t for t in apart if t is not None] or pooled
+        parts = [t.topics.get(topic) or t.readers.get(topic) for t in self.trials]
+        own = [part for part in parts if part is not None]
+        return own or ([] if self.topics else self.trials)
 
     def fates_in(self, topic: str | None) -> Fates:
-        """What became of the messages of its done trials, beside the trials that it lost."""
+        """Return the fates of the messages of its done trials, and the trials that it lost."""
         trials = self.trials_in(topic)
         counted = sum((counts_of(self.primary, t) for t in trials), FateCounts())
         failed = len(self.judged[None].failed - {t.block for t in trials})
@@ -269,75 +269,78 @@ class ArmReport:
         return self.interim.reliable.get(topic if self.topics else None, False)
 
     def _has(self, topic: Topic) -> bool:
-        """Whether it can be put beside that topic of another cell: it has one of this name, or these
-        are some of its readers, which are alike here."""
+        """Whether the arm can be compared in that topic of another cell: it has a topic of this
+        name, or the topic has some of its readers, which are alike here."""
         if self.topics:
-            return any(one.name == topic.name for one in self.topics)
+            return any(own.name == topic.name for own in self.topics)
         return topic.readers is not None and {*topic.members, *topic.nodes} <= {
             *self.limit_names[None]
         }
 
     def shared(self, other: "ArmReport") -> list[str]:
-        """The topics and readers that are judged one by one in it or in the other, and that both
-        have."""
-        there = self.topics or other.topics
-        return [one.name for one in there if self._has(one) and other._has(one)]
+        """Return the topics and readers that are judged by themselves in this arm or the other, and
+        that both have."""
+        topics = self.topics or other.topics
+        return [topic.name for topic in topics if self._has(topic) and other._has(topic)]
 
     def spread(self, topic: str | None = None) -> Spread | None:
-        """Between the readers whose messages are one sample; None where they are several."""
+        """Return how far the readers of one sample are apart; None if the arm has several
+        samples."""
         if topic is None and self.topics:
             return None
         return spread(self.trials_in(topic), self.endpoints)
 
     def refused(self, entry: glossary.Metric) -> str | None:
-        """Why no comparison takes this metric of it."""
+        """Return the reason why no comparison uses this metric of the arm; None if one may."""
         timed = entry.unit in TIMES or entry.kind == "fraction"
         if timed and interim.is_untimed(self.cell):
             return UNTIMED
         return None if entry.whatever_load else self.judged[None].barred
 
     def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
-        """Block -> the metric's value, or (events, of) of a fraction, by the rules of a verdict: a
-        block that the arm lost is counted by `with_lost`, a block on a machine that was too busy
-        for a network is left out, and an untimed trial has no times. What is held in memory does not
+        """Return block -> the metric's value, or (events, of) for a fraction, by the rules of a
+        verdict: a block that the arm lost is counted by `with_lost`, a block on a machine that was
+        too busy for a network is left out, and an untimed trial has no times. Memory does not
         depend on how busy a machine is; bytes of traffic do."""
         entry, judged = GLOSSARY[metric], self.judged[None]
         if self.refused(entry):
             return {}
         left_out = frozenset() if entry.whatever_load else judged.left_out
-        there = judged.busy.keys() - left_out
+        blocks = judged.busy.keys() - left_out
         values = {
             t.block: value
             for t in self.trials_in(topic)
-            if t.block in there and (value := _in_trial(entry, t)) is not None
+            if t.block in blocks and (value := _in_trial(entry, t)) is not None
         }
         return with_lost(entry, values, judged.failed, primary=metric == self.primary)
 
     def clock_bounds(self, metric: str, topic: str | None = None) -> dict[int, float]:
-        """Block -> how far the metric's value may be from the truth for the clocks of two hosts."""
+        """Return block -> how far the clocks of two hosts may shift the metric's value."""
         return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials_in(topic)}
 
     def clock_bound(self, metric: str, topic: str | None = None) -> float:
-        """The largest of them; 0 without a trial."""
+        """Return the largest of these bounds; 0 without a trial."""
         return max(self.clock_bounds(metric, topic).values(), default=0.0)
 
     def qos_of(self, topic: str) -> str | None:
-        """What was granted to the topic's endpoints, in words; several joined where they differ."""
-        own = next((one.endpoints for one in self.topics if one.name == topic), frozenset())
-        return _one(
+        """Return the QoS that the topic's endpoints were granted, in words; several ones joined if
+        they differ."""
+        own = next((t.endpoints for t in self.topics if t.name == topic), frozenset())
+        return _joined(
             qos_words(qos) for endpoint, qos in self._granted_qos if endpoint in own and qos
         )
 
     def _support_ended(self, bundle: Bundle) -> str | None:
-        """The month in which the vendor's support of this version had ended when the campaign was
-        made; None also where nobody says when it ends."""
+        """Return the month in which the vendor's support of this version had ended when the
+        campaign was made; None also if the end is not known."""
         described = described_of(self.cell, bundle)
         month = described and described.build.get("end_of_life")
         ended = month and month < (bundle.campaign.created_utc or "")[:7]
         return str(month) if ended else None
 
     def flags(self, unlike: Sequence[str]) -> tuple[str, ...]:
-        """All that is to be said beside it: `unlike` is how it differs from the others."""
+        """Return all facts that a reader of the arm must know; `unlike` says how it differs from
+        the others."""
         return (
             *(str(f) for f in self.definition.get("flags") or []),
             *self.regrant,
@@ -345,25 +348,20 @@ class ArmReport:
             *([SHARED] if self.schedule == "shared" else []),
             *self._unmatched(),
             *filter(None, [unlike_readers(self.spread())]),
-            *self.behaved,
+            *self.misconduct,
             *self.disturbed,
         )
 
     def common(self, topic: str | None, floor: "ArmReport | None") -> CommonArm:
-        """What it has in that topic alone, or in the whole workload."""
+        """Return the facts of the arm in that topic alone, or in the whole workload."""
         trials, values = self.trials_in(topic), self.values
         if topic is not None:
             values = {name: _in_trials(GLOSSARY[name], trials) for name in OF_TOPICS}
         return CommonArm(
             arm=self.name,
-            middleware=self.cell["middleware"],
-            layer=self.cell["layer"],
-            version=self.cell["version"],
-            profile=self.cell["profile"],
-            release_date=self.cell["release_date"],
+            **{column: self.cell[column] for column in CELL_COLUMNS},
             role="floor" if self.floor else "contender",
             family=self.family,
-            cell=self.cell["cell"],
             qos=self.qos if topic is None else self.qos_of(topic),
             metrics=self.metrics(topic),
             unsent_by=dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter())),
@@ -381,7 +379,8 @@ class ArmReport:
         outdated: bool,
         floor: "ArmReport | None",
     ) -> WorkloadArm:
-        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
+        """Return the arm as the document has it. `topic`: the one that the verdict rests on, if the
+        workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = Verdict("no data", None, None, UNTIMED), None
         return WorkloadArm(
@@ -406,7 +405,7 @@ class ArmReport:
             as_installed=as_installed(self.arm, self.cell["profile"]),
             pair=pair_of(self.arm),
             not_supported=self.not_supported,
-            ungranted=tuple(Ungranted(**one) for one in self.definition.get("ungranted") or ()),
+            ungranted=tuple(Ungranted(**u) for u in self.definition.get("ungranted") or ()),
             support_ended=self.support_ended,
             untimed=interim.is_untimed(self.cell),
             traced=interim.is_traced(self.cell),
@@ -421,8 +420,8 @@ class ArmReport:
         )
 
     def metrics(self, topic: str | None = None) -> dict[str, Estimate]:
-        """Those that a topic has by itself, or those of the whole workload: a median over an IMU and
-        a camera is that of neither."""
+        """Return the metrics of a topic alone, or those of the whole workload: a median over an IMU
+        and a camera would describe neither."""
         if topic is not None:
             of_topic = self.trials_in(topic)
             return {name: aggregate(GLOSSARY[name], of_topic) for name in OF_TOPICS}
@@ -439,7 +438,7 @@ class ArmReport:
         return metrics
 
     def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
-        """By the primary metric, block by block."""
+        """Return the ratio of the primary metric to that of the floor, block by block."""
         if floor is None:
             return Ratio(no_data=f"the workload has no floor arm by {self.family}")
         if floor is self:
@@ -453,14 +452,14 @@ class ArmReport:
 
 
 def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware | None:
-    """What the cell's worker said of itself; None where that is not kept, or the arm is of
-    several."""
+    """Return the description that the cell's worker gave of itself; None if it is not kept, or the
+    arm is a pair of middlewares."""
     name = cell["middleware"], cell["layer"]
     return next((m for m in bundle.campaign.middlewares if (m.middleware, m.layer) == name), None)
 
 
 def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration | None:
-    """The text of the cell's profile: the arm's own, else that of the middleware."""
+    """Return the text of the cell's profile: the arm's own, else that of the middleware."""
     own = (json_column(cell["definition"]).get("arm") or {}).get("profile") or {}
     if own.get("text") is not None:
         return Configuration(format=own.get("format"), text=own["text"])
@@ -474,7 +473,8 @@ def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration |
 def statement(
     left: ArmReport, right: ArmReport, metric: str, topic: str | None, group: Hashable
 ) -> Statement:
-    """`left` against `right` within the blocks that both have, in that topic or in the whole."""
+    """Return the statement `left` against `right` within the blocks that both have, in that topic
+    or in the whole workload."""
     return Statement(
         left=left.in_blocks(metric, topic),
         right=right.in_blocks(metric, topic),
@@ -489,19 +489,19 @@ def statement(
 
 
 def floors(arms: Sequence[ArmReport]) -> dict[Family, ArmReport]:
-    """The first floor of each family."""
+    """Return the first floor of each family."""
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
 def _in_trials(
     entry: glossary.Metric, trials: Sequence[MeasuredTrial]
 ) -> list[tuple[MeasuredTrial, float]]:
-    """The trials that have the metric, with its value."""
+    """Return the trials that have the metric, with its value."""
     return [(t, value) for t in trials if (value := trial_value(entry, t)) is not None]
 
 
 def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
-    """(events, of) of a fraction."""
+    """Return the metric's value, or (events, of) for a fraction."""
     if entry.kind != "fraction":
         return trial_value(entry, trial)
     counts = fraction_of(entry.name, trial)
@@ -509,7 +509,7 @@ def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int
 
 
 def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
-    """Sets what comparisons take of the arms of one workload, after so many blocks."""
+    """Set the values that comparisons use of the arms of one workload, after so many blocks."""
     for topic in {None, *(name for arm in arms for name in arm.interim.blocks)}:
         judged_arms = sequential.arms_after([a.ran_in(topic) for a in arms], blocks)
         for arm, judged in zip(arms, judged_arms, strict=True):
@@ -519,7 +519,7 @@ def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
 def per_trial(
     values: Mapping[str, Sequence[tuple[MeasuredTrial, float]]],
 ) -> dict[str, tuple[TrialValue, ...]]:
-    """Metric -> its value in each trial, of those that have any."""
+    """Return metric -> its value in each trial, without metrics that have none."""
     return {
         name: tuple(
             TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
@@ -531,8 +531,9 @@ def per_trial(
 
 
 def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
-    """Path, interface, how it is known, and its fraction of the payload, the largest first:
-    fractions averaged over trials; bytes where there are no fractions."""
+    """Return the path, its interface, how it is known, and its fraction of the payload, the largest
+    first: fractions are averaged over trials; if some are not known, they are those of all
+    bytes."""
     use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
     weight: Counter[tuple[str, str, str]] = Counter()
     for r in rows:
@@ -546,12 +547,12 @@ def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
 
 
 def _path(paths: Sequence[PathShare]) -> tuple[str | None, str | None]:
-    """("shm 97 % (inferred), udp 3 %", "shm") of what `_paths` gives."""
+    """Return ("shm 97 % (inferred), udp 3 %", "shm") for the result of `_paths`."""
     fractions: dict[str, float] = {}
     labels: dict[str, set[str]] = {}
-    for one in paths:
-        fractions[one.path] = fractions.get(one.path, 0.0) + one.fraction
-        labels.setdefault(one.path, set()).add(one.label)
+    for share in paths:
+        fractions[share.path] = fractions.get(share.path, 0.0) + share.fraction
+        labels.setdefault(share.path, set()).add(share.label)
     if not fractions:
         return None, None
     ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))
@@ -569,7 +570,8 @@ def qos_words(qos: dict[str, Any]) -> str:
 
 
 def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
-    """What was granted otherwise; a depth means nothing beside keep_all."""
+    """Return the settings that were granted otherwise than asked; a depth means nothing with
+    keep_all."""
     compared = asked.keys() & granted.keys() - (
         {"depth"} if asked.get("history") == "keep_all" else set()
     )
@@ -581,9 +583,9 @@ def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
 
 
 def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
-    """As the records say it, since whether an API can lend a message depends on where it comes
-    from: `lent`, the reader's own, or both where each is more than one message in a hundred. What
-    was granted where nothing was taken; None where nothing was granted."""
+    """Return how messages were taken, from the records, since an API may lend some messages and
+    copy others: `lent`, the reader's own kind, or both if each is more than one message in a
+    hundred. If nothing was taken, what was granted; None if nothing was granted."""
     if granted is None or not taken:
         return granted
     own = " / ".join(k for k in granted.split(" / ") if k != "lent") or "typed"
@@ -593,18 +595,18 @@ def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
     return "lent" if share >= 1 - SELDOM else f"lent / {own}"
 
 
-def _when_full(granted: Granted) -> str | None:
-    """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
+def _when_full(granted: Grants) -> str | None:
+    """Return `publisher blocks, subscription drops at reader`; None if nothing was granted."""
     parts = []
     for kind in ("publisher", "subscription"):
-        what = _one(g.get("when_full") for k, _, g in granted if k == kind)
-        if what is not None:
-            parts.append(f"{kind} {what.replace('_', ' ')}")
+        conduct = _joined(g.get("when_full") for k, _, g in granted if k == kind)
+        if conduct is not None:
+            parts.append(f"{kind} {conduct.replace('_', ' ')}")
     return ", ".join(parts) or None
 
 
-def _one(values: Iterable[str | None]) -> str | None:
-    """The value, several joined where endpoints differ, None where none is known."""
+def _joined(values: Iterable[str | None]) -> str | None:
+    """Return the value, several ones joined if endpoints differ, and None if none is known."""
     return " / ".join(dict.fromkeys(v for v in values if v)) or None
 
 
