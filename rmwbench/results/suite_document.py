@@ -1,6 +1,5 @@
-"""A bundle -> what `rmwbench show` answers (docs/formats/show.md), from which terminal, HTML and
-Markdown are rendered. Same bundle, same answer.
-"""
+"""Computes the answer of `rmwbench show` from a bundle (docs/formats/show.md); the terminal, HTML
+and Markdown are rendered from it. The same bundle has the same answer."""
 
 import math
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
@@ -72,26 +71,27 @@ def summarise(
     known: MutableMapping[int, MeasuredTrial] | None = None,
     limits_error: float = INTERVAL_ERROR,
 ) -> SuiteAnswer:
-    """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
-    for an imported one, which has no records. `limits` take the place of the suite's own;
-    `selection`: cells of the bundle that are judged among themselves. `known` as in `judged`, for
-    whoever looks at a campaign again while it runs. `limits_error`: of each interval that a limit
-    is judged by, smaller at such a look.
-    """
+    """Return the answer of a campaign. Every record is read once, and memory holds one trial's
+    columns. `limits` replace those of the suite; `selection`: cells of the bundle that are judged
+    among themselves. `known` is that of `judged`, for a campaign that is looked at again while it
+    runs. `limits_error`: the error of each interval that a limit is judged by, smaller at such a
+    look. Raises UserError for a broken bundle, and for an imported one, which has no records."""
     campaign = judged(bundle, selection, known)
     small, arms = campaign.small, campaign.arms
     level = replace(campaign.rules, alpha=campaign.at.alpha)
-    here = machine(bundle)
-    called = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
-    workloads = _workloads(campaign, level, here.calibration.own_cost)
+    described = machine(bundle)
+    limit_names = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
+    workloads = _workloads(campaign, level, described.calibration.own_cost)
     levels = factor_levels.judged(arms, level)
     shown = SuiteAnswer(
         campaign=campaign.campaign,
-        machine=here,
+        machine=described,
         block_correlation=_correlation(campaign),
         workloads=workloads,
         outcomes=outcomes.judged(
-            _limits(campaign, limits, limits_error), _limited(workloads, limits, called), called
+            _limits(campaign, limits, limits_error),
+            _limited(workloads, limits, limit_names),
+            limit_names,
         ),
         **_features("of_campaign", bundle, campaign),
         conclusions=(),
@@ -112,10 +112,9 @@ def summarise(
 
 
 def measured(directory: Path, who: str, *, imported: str | None = None) -> SuiteAnswer:
-    """What a campaign shows, for those who set it beside what others published: claims, figures, a
-    questionnaire. Raises UserError where the bundle is not a campaign of a suite: imported, or a
-    search for a capacity. `who` wants it, in the plural; `imported`: what to do with an imported
-    one."""
+    """Return the answer of a campaign that is compared with published results: claims, figures, a
+    questionnaire. `who` needs it, in the plural; `imported`: how to use an imported bundle. Raises
+    UserError if the bundle is not a campaign of a suite: imported, or a search for a capacity."""
     bundle = Bundle(directory)
     if is_imported(bundle) or is_capacity(bundle):
         raise UserError(
@@ -130,34 +129,35 @@ def measured(directory: Path, who: str, *, imported: str | None = None) -> Suite
 def _workloads(
     campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> tuple[WorkloadAnswer, ...]:
-    """Each with its effects and its tuning, which are judged over the whole report."""
+    """Return each workload with its effects and its tuning, which are judged over the whole
+    report."""
     arms = campaign.arms
     unjudged = [e for w in arms for e in (*effects.effects(w, arms[w]), *_beside(w, arms))]
     judged_effects = effects.judged(unjudged, rules)
-    tuned = _tuning(arms, campaign.topics, rules)
+    tuning = _tuning(arms, campaign.topics, rules)
     return tuple(
         replace(
             _workload(w, campaign, rules, own_cost),
             effects=tuple(judged_effects.get(w.name, ())),
-            tuning=tuple(tuned.get(w.name, ())),
+            tuning=tuple(tuning.get(w.name, ())),
         )
         for w in campaign.workloads
     )
 
 
 def _correlation(campaign: JudgedCampaign) -> BlockCorrelation | None:
-    """Over the whole report; what a workload tells by itself is used there."""
-    alike = campaign.evidence.pooled
-    inflates = any(one.inflates for one in campaign.evidence.likenesses.values())
-    if alike.correlation is None or alike.error is None:
+    """Return the correlation over the whole report; intervals use that of each workload."""
+    pooled = campaign.evidence.pooled
+    if pooled.correlation is None or pooled.error is None:
         return None
-    return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
+    inflates = any(likeness.inflates for likeness in campaign.evidence.likenesses.values())
+    return BlockCorrelation(value=pooled.correlation, error=pooled.error, inflates=inflates)
 
 
 def _limits(
     campaign: JudgedCampaign, limits: "LimitsFile | None", error: float
 ) -> outcomes.AcceptedLimits | None:
-    """Those of the user, else those of the suite."""
+    """Return the limits of the user, else those of the suite."""
     declared = campaign.plan.outcomes if limits is None else limits
     if declared is None:
         return None
@@ -166,7 +166,8 @@ def _limits(
 
 
 def _limit_names(arms: Sequence[ArmReport]) -> outcomes.Names:
-    """By the first arm with trials that has the topic."""
+    """Return the names by which topics may be limited, from the first arm with trials that has the
+    topic."""
     names: dict[str | None, tuple[str, ...]] = {}
     for arm in arms:
         if arm.trials:
@@ -177,9 +178,9 @@ def _limit_names(arms: Sequence[ArmReport]) -> outcomes.Names:
 def _limited(
     workloads: Sequence[WorkloadAnswer],
     limits: "LimitsFile | None",
-    called: Mapping[str, outcomes.Names],
+    limit_names: Mapping[str, outcomes.Names],
 ) -> Sequence[WorkloadAnswer]:
-    """The workloads that the limits are of. Raises UserError where there is none."""
+    """Return the workloads that the limits are for. Raises UserError if there are none."""
     if limits is None:
         return workloads
     from rmwbench.suite.file.limits_file import check_topics, no_such_case
@@ -187,25 +188,25 @@ def _limited(
     limited = [w for w in workloads if limits.of.has(w.name, w.levels)]
     if not limited:
         raise no_such_case(limits, [w.workload for w in workloads])
-    check_topics(limits, {n for w in called.values() for names in w.values() for n in names})
+    check_topics(limits, {n for w in limit_names.values() for names in w.values() for n in names})
     return limited
 
 
 def _workload(
     w: Comparison, campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> WorkloadAnswer:
-    """Without what is judged over the whole report: effects and tuning."""
+    """Return a workload without its effects and its tuning."""
     verdicts, at = campaign.verdicts[w.name], campaign.at
     arms = sorted(campaign.arms[w.name], key=lambda a: list(Family).index(a.family))
     facts = [a.facts for a in arms]
     unlike, old = flags(facts), outdated(facts)
     floor = floors(arms)
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
-    lost = {t: undelivered_shares([a.judged[t] for a in arms]) for t in by_topic}
-    of_family = {a.name: a.family for a in arms}
-    what = noun(topic_answers.topics(arms))
-    deciding = decisive(_expected(by_topic, arms), lost, w.primary_metric)
-    overall = over_topics(deciding, lost, words(w.primary_metric), of_family, what)
+    undelivered = {t: undelivered_shares([a.judged[t] for a in arms]) for t in by_topic}
+    families = {a.name: a.family for a in arms}
+    topic_noun = noun(topic_answers.topics(arms))
+    deciding = decisive(_expected(by_topic, arms), undelivered, w.primary_metric)
+    overall = over_topics(deciding, undelivered, words(w.primary_metric), families, topic_noun)
     shown = tuple(
         a.shown(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],
@@ -246,12 +247,13 @@ def _workload(
 def _expected(
     by_topic: Mapping[str, Mapping[str, Verdict]], arms: Sequence[ArmReport]
 ) -> Mapping[str, Mapping[str, Verdict]]:
-    """Without what has no data of readers that come late, beside others: they may be there for too
-    few messages, which leaves no arm open."""
+    """Return the verdicts without those that have no data for readers that come late: a late reader
+    may be there for too few messages, which leaves no arm open. They stay if all readers come
+    late."""
     late = {
-        one.name
-        for one in topic_answers.topics(arms)
-        if one.readers and one.readers.asked.joins != "start"
+        topic.name
+        for topic in topic_answers.topics(arms)
+        if topic.readers and topic.readers.asked.joins != "start"
     }
     if not by_topic.keys() - late:
         return by_topic
@@ -264,13 +266,15 @@ def _expected(
 
 
 def _title(w: Comparison) -> str:
-    """With its levels, which tell several of one workload apart: `state, 2 readers`."""
+    """Return the title with the levels, which tell several comparisons of one workload apart:
+    `state, 2 readers`."""
     levels_of = (level_name(factor, level) for factor, level in w.levels.items())
     return ", ".join([w.title if w.title != w.name else w.workload, *levels_of])
 
 
 def _features(name: str, *arguments: Any) -> dict[str, Any]:
-    """The fields of the answer that are a feature's beside the trials (rmwbench/beside)."""
+    """Return the fields of the answer that belong to features beside the trials
+    (rmwbench/beside)."""
     return {
         key: part
         for parts in from_features("answer", name, *arguments)
@@ -279,22 +283,23 @@ def _features(name: str, *arguments: Any) -> dict[str, Any]:
 
 
 def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
-    drawn = {a.name: a.trials for a in arms} if curves else {}
+    trials = {a.name: a.trials for a in arms} if curves else {}
     delivered = (groups.delivered(a.name, a.trials) for a in arms)
     return Charts(
-        **vars(chart_points.curves(drawn, primary)),
+        **vars(chart_points.curves(trials, primary)),
         delivered=tuple(filter(None, delivered)),
         **_features("charts", arms),
     )
 
 
 def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.UnjudgedEffect]:
-    """Effects of a workload that names another `against`, at the same levels of the factors."""
-    asked = next((a.definition.get("workload") for a in arms[name]), None)
-    if not isinstance(asked, dict) or not (other := asked.get("against")):
+    """Return the effects of a workload that names another one `against`, at the same levels of the
+    factors."""
+    workload = next((a.definition.get("workload") for a in arms[name]), None)
+    if not isinstance(workload, dict) or not (against := workload.get("against")):
         return []
-    there = f"{other}{name.removeprefix(str(asked.get('name')))}"
-    return effects.beside(name, arms[name], arms[there], str(other)) if there in arms else []
+    other = f"{against}{name.removeprefix(str(workload.get('name')))}"
+    return effects.beside(name, arms[name], arms[other], str(against)) if other in arms else []
 
 
 def _resolutions(
@@ -304,13 +309,16 @@ def _resolutions(
     campaign: JudgedCampaign,
     rules: Rules,
 ) -> dict[tuple[str | None, Family | None], Resolution]:
-    """(topic or None for the whole, family or None where there is one) -> what was resolved."""
+    """Return (topic or None for the whole workload, family or None if there is one) -> the
+    resolution."""
     out = {}
     for topic in judged_topics:
         groups = best.groups({judged_name(workload, topic): [a.judged[topic] for a in arms]})
-        contend = {g: of for g, of in groups.items() if not all(a.floor for a in of)}
-        for group, members in contend.items():
-            out[topic, group[1] if len(contend) > 1 else None] = _resolution(
+        contending = {
+            g: members for g, members in groups.items() if not all(a.floor for a in members)
+        }
+        for group, members in contending.items():
+            out[topic, group[1] if len(contending) > 1 else None] = _resolution(
                 members,
                 campaign.at,
                 rules,
@@ -329,11 +337,10 @@ def _resolution(
     shared: Prior,
     alike: Likeness,
 ) -> Resolution:
-    """What this design would have found, from the spread that was seen: the ratio that has 95 %
-    power at the first and worst step of Holm's procedure, at the level of the last look that the
-    workload came to: what is decided leaves a campaign before its end. Blocks that resemble each
-    other are worth fewer, as in the intervals.
-    """
+    """Return the differences that this design can tell, from the scatter that was seen: the ratio
+    that has 95 % power at the first and worst step of Holm's procedure, at the level of the last
+    look that the workload came to, since decided cells leave a campaign before its end. Blocks that
+    resemble each other count for less, as in the intervals."""
     contenders = [a for a in arms if not a.floor and a.primary]
     blocks = _blocks_of(contenders, at.blocks)
     if blocks < at.blocks and blocks in at.looks:
@@ -345,16 +352,16 @@ def _resolution(
         blocks=blocks, comparisons=comparisons, log_ratio_sd=None, resolvable_ratio=None, text=""
     )
     if len(contenders) < 2:
-        none = "Fewer than two contenders have data: there is nothing to tell apart."
-        return replace(resolution, text=none)
+        text = "Fewer than two contenders have data: there is nothing to tell apart."
+        return replace(resolution, text=text)
     if blocks < rules.min_blocks:
         return replace(resolution, text="Too few blocks to say what could have been told apart.")
     if sd is None:
-        none = (
+        text = (
             "No two contenders have a ratio in two blocks, as where values are 0 or infinite: what "
             "could have been told apart is not known."
         )
-        return replace(resolution, text=none)
+        return replace(resolution, text=text)
     freedom = max((blocks - 1 + shared.freedom) * alike.freedom_factor(), 1.0)
     ratio = resolvable_ratio(
         blocks,
@@ -377,7 +384,7 @@ def _resolvable(ratio: float, sd: float, comparisons: int) -> str:
 
 
 def _blocks_of(contenders: list[JudgedArm], most: int) -> int:
-    """How many blocks two of them have together at most."""
+    """Return in how many blocks two of the contenders ran at most."""
     blocks = sorted(
         (sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True
     )
@@ -385,7 +392,8 @@ def _blocks_of(contenders: list[JudgedArm], most: int) -> int:
 
 
 def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
-    """As it was judged after so many blocks, a planned look before the last."""
+    """Return the look and the rules of a workload that was last judged after so many blocks, at a
+    planned look before the last."""
     alpha = sequential.alpha_at(at.looks, blocks, alpha=Rules().alpha)
     look = at.looks.index(blocks) + 1
     return replace(at, blocks=blocks, alpha=alpha, look=look), replace(rules, alpha=alpha)
@@ -394,33 +402,28 @@ def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
 def _least_resolved(
     resolutions: Mapping[tuple[str | None, Family | None], Resolution],
 ) -> Resolution:
-    """Where the least could be told apart: what holds there holds everywhere."""
+    """Return the resolution of the part in which least can be told apart: every other part resolves
+    as much."""
 
-    def ratio(of: tuple[str | None, Family | None]) -> float:
-        value = resolutions[of].resolvable_ratio
+    def ratio(key: tuple[str | None, Family | None]) -> float:
+        value = resolutions[key].resolvable_ratio
         return math.inf if value is None else value
 
-    several = [of for of in resolutions if resolutions[of].comparisons] or list(resolutions)
-    least = max(several, key=ratio)
-    topic, family = least
-    if len(resolutions) == 1 and topic is None:
-        return resolutions[least]
-    where = " ".join(x for x in (topic, f"by {family}" if family else "") if x)
-    text = (
-        f"What resolves least is {where}. {resolutions[least].text}"
-        if where
-        else resolutions[least].text
-    )
-    return replace(resolutions[least], topic=topic, text=text)
+    compared = [key for key in resolutions if resolutions[key].comparisons] or list(resolutions)
+    worst = max(compared, key=ratio)
+    least, (topic, family) = resolutions[worst], worst
+    where = " ".join(filter(None, (topic, f"by {family}" if family else "")))
+    text = f"What resolves least is {where}. {least.text}" if where else least.text
+    return replace(least, topic=topic, text=text)
 
 
 def _level(at: JudgedAt) -> str:
-    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
-    4, …`."""
+    """Return ` Judged at look 2 of 4, …`: the look of a sequential campaign, and its part of the
+    error."""
     if not at.looks:
         return ""
-    last = at.blocks not in at.looks
-    look = "where time ended it" if last else f"at look {at.look} of {len(at.looks)}"
+    is_planned = at.blocks in at.looks
+    look = f"at look {at.look} of {len(at.looks)}" if is_planned else "where time ended it"
     return (
         f" Judged {look}, after {at.blocks} blocks, with "
         f"{at.alpha * 100:.2g} % of error for the whole report; what an earlier look "
@@ -433,19 +436,18 @@ def _tuning(
     topics_in: Mapping[str, Sequence[str | None]],
     rules: Rules,
 ) -> dict[str, list[Tuning]]:
-    """Workload -> each middleware tuned ÷ untouched, topic by topic where these are judged apart: a
-    family of its own over the whole report."""
+    """Return for each workload every middleware tuned ÷ untouched, topic by topic if these are
+    judged apart. All of them are one family of tests over the whole report."""
     pairs = [
         (w, topic, *pair)
-        for w, here in arms.items()
+        for w, reports in arms.items()
         for topic in topics_in[w]
-        for pair in _tuned_pairs(here)
+        for pair in _tuned_pairs(reports)
     ]
     planned = [_tuned(tuned, untouched, topic) for _, topic, tuned, untouched in pairs]
+    ratios = gains.judge(planned, rules)
     out: dict[str, list[Tuning]] = {}
-    for (workload, topic, tuned, untouched), gain in zip(
-        pairs, gains.judge(planned, rules), strict=True
-    ):
+    for (workload, topic, tuned, untouched), gain in zip(pairs, ratios, strict=True):
         out.setdefault(workload, []).append(
             Tuning(
                 middleware=tuned.cell["middleware"],
@@ -459,28 +461,25 @@ def _tuning(
 
 
 def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> Statement:
-    """With the blocks that either lost, which are infinite."""
+    """Return the statement with the blocks that either arm lost, which are infinite."""
     a, b = (counted([side.judged[topic]])[0] for side in (tuned, untouched))
     return gains.planned(GLOSSARY[tuned.primary], a.values(), b.values(), (a.bounds, b.bounds))
 
 
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:
-    for tuned in arms:
+    for tuned in (arm for arm in arms if arm.cell["profile"] == "tuned"):
         for untouched in arms:
             same = _settings(tuned) == _settings(untouched) and all(
                 tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors")
             )
-            if (
-                same
-                and tuned.cell["profile"] == "tuned"
-                and untouched.cell["profile"].rstrip("*") == "untouched"
-            ):
+            if same and untouched.cell["profile"].rstrip("*") == "untouched":
                 yield tuned, untouched
 
 
 def _settings(report: ArmReport) -> dict[str, Any]:
-    """What an arm runs with besides its profile: arms that differ in it, as in their transport, do
-    not show what tuning is worth. The option `path` asks for a path and sets nothing."""
+    """Return the settings of an arm besides its profile: arms that differ in them, as in their
+    transport, do not show the gain of tuning. The option `path` asks for a path and sets
+    nothing."""
     settings = {k: v for k, v in report.arm.items() if k not in ("name", "profile", "against")}
     options = {k: v for k, v in settings.get("options", {}).items() if k != "path"}
     return settings | {"options": options}
