@@ -1,2 +1,2 @@
-"""What a report concludes, in words: facts read off the show document, the headline of a workload,
-what to conclude and what not, and what more blocks would decide."""
+"""Which sentences does a report state? The input is the show document; the output is facts, the
+headline of a workload, conclusions and cautions, and the gain of more blocks."""

@@ -1,1 +1,2 @@
-"""Why: of each arm the path of its bytes, where messages were lost, what made the slowest slow."""
+"""Why is an arm as fast as it is? The input is a judged campaign; the output is the path of each
+arm's bytes, the places where messages were lost, and the causes of its slowest messages."""

@@ -1,5 +1,5 @@
-"""What `rmwbench explain` says, one entry per arm of a workload: from the same trials and verdicts
-as every report."""
+"""Computes the answer of `rmwbench explain`, one entry per arm of a workload, from the same trials
+and verdicts as every report."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,8 +20,8 @@ from rmwbench.results.workload.workload_arm import ArmReport
 
 
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
-    """One for every arm of every workload; with `trial` only for its arm, with the tails of that
-    trial. Raises UserError for a trial that is not there or was not done."""
+    """Return an explanation of every arm of every workload; with `trial` only of its arm, with the
+    tails of that trial. Raises UserError for a trial that does not exist or is not done."""
     campaign = judged(bundle)
     line = None if trial is None else _line(bundle, trial)
     arms = [
@@ -89,7 +89,7 @@ def _explanation(
 
 
 def _topics(workload: str, arm: ArmReport, campaign: JudgedCampaign) -> tuple[ArmInTopic, ...]:
-    """Each with its latencies, what was lost, and its verdict."""
+    """Return the arm in each topic, with its latencies, its losses and its verdict."""
     return tuple(
         ArmInTopic(
             topic=topic.name,

@@ -1,5 +1,5 @@
-"""The answer of `rmwbench explain` (docs/formats/show.md, the end): what the terminal renders. Its
-losses, tails, chain and layers are those of an arm in the show document, too."""
+"""The types of the answer of `rmwbench explain` (docs/formats/show.md, the end), which the terminal
+renders. An arm of the show document has the same losses, tails, chain and layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ Kind = Literal["source", "transport", "relay"]
 
 @dataclass(frozen=True, kw_only=True)
 class UndoneTrial:
-    """A trial that is not done, with the reason and its codes (rmwbench/codes.py)."""
+    """A trial that failed or is void, with the reason and its codes (rmwbench/codes.py)."""
 
     trial: int
     block: int
@@ -41,7 +41,7 @@ class ArmTrials(TrialCounts):
 
 @dataclass(frozen=True, kw_only=True)
 class Cause:
-    """A cause of slow messages: how many of the slowest have it, and which share of them."""
+    """A cause of slow messages: how many of the slowest have it, and their share."""
 
     cause: str
     messages: int
@@ -51,7 +51,7 @@ class Cause:
 
 @dataclass(frozen=True, kw_only=True)
 class SlowMessage:
-    """`phases_ns` add up to the latency."""
+    """A slow message. `phases_ns` add up to its latency."""
 
     seq: int
     latency_ns: int
@@ -62,7 +62,7 @@ class SlowMessage:
 @dataclass(frozen=True, kw_only=True)
 class TailAnswer:
     """The slowest `messages` `of` those that arrived from a writer at a reader (numbers of
-    endpoints). `explained`: how many have a cause. `unwatched`: evidence that nobody took."""
+    endpoints). `explained`: how many have a cause. `unwatched`: evidence that was not recorded."""
 
     trial: int
     writer: int
@@ -78,8 +78,8 @@ class TailAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainPartAnswer:
-    """A part of the way of relayed messages, with what it lost. `typical`: the mean over the
-    messages around the median, which add up over the parts."""
+    """A part of the way of relayed messages, with its losses. `typical`: the mean over the messages
+    around the median, which add up over the parts."""
 
     kind: Kind
     hop: int
@@ -93,9 +93,10 @@ class ChainPartAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainAnswer:
-    """`nodes`: the fewest and the most on one of the `ways`. `under_way` and `overdue`: slow, and
-    neither arrived nor lost; the second over links of best effort, so that they are undelivered.
-    `parts` in their order, of all trials and ways together."""
+    """The way of relayed messages. `nodes`: the fewest and the most on one of the `ways`.
+    `under_way` and `overdue`: slow messages, neither arrived nor lost; the latter over links of
+    best effort, so that they are undelivered. `parts` are in their order, over all trials and ways
+    together."""
 
     ways: int
     nodes: tuple[int, int]
@@ -108,7 +109,7 @@ class ChainAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class Layer:
-    """The time that a category of the software takes, all hops of a way together."""
+    """The time that a category of the software takes, over all hops of a way."""
 
     category: str
     text: str
@@ -118,8 +119,8 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmInTopic:
-    """What an arm did in a topic that is measured by itself. `readers`: the nodes that it is of,
-    where a topic's readers differ; `qos`: as granted."""
+    """An arm in a topic that is measured by itself. `readers`: the nodes of these readers, if a
+    topic's readers differ; `qos`: as granted."""
 
     topic: str
     readers: tuple[str, ...] | None = absent()
@@ -130,7 +131,8 @@ class ArmInTopic:
 
 @dataclass(frozen=True, kw_only=True)
 class PhaseAnswer:
-    """`share` of the response latency; None of what comes behind it, or where there is no data."""
+    """A phase of a typical message. `share`: of the response latency; None for a phase after it, or
+    without data."""
 
     phase: Phase
     time: Estimate
@@ -139,10 +141,10 @@ class PhaseAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class MedianAnswer:
-    """Where the time of an arm's typical messages goes, in a topic where these are unlike. `against`:
-    the best of its family, None of the best itself; `ratio`: the verdict's, where it is of the
-    response latency. `beside`: metrics that say what it took: pieces, wake-ups, what was sent
-    again; `taken`: whether a message is lent or copied to the reader."""
+    """The phases of an arm's typical messages, in one topic if the topics are unlike. `against`:
+    the best of its family, None for the best itself; `ratio`: the verdict's, if it is about the
+    response latency. `beside`: metrics of the work behind it: pieces, wake-ups, repeated sending;
+    `taken`: whether a message is lent or copied to the reader."""
 
     topic: str | None
     response: Estimate
@@ -154,17 +156,18 @@ class MedianAnswer:
     ratio: Ratio | None
 
     def time(self, phase: Phase) -> Estimate | None:
-        return next((one.time for one in self.phases if one.phase is phase), None)
+        return next((answer.time for answer in self.phases if answer.phase is phase), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Why an arm is as it is in a workload. `family`: whom it is compared with; `medians`: one, or one for each
-    topic that is judged by itself; `advice`: of the symptoms that it has. `path`: None where nothing
-    was counted; `losses`: None where every message arrived sound and in time; `tails`: of its worst
-    trial, the longest first; `chain`: None where nothing is relayed; `layers`: None where nothing
-    was traced; `topics`: empty where they are one or alike. `notes`: its worker's own; `flags`: what
-    sets it apart from the others of its table, and what the machine did to it."""
+    """The explanation of an arm in a workload. `family`: the arms that it is compared with;
+    `medians`: one, or one for each topic that is judged by itself; `advice`: for its symptoms.
+    `path`: None if nothing was counted; `losses`: None if every message arrived sound and in time;
+    `tails`: of its worst trial, the longest first; `chain`: None if nothing is relayed; `layers`:
+    None if nothing was traced; `topics`: empty if there is one topic or all are alike. `notes`: its
+    worker's own; `flags`: how it differs from the other arms of its table, and what the machine did
+    to it."""
 
     workload: str
     arm: str

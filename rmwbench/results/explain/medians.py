@@ -1,5 +1,5 @@
-"""Where the time of each arm's typical messages goes, over its done trials with an interval, beside
-what it took: pieces, wake-ups, what was sent again."""
+"""Shows the phases of each arm's typical messages, over its done trials with an interval, and the
+work behind them: pieces, wake-ups, repeated sending."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
@@ -19,23 +19,23 @@ from rmwbench.results.workload.chain_answer import over_parts
 from rmwbench.results.workload.workload_arm import ArmReport
 
 NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
-_ACROSS = (Phase.WAY,)
-"""Phases between two hosts, whose clocks are not known better than to a bound."""
 Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
-"""Trial -> topic, or None where these are alike -> its typical message."""
+"""Trial -> topic, or None if the topics are alike -> its typical message."""
 
 
 def typical_messages(
     bundle: Bundle, campaign: JudgedCampaign, arms: Sequence[ArmReport]
 ) -> Typical:
-    """Those of the done trials of these arms; reads their records once."""
+    """Return the typical messages of the done trials of these arms; their records are read once."""
     topics = {
-        t.trial: {one.name: one.endpoints for one in arm.topics} for arm in arms for t in arm.trials
+        t.trial: {topic.name: topic.endpoints for topic in arm.topics}
+        for arm in arms
+        for t in arm.trials
     }
     lines = [line for line in bundle.trials("done") if line.trial in topics]
     return {
-        one.trial: dict(_of_trial(one, topics[one.trial]))
-        for one in evidence(bundle, lines, campaign.small)
+        trial.trial: dict(_of_trial(trial, topics[trial.trial]))
+        for trial in evidence(bundle, lines, campaign.small)
     }
 
 
@@ -57,7 +57,7 @@ def _of_trial(
 def medians(
     arm: ArmReport, typical: Typical, verdicts: Mapping[str | None, Mapping[str, Verdict]]
 ) -> tuple[MedianAnswer, ...]:
-    """One, or one for each topic that is judged by itself."""
+    """Return one answer, or one for each topic that is judged by itself."""
     if not arm.trials:
         return ()
     topics: list[str | None] = [topic.name for topic in arm.topics]
@@ -71,19 +71,19 @@ def _median(
     verdicts: Mapping[str | None, Mapping[str, Verdict]],
 ) -> MedianAnswer:
     response = aggregate(GLOSSARY[PRIMARY], arm.trials_in(topic))
-    own = [one for t in arm.trials if (one := typical.get(t.trial, {}).get(topic)) is not None]
+    messages = [m for t in arm.trials if (m := typical.get(t.trial, {}).get(topic)) is not None]
     if response.value == inf:
-        own = []
-    bound_ns = arm.clock_bound(PRIMARY, topic)
-    count = sum(one.messages for one in own)
-    whole = sum(one.response_ns for one in own)
+        messages = []
+    count = sum(m.messages for m in messages)
+    whole = sum(m.response_ns for m in messages)
     phases = []
     for phase in Phase:
-        spent = [one.phases_ns.get(phase) for one in own]
-        of = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
-        across = bound_ns if phase in _ACROSS else 0.0
-        time = over_parts(spent, count, across, absent=NOT_STAMPED)
-        phases.append(PhaseAnswer(phase=phase, time=time, share=of))
+        spent = [m.phases_ns.get(phase) for m in messages]
+        share = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
+        # only this phase is between two hosts, whose clocks are known to a bound
+        bound_ns = arm.clock_bound(PRIMARY, topic) if phase is Phase.WAY else 0.0
+        time = over_parts(spent, count, bound_ns, absent=NOT_STAMPED)
+        phases.append(PhaseAnswer(phase=phase, time=time, share=share))
     verdict = verdicts.get(topic, {}).get(arm.name)
     behind = verdict is not None and verdict.verdict != "best"
     return MedianAnswer(

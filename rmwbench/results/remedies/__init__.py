@@ -1,5 +1,6 @@
-"""What would help, and did it? The arms of a judged campaign in; of each symptom that is seen the
-remedy that is known, the command that tries it, and what it gained where its arm is there.
+"""Which remedy is known against a symptom, and what did it gain? The input is the arms of a judged
+campaign; the output is advice for each symptom: the remedy, the command that tries it, and its gain
+if its arm ran.
 
-Symptoms are decided in `analysis/causes`; what is known to help is `suites/remedies.yaml`. Imports
-`bundle`, `analysis`, `suite` and the models of `results`."""
+`analysis/causes` decides which symptoms there are; `suites/remedies.yaml` lists known remedies.
+Imports `bundle`, `analysis`, `suite` and the models of `results`."""

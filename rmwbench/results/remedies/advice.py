@@ -1,9 +1,8 @@
-"""Of every symptom in a campaign: what is known to help, the command that tries it, and what it
-gained where its arm was run beside the one with the symptom.
+"""Gives advice for every symptom in a campaign: the known remedy, the command that tries it, and
+its gain if its arm ran beside the arm with the symptom.
 
 Gains are statements of the one engine, delivery first; all of a report share one probability of
-error.
-"""
+error."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,11 +26,14 @@ RATE = "rate_hz"
 """The factor whose lower levels show a processor that sleeps between two messages."""
 
 _Group = tuple[Symptom, str, Remedy | None]
-"""A symptom of a middleware, and its remedy: another one, or none, between hosts."""
+"""A symptom of a middleware, and its remedy: None if none is known, as for some symptoms between
+hosts."""
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _Case:
+    """A symptom of an arm, and the remedy that is known for it."""
+
     workload: str
     arm: ArmReport
     symptom: SeenSymptom
@@ -42,13 +44,15 @@ class _Seen:
         return largest_topic(self.arm)
 
     @property
-    def of(self) -> _Group:
+    def group(self) -> _Group:
         return self.symptom.symptom, self.arm.cell["middleware"], self.remedy
 
 
 @dataclass(frozen=True)
-class _AskedGain:
-    seen: _Seen
+class _Gain:
+    """The question what `arm`, which has the remedy of the case, gained."""
+
+    case: _Case
     arm: ArmReport
     statement: Statement
 
@@ -56,83 +60,82 @@ class _AskedGain:
 def advice(
     bundle: Bundle, campaign: JudgedCampaign, rules: Rules, levels: Sequence[Levels] = ()
 ) -> tuple[Advice, ...]:
-    """In the order of `Symptom`. `rules.alpha` is that of the report, or of its last look;
-    `levels`: what factors do."""
-    seen = [*_seen(bundle, campaign, levels)]
-    asked = [one for each in seen for one in _asked(each, campaign.arms[each.workload])]
-    answers = statements.judge([one.statement for one in asked], rules)
+    """Return the advice in the order of `Symptom`. `rules.alpha` is that of the report, or of its
+    last look; `levels`: the effects of factors."""
+    cases = [*_cases(bundle, campaign, levels)]
+    gains = [gain for case in cases for gain in _gains(case, campaign.arms[case.workload])]
+    answers = statements.judge([gain.statement for gain in gains], rules)
     tried: dict[_Group, list[TriedRemedy]] = {}
-    for one, answer in zip(asked, answers, strict=True):
-        tried.setdefault(one.seen.of, []).append(
+    for gain, answer in zip(gains, answers, strict=True):
+        tried.setdefault(gain.case.group, []).append(
             TriedRemedy(
-                workload=one.seen.workload,
-                topic=one.statement.topic,
-                arm=one.arm.name,
-                against=one.seen.arm.name,
-                metric=one.statement.metric.name,
+                workload=gain.case.workload,
+                topic=gain.statement.topic,
+                arm=gain.arm.name,
+                against=gain.case.arm.name,
+                metric=gain.statement.metric.name,
                 answer=answer,
             )
         )
-    groups: dict[_Group, list[_Seen]] = {}
-    for each in seen:
-        groups.setdefault(each.of, []).append(each)
+    groups: dict[_Group, list[_Case]] = {}
+    for case in cases:
+        groups.setdefault(case.group, []).append(case)
     places = [*Symptom]
     return tuple(
-        _advice(group, bundle, campaign, tuple(tried.get(of, ())))
-        for of, group in sorted(groups.items(), key=lambda item: places.index(item[0][0]))
+        _advice(members, bundle, campaign, tuple(tried.get(group, ())))
+        for group, members in sorted(groups.items(), key=lambda item: places.index(item[0][0]))
     )
 
 
-def _seen(bundle: Bundle, campaign: JudgedCampaign, levels: Sequence[Levels]) -> Iterator[_Seen]:
-    """Without the symptoms of an arm that is their remedy itself."""
+def _cases(bundle: Bundle, campaign: JudgedCampaign, levels: Sequence[Levels]) -> Iterator[_Case]:
+    """Yield the symptoms of all arms, without those of an arm that is their remedy itself."""
     rare = {*_slower_when_rare(levels)}
     for workload, arms in campaign.arms.items():
         for arm in arms:
             if arm.floor or not arm.trials:
                 continue
             slower = (workload, arm.name) in rare
-            it = conduct(arm, bundle, campaign.small, slower_when_rare=slower)
-            for symptom in symptoms(it):
+            facts = conduct(arm, bundle, campaign.small, slower_when_rare=slower)
+            for symptom in symptoms(facts):
                 remedy = known_remedies().remedy(
-                    symptom.symptom, arm.cell["middleware"], one_host=it.one_host
+                    symptom.symptom, arm.cell["middleware"], one_host=facts.one_host
                 )
                 if remedy is None or remedy.arm != arm.name:
-                    yield _Seen(workload, arm, symptom, remedy)
+                    yield _Case(workload, arm, symptom, remedy)
 
 
 def _slower_when_rare(levels: Sequence[Levels]) -> Iterator[tuple[str, str]]:
-    """Comparison and arm: decided to take longer at a rate than at a higher one, and no loss."""
-    for one in levels:
-        if one.factor != RATE:
-            continue
-        for step in one.steps:
-            if step.metric != one.primary_metric:
+    """Yield (comparison, arm) of each arm that is decided to be slower at a rate than at a higher
+    one."""
+    for ladder in (ladder for ladder in levels if ladder.factor == RATE):
+        for step in ladder.steps:
+            if step.metric != ladder.primary_metric:
                 continue
             slow, quick = sorted((step.level, step.against))
             answer = "worse" if step.level == slow else "better"
             if step.answer.verdict == answer and slow != quick:
-                yield one.comparisons[one.levels.index(slow)], one.arm
+                yield ladder.comparisons[ladder.levels.index(slow)], ladder.arm
 
 
-def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
-    """What the arm that has the remedy gained: in delivery, in the primary metric, and in the one
-    that the symptom is seen in."""
-    remedy, topic = seen.remedy, seen.topic
-    other = next((arm for arm in arms if remedy is not None and arm.name == remedy.arm), None)
+def _gains(case: _Case, arms: Sequence[ArmReport]) -> Iterator[_Gain]:
+    """Yield the gains of the arm that has the remedy, if it ran: in delivery, in the primary
+    metric, and in the metric that shows the symptom."""
+    arm, symptom, remedy = case.arm, case.symptom.symptom, case.remedy
+    other = next((a for a in arms if remedy is not None and a.name == remedy.arm), None)
     if other is None or not other.trials:
         return
-    own = metric_of(seen.symptom.symptom, seen.arm)
-    metrics = judged_loss(seen.arm.primary), seen.arm.primary, *([own] if own else [])
-    group = (seen.workload, seen.arm.name, seen.symptom.symptom.value)
+    own = metric_of(symptom, arm)
+    metrics = judged_loss(arm.primary), arm.primary, *([own] if own else [])
+    group = (case.workload, arm.name, symptom.value)
     for metric in dict.fromkeys(metrics):
-        of = topic if metric in POOLED else None
-        yield _AskedGain(seen, other, statement(other, seen.arm, metric, of, group))
+        topic = case.topic if metric in POOLED else None
+        yield _Gain(case, other, statement(other, arm, metric, topic, group))
 
 
 def _advice(
-    group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign, tried: tuple[TriedRemedy, ...]
+    group: Sequence[_Case], bundle: Bundle, campaign: JudgedCampaign, tried: tuple[TriedRemedy, ...]
 ) -> Advice:
-    symptom, middleware, remedy = group[0].of
+    symptom, middleware, remedy = group[0].group
     worth = remedy.worth if remedy else None
     return Advice(
         symptom=symptom,
@@ -140,12 +143,12 @@ def _advice(
         middleware=middleware,
         seen=tuple(
             SymptomOfArm(
-                workload=one.workload,
-                topic=one.topic,
-                arm=one.arm.name,
-                amounts=one.symptom.amounts,
+                workload=case.workload,
+                topic=case.topic,
+                arm=case.arm.name,
+                amounts=case.symptom.amounts,
             )
-            for one in group
+            for case in group
         ),
         arm=remedy.arm if remedy else None,
         setting=remedy.setting if remedy else None,
@@ -157,8 +160,9 @@ def _advice(
     )
 
 
-def _command(group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign) -> str | None:
-    """What tries it: the suite again, or the workload of it with the symptom, with one arm more."""
+def _command(group: Sequence[_Case], bundle: Bundle, campaign: JudgedCampaign) -> str | None:
+    """Return the command that runs the suite again with the remedy's arm, or only its workloads
+    with the symptom."""
     remedy = group[0].remedy
     request = bundle.campaign.request or {}
     if remedy is None or remedy.arm is None or not request.get("suite_file"):
@@ -166,14 +170,15 @@ def _command(group: Sequence[_Seen], bundle: Bundle, campaign: JudgedCampaign) -
     words = ["rmwbench run", _suite(str(request["suite_file"]))]
     words += ["--short"] * bool(request.get("shortened"))
     workloads = {w.name: w.workload for w in campaign.workloads}
-    wanted = dict.fromkeys(workloads[one.workload] for one in group)
+    wanted = dict.fromkeys(workloads[case.workload] for case in group)
     if len(wanted) < len({*workloads.values()}):
         words += [f"--workload {name}" for name in wanted]
     return " ".join([*words, f'--with "{remedy.arm}"'])
 
 
 def _suite(file: str) -> str:
-    """As one types it: a shipped suite by its name, else its file, wherever that was."""
+    """Return the suite as a user types it: a shipped suite by its name, else its file, wherever it
+    was."""
     from rmwbench.suite.file.places import suite_files, suites_directory
 
     below = PurePath(file).as_posix().rpartition("/suites/")[2]
@@ -184,7 +189,9 @@ def _suite(file: str) -> str:
 
 
 def of_arm(of_campaign: Sequence[Advice], workload: str, arm: str) -> tuple[Advice, ...]:
-    """The advice that is about this arm there."""
+    """Return the advice about this arm in this workload."""
     return tuple(
-        one for one in of_campaign if any((s.workload, s.arm) == (workload, arm) for s in one.seen)
+        advice
+        for advice in of_campaign
+        if any((s.workload, s.arm) == (workload, arm) for s in advice.seen)
     )

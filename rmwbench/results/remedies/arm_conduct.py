@@ -1,4 +1,5 @@
-"""What of an arm decides its symptoms, from what was granted, configured, counted and measured."""
+"""Collects the facts about an arm that decide its symptoms: what was granted, configured, counted
+and measured."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ from rmwbench.results.remedies.remedies_file import known_remedies
 from rmwbench.results.workload.workload_arm import ArmReport, described_of
 
 STALLS = ("stall_outside_outages", "longest_stall")
-"""The longest silence; where a link or a node was away, outside of that."""
+"""Metrics of the longest silence; the first leaves out times at which a link or a node was away."""
 _SEEN_IN = {Symptom.LATE_REPAIR: STALLS, Symptom.QUEUE_HOLDS_PUBLISHER: ("publish_call_p50",)}
 NO_SEGMENT = ("udp", "tcp", "unix", "intra_process")
 """Modes of transport, and paths, that use no shared memory."""
@@ -29,7 +30,7 @@ _SHARES_DATA = re.compile(r"<data_sharing>\s*<kind>\s*(?:ON|AUTO)")
 
 
 def largest_topic(arm: ArmReport) -> str | None:
-    """The one with the largest message; None where topics are not judged one by one."""
+    """Return the topic with the largest message; None if topics are not judged by themselves."""
     if not arm.topics:
         return None
     return max(arm.topics, key=lambda topic: topic.payload_bytes or 0).name
@@ -38,13 +39,14 @@ def largest_topic(arm: ArmReport) -> str | None:
 def conduct(
     arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool = False
 ) -> Conduct:
-    """How an arm with done trials behaved."""
+    """Return how an arm with done trials behaved."""
     topic = largest_topic(arm)
     trials = arm.trials_in(topic)
     writer = _writer(arm)
     granted, asked = json_column(writer.get("granted")), json_column(writer.get("asked"))
     qos, arrival = granted.get("qos") or {}, asked.get("arrival") or {}
-    able = described.capabilities if (described := described_of(arm.cell, bundle)) else {}
+    described = described_of(arm.cell, bundle)
+    capabilities = described.capabilities if described else {}
 
     def median(metric: str) -> float | None:
         value = aggregate(GLOSSARY[metric], trials).value
@@ -61,7 +63,7 @@ def conduct(
         heartbeat_ns=heartbeat_ns,
         missing=sum(t.messages.ledger.undelivered for t in arm.trials),
         wanted=sum(t.messages.ledger.wanted for t in arm.trials),
-        dropped=sum(sum(one.values()) for one in dropped),
+        dropped=sum(sum(by_socket.values()) for by_socket in dropped),
         response_ns=median("response_latency_p50"),
         way_ns=None if service is None or call is None else service - call,
         frames_lost=aggregate(GLOSSARY["frames_lost"], arm.trials).value,
@@ -71,36 +73,36 @@ def conduct(
         depth=qos.get("depth") if qos.get("history") == "keep_last" else None,
         reliable=arm.is_reliable_in(topic),
         held_ns=call if granted.get("when_full") == "blocks" else None,
-        lends=str(able.get("loan", "no")).split(":")[0] in ("yes", "partly"),
+        lends=str(capabilities.get("loan", "no")).split(":")[0] in ("yes", "partly"),
         lent=bool(arm.arm.get("loan")) or arm.take == "lent",
-        calls_back=able.get("callback") == "yes",
+        calls_back=capabilities.get("callback") == "yes",
         waits_in_a_set=arm.arm.get("wait", "block") == "block",
         slower_when_rare=slower_when_rare,
     )
 
 
 def _first_measured(metrics: Sequence[str], arm: ArmReport) -> tuple[str, float] | None:
-    """The first of these metrics that was measured, with its value over all trials."""
+    """Return the first of these metrics that was measured, with its value over all trials."""
     values = ((name, aggregate(GLOSSARY[name], arm.trials).value) for name in metrics)
     return next(((name, value) for name, value in values if value is not None), None)
 
 
 def metric_of(symptom: Symptom, arm: ArmReport) -> str | None:
-    """The metric that shows whether the symptom is gone; None where delivery and the primary metric say
-    all: a silence of seconds may leave the median, and what is delivered, as they are."""
+    """Return the metric that shows whether the symptom is gone; None if delivery and the primary
+    metric show it. A silence of seconds may change neither the median nor delivery."""
     measured = _first_measured(_SEEN_IN.get(symptom, ()), arm)
     return measured[0] if measured else None
 
 
 def _writer(arm: ArmReport) -> dict[str, Any]:
-    """The publisher or client of its largest message."""
+    """Return the publisher or client of its largest message."""
     writers = [e for e in arm.endpoints if e["kind"] in SENDERS]
     return max(writers, key=lambda e: e["payload_bytes"] or 0, default={})
 
 
 def _configured(arm: ArmReport, bundle: Bundle) -> tuple[float | None, float | None]:
-    """The segment through which it sends, bytes, and the heartbeat of its writers, ns: as
-    configured, else as installed; None of a middleware that has none."""
+    """Return the size of the segment through which the arm sends, in bytes, and the heartbeat of
+    its writers, in ns: as configured, else as installed; None if the middleware has none."""
     installed = known_remedies().as_installed.get(arm.cell["middleware"])
     if installed is None:
         return None, None
@@ -118,7 +120,7 @@ def _configured(arm: ArmReport, bundle: Bundle) -> tuple[float | None, float | N
 
 
 def _in_force(arm: ArmReport, bundle: Bundle) -> str:
-    """The configuration that a publisher's process had in effect, else the profile's own text."""
+    """Return the configuration that a publisher's process used, else the profile's own text."""
     process = _writer(arm).get("process")
     for trial in arm.trials[:1]:
         for row in bundle.rows("files", trial.trial):

@@ -1,4 +1,4 @@
-"""What is known to help, by symptom and middleware: `suites/remedies.yaml`, as a model."""
+"""The model of `suites/remedies.yaml`: known remedies, by symptom and middleware."""
 
 from functools import cache
 from typing import Annotated
@@ -12,16 +12,16 @@ from rmwbench.suite.file.places import REMEDIES_FILE, read, suites_directory
 
 
 class Worth(Strict):
-    """A figure that we measured, and the document where it stands."""
+    """A figure that we measured, and the document that has it."""
 
     figure: str
     where: str
 
 
 class Remedy(Strict):
-    """`middlewares`: those that it is for, any where empty. `arm`: the candidate that has it;
-    `setting`: in words; neither where nothing is known. `source`: the manual of a version, quoted.
-    `one_host`: of no use between hosts."""
+    """A known remedy. `middlewares`: those that it is for, any if empty. `arm`: the candidate that
+    has it; `setting`: in words; both None if none is known. `source`: the manual of a version,
+    quoted. `one_host`: it is of no use between hosts."""
 
     symptom: Annotated[Symptom, Field(strict=False)]
     middlewares: Annotated[tuple[str, ...], Field(strict=False)] = ()
@@ -33,7 +33,7 @@ class Remedy(Strict):
 
 
 class AsInstalled(Strict):
-    """What a middleware has where its configuration does not speak of it."""
+    """The defaults of a middleware, which hold if its configuration does not set them."""
 
     segment_bytes: int
     heartbeat_ms: int
@@ -46,14 +46,14 @@ class RemediesFile(Strict):
     remedies: Annotated[tuple[Remedy, ...], Field(strict=False)]
 
     def remedy(self, symptom: Symptom, middleware: str, *, one_host: bool) -> Remedy | None:
-        """The first that is for it; None where nothing is written down."""
+        """Return the first remedy that suits; None if none is known."""
         return next(
             (
-                one
-                for one in self.remedies
-                if one.symptom is symptom
-                and (not one.middlewares or middleware in one.middlewares)
-                and (one_host or not one.one_host)
+                r
+                for r in self.remedies
+                if r.symptom is symptom
+                and (not r.middlewares or middleware in r.middlewares)
+                and (one_host or not r.one_host)
             ),
             None,
         )
@@ -61,6 +61,7 @@ class RemediesFile(Strict):
 
 @cache
 def known_remedies() -> RemediesFile:
-    """What is shipped, read without what a user's file needs: every `show` waits for it."""
+    """Return the shipped remedies, read without the checks that a user's file needs, since every
+    `show` waits for them."""
     written = yaml.load(read(suites_directory() / REMEDIES_FILE), Loader=yaml.CSafeLoader)
     return RemediesFile.model_validate(written)

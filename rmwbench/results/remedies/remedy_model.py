@@ -1,4 +1,4 @@
-"""What the answers say of symptoms and remedies."""
+"""The types of symptoms and remedies in answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rmwbench.analysis.verdicts.statements import StatementAnswer
 
 @dataclass(frozen=True, kw_only=True)
 class SymptomOfArm:
-    """In a workload, or in that topic of it, with what was measured."""
+    """A symptom of an arm in a workload, or in a topic of it, with the measured amounts."""
 
     workload: str
     topic: str | None
@@ -19,7 +19,7 @@ class SymptomOfArm:
 
 @dataclass(frozen=True, kw_only=True)
 class TriedRemedy:
-    """The arm that has the remedy, against the one with the symptom, in one metric."""
+    """The arm that has the remedy, compared with the arm that has the symptom, in one metric."""
 
     workload: str
     topic: str | None
@@ -31,10 +31,10 @@ class TriedRemedy:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What helps against a symptom of one middleware. `arm`, `setting`: the remedy, both None where
-    none is known; `source` is the manual, `worth` what it was measured to be worth, `worth_where`
-    the document. `command` tries it, where its arm is not in the campaign; `tried`: what it gained
-    where it is."""
+    """The advice for a symptom of one middleware. `arm`, `setting`: the remedy, both None if none
+    is known; `source` is the manual, `worth` the gain that was measured before, `worth_where` the
+    document that has it. `command` tries the remedy, if its arm is not in the campaign; `tried`:
+    its gains if it is."""
 
     symptom: Symptom
     is_harm: bool
