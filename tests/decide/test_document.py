@@ -183,7 +183,6 @@ def test_a_case_is_machine_bound_by_its_own_trials():
     seen = {
         case.name: {
             "x": CandidateData(
-                ARM,
                 limits={asked: 1.0},
                 values={asked: dict.fromkeys(places, 0.5)},
                 ran=set(places),
@@ -210,7 +209,7 @@ def test_a_case_is_machine_bound_by_its_own_trials():
 )
 def test_a_failed_trial_is_wholly_undelivered_and_neither_late_nor_never_sent(metric, undelivered):
     asked = (None, metric)
-    seen = CandidateData(ARM, values={asked: {(0, 0): (5, 100)}}, failed={(0, 1)})
+    seen = CandidateData(values={asked: {(0, 0): (5, 100)}}, failed={(0, 1)})
     by_block = blocks_of(seen, asked)
     assert by_block.kind == "fraction" and by_block.values == undelivered
 

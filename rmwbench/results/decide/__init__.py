@@ -1,1 +1,2 @@
-"""One user's answer: campaigns and limits in; the decide document and its sentences out."""
+"""Which candidate meets a user's limits? The input is campaigns and limits; the output is the
+decide document and its sentences."""

@@ -1,5 +1,5 @@
-"""What was gathered -> the answer of `rmwbench decide`, from which terminal and page are rendered
-and whose document is docs/formats/decide.md."""
+"""Computes the answer of `rmwbench decide` from the data of candidates (docs/formats/decide.md);
+the terminal and the page are rendered from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from rmwbench.suite.limits import LimitsFile
 
 @dataclass(frozen=True)
 class _MachineAnswers:
-    """One machine's answer. `cases`: an answer per case that the limits are of."""
+    """The answer of one machine. `cases`: the answers of each case that the limits are for."""
 
     machine: MachineData
     answers: tuple[DecisionAnswer, ...]
@@ -37,23 +37,23 @@ class _MachineAnswers:
 
 
 def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
-    """What campaigns say by a user's limits. Raises UserError for a bundle that is not a campaign
-    of a suite, and where the limits concern none of its cells."""
+    """Return the decision between candidates by a user's limits. Raises UserError for a bundle that
+    is not a campaign of a suite, and if the limits are for none of its cells."""
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
     check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
     rules = Rules()
     decided = [_decided(machine, limits, rules) for machine in machines if machine.selected]
-    asked = _limits(limits)
+    user_limits = _limits(limits)
     answers = tuple(map(_machine, decided))
-    outcome = overall([_by_identity(one) for one in decided])
-    metrics = dict.fromkeys(limit.metric for one in decided for limit in one.limits)
+    outcome = overall([_by_identity(machine) for machine in decided])
+    metrics = dict.fromkeys(limit.metric for machine in decided for limit in machine.limits)
     return model.Decided(
-        limits=asked,
+        limits=user_limits,
         rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks),
         outcome=outcome,
-        text=decide_words.answer(asked, answers, outcome),
+        text=decide_words.answer(user_limits, answers, outcome),
         machines=answers,
         left_out=tuple(machine.summary for machine in machines if not machine.selected),
         glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in metrics},
@@ -61,18 +61,18 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
 
 
 def _by_identity(one: _MachineAnswers) -> dict[str, Outcome]:
-    """What each candidate is, whatever it is called there -> its outcome."""
+    """Return the outcome of each candidate, by its identity instead of its name on the machine."""
     return {one.machine.arms[a.arm].identity: a.outcome for a in one.answers}
 
 
 def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
-    """Over machines that stand side by side, each with its candidates' identities: `meets` where
-    one candidate is decided to meet all limits on each of them, `misses` where on some machine
-    every candidate misses, else `open`."""
-    meets = [{name for name, one in of.items() if one is Outcome.MEETS} for of in machines]
+    """Return the outcome over machines, each with the identities of its candidates: `meets` if one
+    candidate is decided to meet all limits on each machine, `misses` if every candidate of some
+    machine misses them, else `open`."""
+    meets = [{name for name, o in outcomes.items() if o is Outcome.MEETS} for outcomes in machines]
     if meets and set.intersection(*meets):
         return Outcome.MEETS
-    if any(set(of.values()) == {Outcome.MISSES} for of in machines):
+    if any(set(outcomes.values()) == {Outcome.MISSES} for outcomes in machines):
         return Outcome.MISSES
     return Outcome.OPEN
 
@@ -80,36 +80,41 @@ def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
 def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _MachineAnswers:
     selected = machine.selected
     names = [
-        name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)
+        name
+        for name in machine.arms
+        if any(name in machine.candidates[case.name] for case in selected)
     ]
     # With several cases half of the error is for all of them together, half for one by one.
     half = replace(rules, alpha=rules.alpha / 2) if len(machine.cases) > 1 else rules
     each = replace(half, alpha=half.alpha / len(machine.cases))
-    asked = limits_in(selected, machine)
-    answers = decide([candidate(name, selected, machine, asked) for name in names], asked, half)
+    user_limits = limits_in(selected, machine)
+    candidates = [candidate(name, selected, machine, user_limits) for name in names]
+    answers = decide(candidates, user_limits, half)
     by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
     at = [
         At(
             f"{case.workload}{case.defined}",
             case.levels,
-            {one.arm: one.outcome for one in by_case[case.name]},
+            {answer.arm: answer.outcome for answer in by_case[case.name]},
         )
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
     ]
     return _MachineAnswers(
-        machine,
-        tuple(answers),
-        tuple(asked),
-        tuple((case, by_case[case.name]) for case in selected),
-        tuple(along(at)),
+        machine=machine,
+        answers=tuple(answers),
+        limits=tuple(user_limits),
+        cases=tuple((case, by_case[case.name]) for case in selected),
+        along=tuple(along(at)),
     )
 
 
 def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
-    asked = limits_in([case], machine)
-    candidates = [candidate(name, [case], machine, asked) for name in machine.seen[case.name]]
-    return tuple(decide(candidates, asked, rules))
+    limits = limits_in([case], machine)
+    candidates = [
+        candidate(name, [case], machine, limits) for name in machine.candidates[case.name]
+    ]
+    return tuple(decide(candidates, limits, rules))
 
 
 def _limits(limits: LimitsFile) -> model.DecideLimits:

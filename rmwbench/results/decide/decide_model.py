@@ -1,5 +1,5 @@
-"""The answer of `rmwbench decide` (docs/formats/decide.md): what the terminal and the page
-render."""
+"""The types of the answer of `rmwbench decide` (docs/formats/decide.md), which the terminal and the
+page render."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from rmwbench.words.fields import absent
 
 @dataclass(frozen=True, kw_only=True)
 class Selected:
-    """Which cells are the user's robot: a workload, and levels of factors."""
+    """The cells that stand for the user's robot: a workload, and levels of factors."""
 
     workload: str | None
     levels: Mapping[str, Level]
@@ -22,7 +22,7 @@ class Selected:
 
 @dataclass(frozen=True, kw_only=True)
 class DecideLimits:
-    """What the user's file asks for. `topics`: limits of a topic's own."""
+    """The limits of the user's file. `topics`: limits of single topics."""
 
     name: str
     title: str
@@ -40,7 +40,7 @@ class DecidedBy:
 
 @dataclass(frozen=True, kw_only=True)
 class Contender(DecisionAnswer):
-    """An arm with its answer over all cases that the limits are of."""
+    """An arm with its answer over all cases that the limits are for."""
 
     middleware: str
     layer: str
@@ -72,7 +72,8 @@ class MachineDecision:
 
 @dataclass(frozen=True, kw_only=True)
 class Decided:
-    """Campaigns by a user's limits. `left_out`: machines none of whose cells the limits are of."""
+    """The decision between candidates by a user's limits. `left_out`: machines without a cell that
+    the limits are for."""
 
     schema: Literal["rmwbench/decide"] = "rmwbench/decide"
     version: Literal[2] = 2

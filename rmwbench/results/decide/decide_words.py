@@ -1,5 +1,5 @@
-"""The sentences of a decision, each made from the codes and numbers of the answer and from nothing
-else."""
+"""The sentences of a decision, which are made from the codes and numbers of the answer and from
+nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +18,8 @@ from rmwbench.words import numbers as fmt
 
 
 def answer(limits: DecideLimits, machines: Sequence[MachineDecision], outcome: Outcome) -> str:
-    """The whole answer: whom to take, or why nobody can say. `outcome`: over all machines."""
+    """Return the whole answer: which candidate to take, or why that is not decided. `outcome`: over
+    all machines."""
     title = limits.title or limits.name
     parts = []
     for machine in machines:
@@ -39,10 +40,10 @@ def _all_miss(machine: MachineDecision) -> bool:
 
 
 def _on_machine(machine: MachineDecision) -> str:
-    by: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
+    arms_of: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
     for one in machine.candidates:
-        by[one.outcome].append(one.arm)
-    meets, misses, open_, unknown = (by[outcome] for outcome in Outcome)
+        arms_of[one.outcome].append(one.arm)
+    meets, misses, open_, unknown = (arms_of[outcome] for outcome in Outcome)
     unable = [one.arm for one in machine.candidates if one.why == Why.NOT_SUPPORTED]
     misses = [arm for arm in misses if arm not in unable]
     sentences = []
@@ -65,7 +66,7 @@ def _on_machine(machine: MachineDecision) -> str:
 
 
 def reason(candidate: DecisionAnswer) -> str:
-    """Why a candidate's outcome is what it is: which limit binds, by how much, with its
+    """Return the reason for a candidate's outcome: the limit that binds, with its value and
     interval."""
     why, binding, failed = candidate.why, candidate.binding, candidate.failed
     if why == Why.NOT_SUPPORTED:
@@ -94,12 +95,12 @@ def reason(candidate: DecisionAnswer) -> str:
 
 
 def observed(met: Met) -> str:
-    """`8 blocks`, or `2 differing campaigns`: what its belief rests on."""
+    """Return `8 blocks`, or `2 differing campaigns`: the basis of a probability."""
     return fmt.counted(met.blocks, "differing campaign" if met.campaigns_differ else "block")
 
 
 def nearest(candidate: DecisionAnswer) -> str:
-    """The limit that has the least room."""
+    """Return the limit that has the least room."""
     limits = [one for one in candidate.limits if one.measured is not None]
     if not limits:
         return "none was measured"
@@ -107,7 +108,7 @@ def nearest(candidate: DecisionAnswer) -> str:
 
 
 def measured(met: Met) -> str:
-    """`p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; of one block without
+    """Return `p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; for one block without
     intervals."""
     interval = met.measured
     if interval is None:
@@ -128,17 +129,18 @@ def measured(met: Met) -> str:
 
 
 def against_limit(limit: Met | LimitedValue, measured: Estimate) -> str:
-    """`front: response latency, p99 41 ms [38–45], limit 33 ms`."""
+    """Return `front: response latency, p99 41 ms [38–45], limit 33 ms`."""
     return f"{limit_name(limit)} {value(measured)}, limit {amount(limit.at_most, limit.metric)}"
 
 
 def value(metric: Estimate | None) -> str:
-    """`7.2 ms [6.1–8.4]`, memory in MiB as limits have it, or `no data`."""
+    """Return `7.2 ms [6.1–8.4]`, memory in MiB as in limits, or `no data`."""
     return fmt.metric(in_unit_of_limit(metric)).full
 
 
 def times(met: Met) -> float | None:
-    """What was measured, as a multiple of the limit, which is positive."""
+    """Return the measured value as a multiple of the limit, which is positive; None if it is absent
+    or infinite."""
     finite = None if met.measured is None else fmt.finite(met.measured.value)
     return None if finite is None else finite / met.at_most
 
@@ -149,8 +151,9 @@ def limit_name(limit: Met | LimitedValue) -> str:
 
 
 def probability(answer: DecisionAnswer | Met) -> str:
-    """Two digits, and never 0 or 1: nothing measured is certain. Of what is open and looks decided
-    also what it would have to reach: `0.992 < 0.995`, `0.004 > 0.0005`."""
+    """Return the probability with two digits, and never 0 or 1, since nothing measured is certain.
+    An open one that looks decided has the bound that it would have to reach: `0.992 < 0.995`,
+    `0.004 > 0.0005`."""
     chance = answer.probability
     if chance is None:
         return "unknown"
@@ -164,34 +167,35 @@ def probability(answer: DecisionAnswer | Met) -> str:
     return "< 0.01" if chance < 0.01 else "> 0.99"
 
 
-def _apart(chance: float, asked: float) -> tuple[str, str]:
-    """Both with as few digits as tell them from each other, and from 0 and 1."""
+def _apart(chance: float, bound: float) -> tuple[str, str]:
+    """Return both numbers with as few digits as distinguish them from each other, and from 0 and
+    1."""
     for digits in range(2, 10):
-        texts = f"{chance:.{digits}f}", f"{asked:.{digits}f}"
+        texts = f"{chance:.{digits}f}", f"{bound:.{digits}f}"
         if len({*map(float, texts), 0.0, 1.0}) == 4:
             break
     return texts
 
 
 def _why_open(candidate: DecisionAnswer) -> str:
-    """What leaves it open where the interval of its binding limit does not have the limit within
-    it."""
+    """Return why a candidate is open although the interval of its binding limit does not contain
+    the limit; empty if it does."""
     met, chance = candidate.binding, candidate.probability
     if met is None or met.measured is None or met.probability is None or chance is None:
         return ""
     if met.measured.high <= met.at_most and chance < 1 - candidate.error:
         of = "that it is within" if len(candidate.limits) < 2 else "of all limits together"
-        reached, asked = _apart(chance, 1 - candidate.error)
-        return f"; P {of} is {reached}, and {asked} is asked"
+        reached, bound = _apart(chance, 1 - candidate.error)
+        return f"; P {of} is {reached}, and {bound} is asked"
     if met.measured.low > met.at_most and met.probability > met.error:
-        reached, asked = _apart(met.probability, met.error)
-        return f"; P that it is within is {reached}, and a miss asks for {asked} at most"
+        reached, bound = _apart(met.probability, met.error)
+        return f"; P that it is within is {reached}, and a miss asks for {bound} at most"
     return ""
 
 
 def flip(change: Flip, along: Along) -> str:
-    """`zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at` instead of
-    either where not every level that was measured on that side is decided to be the same."""
+    """Return `zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at`
+    instead of either part if not every level on that side is decided to be the same."""
     levels = [one.level for one in along.levels]
     ordered = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
     below = along.levels[: levels.index(change.from_) + 1] if ordered else ()
@@ -207,13 +211,14 @@ def flip(change: Flip, along: Along) -> str:
 
 
 def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:
-    """Whether the arm is decided to be the same at each of several levels."""
+    """Whether the arm is decided to have this outcome at each of several levels."""
     decided = [one.meets if outcome == Outcome.MEETS else one.misses for one in levels]
     return len(decided) > 1 and all(arm in arms for arms in decided)
 
 
 def only(along: Along) -> list[str]:
-    """`only fastdds meets them at cameras=8`, for levels at which the answer is one candidate's."""
+    """Return `only fastdds meets them at cameras=8` for each level at which one candidate alone
+    meets the limits."""
     return [
         f"only {one.meets[0]} meets them at {along.factor}={one.level}"
         for one in along.levels
