@@ -1,1 +1,2 @@
-"""A capacity search's bundle as its document: how much each arm holds, and in which words."""
+"""Which load does each arm carry? The input is the bundle of a capacity search; the output is its
+document and its sentences."""

@@ -1,6 +1,6 @@
-"""A capacity campaign's bundle -> the answer of `rmwbench capacity`, from which terminal, HTML and
-Markdown are rendered and whose document is docs/formats/capacity.md. The searches are replayed from
-the trials, by the code that steered them."""
+"""Computes the answer of `rmwbench capacity` from a campaign that searched for capacities
+(docs/formats/capacity.md); the terminal, HTML and Markdown are rendered from it. The searches are
+replayed from the trials, by the code that steered them."""
 
 import json
 from collections import Counter
@@ -41,15 +41,15 @@ from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.model import CampaignIdentity, GlossaryEntry, TrialCounts
 
 MACHINE_BOUND_IDLE = 0.10
-"""Rule 10: a cell that leaves the machine less is bound by the machine."""
+"""A cell that leaves less of the machine's processor time is machine-bound (rule 10)."""
 MEDIAN = "response_latency_p50"
 TAIL = "response_latency_p99"
 
 
 @dataclass
 class MeasuredProbe:
-    """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where
-    it says nothing."""
+    """A trial and its finding; `trial` and `stability` are None if it failed, `finding` if it
+    decides nothing."""
 
     number: int
     round: int
@@ -64,7 +64,7 @@ class MeasuredProbe:
 
 @dataclass
 class ArmProbes:
-    """An arm's probes in order, its search gone through again, and its cells by level."""
+    """An arm's probes in order, its search as it was replayed, and its cells by level."""
 
     about: dict[str, Any]
     search: ArmSearch | None
@@ -74,7 +74,7 @@ class ArmProbes:
 
 
 def summarise(bundle: Bundle) -> Searched:
-    """Raises UserError for a broken bundle."""
+    """Return the answer of a search. Raises UserError for a broken bundle."""
     plan = bundle.campaign.capacity or {}
     limit = Limit(
         tuple(
@@ -103,7 +103,7 @@ def summarise(bundle: Bundle) -> Searched:
 
 
 def _search(plan: Mapping[str, Any], limit: Limit) -> RaisedFactor:
-    conditions = tuple(model.SearchCondition(**one) for one in plan["limit"]["conditions"])
+    conditions = tuple(model.SearchCondition(**c) for c in plan["limit"]["conditions"])
     return RaisedFactor(
         along=plan["along"],
         factor=plan["factor"],
@@ -142,7 +142,7 @@ def _level(cell: Mapping[str, Any], factor: str) -> float:
 
 
 def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
-    """Every trial into its arm's search, in the order in which they were made."""
+    """Add every trial to its arm's search, in the order in which the trials were made."""
     whose = {c["cell"]: (arm, level) for arm in arms.values() for level, c in arm.cells.items()}
     idle: dict[int, float] = {
         row["trial"]: row["value"]
@@ -242,7 +242,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
         failed=len(judged) - kinds["holds"],
         void=len(probes) - len(judged),
         kinds=dict(kinds),
-        causes=tuple(cause for one in findings if not one.holds for cause in one.causes),
+        causes=tuple(cause for f in findings if not f.holds for cause in f.causes),
         unstable=bool(trials) and 2 * sum(unstable) >= len(trials),
         queue_growth_hz=float(np.median(growth)) if growth else None,
         idle=float(np.median(idle)) if idle else None,
@@ -253,8 +253,8 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
 def steady(
     entry: glossary.Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bool]
 ) -> Estimate:
-    """A latency of a level over its trials, where those with a growing queue count as infinitely
-    slow: no data where they are half or more, else the median with the range."""
+    """Return a latency of a level over its trials, in which a trial with a growing queue counts as
+    infinitely slow: no data if these are half or more, else the median with the range."""
     if not any(unstable):
         return aggregate(entry, trials)
     if 2 * sum(unstable) >= len(trials):
@@ -281,22 +281,16 @@ def steady(
 
 
 def _tail(limit: Limit) -> str:
-    """The percentile that the curve shows beside the median: the limit's own where it has one
-    beyond it."""
-    own = [c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"]
-    response = [m for m in own if GLOSSARY[m].source == "response_latency" and GLOSSARY[m].q > 0.5]
-    return response[0] if response else TAIL
+    """Return the percentile that the curve shows beside the median: that of the limit if it has one
+    above the median."""
+    quantiles = (c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile")
+    tails = (m for m in quantiles if GLOSSARY[m].source == "response_latency")
+    return next((m for m in tails if GLOSSARY[m].q > 0.5), TAIL)
 
 
 def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
-    medians_ns = [level.metrics[MEDIAN].value for level in levels]
-    known_ns = [median for median in medians_ns if median is not None]
-    answer = knee(
-        [
-            LoadPoint(level.level, median, level.unstable)
-            for level, median in zip(levels, medians_ns, strict=True)
-        ]
-    )
+    points = [LoadPoint(at.level, at.metrics[MEDIAN].value, at.unstable) for at in levels]
+    answer = knee(points)
     if answer is not None:
         return KneeAnswer(
             value=answer.load,
@@ -305,16 +299,17 @@ def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
             base_ns=answer.base_ns,
             by=answer.by,
         )
-    if len(known_ns) < 2:
+    medians_ns = [ns for at in levels if (ns := at.metrics[MEDIAN].value) is not None]
+    if len(medians_ns) < 2:
         return KneeAnswer(no_data="too few levels with a latency")
-    if not np.isfinite(known_ns).any():
+    if not np.isfinite(medians_ns).any():
         return KneeAnswer(no_data="the median message does not arrive at any level")
     return KneeAnswer(no_data=f"the median stays below {KNEE_FACTOR:g} × its least")
 
 
 def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
-    """The failing probes that say how the limit breaks: those inside the interval and up to twice
-    the capacity, or all. A failure far below is the machine's state."""
+    """Return the failing probes that show how the limit breaks: those inside the interval and up to
+    twice the capacity, or all. A failure far below shows the state of the machine."""
     failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
     if capacity.value is None:
         return failing
@@ -322,30 +317,27 @@ def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
 
 
 def _breaks(arm: ArmProbes, capacity: Capacity) -> Breaks | None:
-    """How the limit breaks just above the capacity: the most frequent kind, with the cause of the
-    lowest such level."""
-    failing = [
-        (p.level, p.number, p.finding) for p in _near(arm, capacity) if p.finding is not None
-    ]
+    """Return how the limit breaks just above the capacity: the most frequent kind, with the cause
+    of its middle probe by level."""
+    failing = [(p, p.finding) for p in _near(arm, capacity) if p.finding is not None]
     if not failing:
         return None
-    kinds = Counter(finding.kind for _, _, finding in failing)
+    kinds = Counter(finding.kind for _, finding in failing)
     kind = kinds.most_common(1)[0][0]
-    typical = sorted(
-        (one for one in failing if one[2].kind == kind), key=lambda one: (one[0], one[1])
-    )
-    level, _, example = typical[len(typical) // 2]
+    of_kind = [(probe, finding) for probe, finding in failing if finding.kind == kind]
+    of_kind.sort(key=lambda pair: (pair[0].level, pair[0].number))
+    probe, finding = of_kind[len(of_kind) // 2]
     return Breaks(
         kind=kind,
-        cause="; ".join(example.causes),
-        level=level,
+        cause="; ".join(finding.causes),
+        level=probe.level,
         of=len(failing),
         kinds={kind: count for kind, count in kinds.items()},
     )
 
 
 def _machine_bound(arm: ArmProbes, capacity: Capacity) -> MachineBound | None:
-    """Whether the machine had no time left where the limit broke."""
+    """Return the idle share if the machine had no time left where the limit broke; else None."""
     idle = [p.idle for p in _near(arm, capacity) if p.idle is not None]
     if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
         return None

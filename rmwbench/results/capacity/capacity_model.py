@@ -1,5 +1,5 @@
-"""The answer of `rmwbench capacity` (docs/formats/capacity.md): what terminal, page and Markdown
-render. Levels are in the unit of the axis."""
+"""The types of the answer of `rmwbench capacity` (docs/formats/capacity.md), which the terminal,
+the page and Markdown render. Levels are in the unit of the axis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class SearchCampaign(CampaignIdentity):
 
 @dataclass(frozen=True, kw_only=True)
 class SearchCondition:
-    """`metric` is below `below`, in the metric's unit, or at it where the condition is `inclusive`;
-    `name`: as people say it."""
+    """A condition: `metric` is below `below`, in the metric's unit, or equal to it if the condition
+    is `inclusive`; `name`: the metric's name in a sentence."""
 
     metric: str
     name: str
@@ -41,7 +41,7 @@ class SearchCondition:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLimit:
-    """All conditions hold."""
+    """The limit, which holds if all conditions hold."""
 
     text: str
     conditions: tuple[SearchCondition, ...]
@@ -49,10 +49,10 @@ class SearchLimit:
 
 @dataclass(frozen=True, kw_only=True)
 class RaisedFactor:
-    """What was raised: `factor` of a workload `along` an axis, in `unit`, from `least` to `most`.
-    `whole`: in whole numbers only. `own_level`: the suite's. `resolution`: how far levels are
-    apart. `messages`: the fewest of a trial. `curve`: the metrics of the picture, the median and a
-    percentile."""
+    """The factor that was raised: `factor` of a workload `along` an axis, in `unit`, from `least`
+    to `most`. `whole`: in whole numbers only. `own_level`: the level of the suite. `resolution`:
+    the distance between levels. `messages`: the fewest of a trial. `curve`: the metrics of the
+    picture, the median and a percentile."""
 
     along: str
     factor: str
@@ -85,8 +85,8 @@ class Breaks:
 
 @dataclass(frozen=True, kw_only=True)
 class MachineBound:
-    """The share of the machine's processor time that was left where the limit broke, of so many
-    trials."""
+    """The share of the machine's processor time that was left where the limit broke, as the median
+    of `of` trials."""
 
     idle: float
     of: int
@@ -95,7 +95,7 @@ class MachineBound:
 @dataclass(frozen=True, kw_only=True)
 class KneeAnswer:
     """The load at which the median passes twice its least, `base_ns` at `base`, or at which the
-    queue begins to grow; or `no_data`: why there is none."""
+    queue begins to grow; or `no_data`, the reason why there is none."""
 
     value: float | None = absent()
     unit: Literal["hz", "bytes", ""] | None = absent()
@@ -107,9 +107,9 @@ class KneeAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class SearchLevel:
-    """What an arm did at one load: in how many trials the limit held, failed, or nothing was said.
-    `causes`: of the failing ones. `unstable`: in at least half the queue grew; then no latency has
-    a value."""
+    """An arm at one load: in how many trials the limit held, failed, or was not decided. `causes`:
+    those of the failing trials. `unstable`: the queue grew in at least half of the trials, so that
+    no latency has a value."""
 
     level: float
     cell: int
@@ -126,7 +126,7 @@ class SearchLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """A trial. One of kind `void` says nothing, for the reason in `causes`."""
+    """A trial. A trial of kind `void` decides nothing, for the reason in `causes`."""
 
     trial: int
     round: int
@@ -139,7 +139,7 @@ class Probe:
 class CapacityArm:
     """An arm's capacity, and `answer`, its sentence. `ended`: resolved, trials, budget, stopped, or
     a reason in words. `wide`: the search ended before the interval was as narrow as the levels.
-    `bound`: why nothing above its highest level can be tested here."""
+    `bound`: why no level above its highest one can be tested here."""
 
     arm: str
     middleware: str
@@ -164,7 +164,7 @@ class CapacityArm:
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """Up to which level each arm holds the limit."""
+    """The levels up to which each arm holds the limit."""
 
     schema: Literal["rmwbench/capacity"] = "rmwbench/capacity"
     version: Literal[1] = 1

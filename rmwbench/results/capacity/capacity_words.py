@@ -1,5 +1,5 @@
-"""The answer of a capacity search in words: one sentence per arm, and what may be concluded from
-all of them."""
+"""The answer of a capacity search in words: one sentence per arm, and the conclusions from all of
+them."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -11,14 +11,14 @@ from rmwbench.words import numbers as fmt
 
 
 def question(search: RaisedFactor) -> str:
-    """`Up to which rate does p99 response < 5 ms hold?`"""
+    """Return `Up to which rate does p99 response < 5 ms hold?`"""
     which = f"how many {search.title}" if search.unit == "" else f"which {search.title}"
     plural = len(search.limit.conditions) > 1
     return f"Up to {which} {'do' if plural else 'does'} {search.limit.text} hold?"
 
 
 def beyond(arm: CapacityArm) -> str:
-    """How the limit breaks above the capacity, or why that is not known."""
+    """Return how the limit breaks above the capacity, or why that is not known."""
     if arm.breaks is not None and arm.capacity.state != "at least":
         return arm.breaks.cause
     if arm.bound:
@@ -33,7 +33,7 @@ def beyond(arm: CapacityArm) -> str:
 
 
 def level(value: float | None, unit: Unit, title: str = "") -> str:
-    """`412 Hz`, `64 kB`, `7 subscribers`."""
+    """Return `412 Hz`, `64 kB`, `7 subscribers`."""
     number = fmt.finite(value)
     if number is None:
         return "–" if value is None else "∞"
@@ -44,7 +44,7 @@ def level(value: float | None, unit: Unit, title: str = "") -> str:
 
 
 def interval(capacity: Capacity) -> str:
-    """`[401–420]` in the unit of the value; empty where there is none."""
+    """Return `[401–420]` in the unit of the value; empty if there is no interval."""
     if capacity.state != "bracketed":
         return ""
     number = fmt.finite(capacity.value)
@@ -56,12 +56,12 @@ def interval(capacity: Capacity) -> str:
 
 
 def capacity(held: Capacity, title: str) -> str:
-    """`412 Hz [401–420]`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
+    """Return `412 Hz [401–420]`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
     return f"{without_interval(held, title)} {interval(held)}".rstrip()
 
 
 def without_interval(held: Capacity, title: str) -> str:
-    """`412 Hz`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
+    """Return `412 Hz`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
     unit = held.unit
     if held.state == "bracketed":
         return level(held.value, unit, title)
@@ -71,8 +71,8 @@ def without_interval(held: Capacity, title: str) -> str:
 
 
 def answer(arm: CapacityArm, search: RaisedFactor) -> str:
-    """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
-    …`."""
+    """Return the sentence of an arm: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it
+    the queue grows by …`."""
     held, limit = arm.capacity, search.limit.text
     title, unit = search.title, search.unit
     if held.state == "no data":
@@ -85,7 +85,7 @@ def answer(arm: CapacityArm, search: RaisedFactor) -> str:
 
 
 def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
-    """What may be concluded, and what not."""
+    """Return the conclusions that may be drawn, then those that may not."""
     may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
     may_not = (
         Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)
@@ -150,7 +150,7 @@ def _wide(arm: CapacityArm) -> str:
 
 
 def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, CapacityArm]]:
-    """The contenders with a capacity from the highest on, each with the next lower one."""
+    """Return the contenders with a capacity, from the highest on, each with the next lower one."""
     known = [
         arm
         for arm in arms
@@ -162,7 +162,8 @@ def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, Capacity
 
 def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> bool:
     """Whether the intervals of two arms do not overlap. An interval of whole numbers includes both
-    its ends; of other levels it excludes its lower end, which may be the upper end of the other."""
+    its ends; any other excludes its lower end, which may be the upper end of the other arm's
+    interval."""
     low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)
     if low is None or high is None:
         return False
@@ -170,7 +171,7 @@ def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> boo
 
 
 def _in_unit_of(value: float, number: float | None, unit: Unit) -> str:
-    """An end of the interval as a number, in the unit in which the value is printed."""
+    """Return an end of the interval as a number, in the unit in which the value is printed."""
     if unit == "":
         return fmt.significant_count(round(value))
     symbol = fmt.quantity(number, unit).rsplit(" ", 1)[-1]

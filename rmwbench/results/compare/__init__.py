@@ -1,1 +1,2 @@
-"""Two campaigns, or two parts of one: what differs in their environment, and metric by metric."""
+"""How do two campaigns, or two parts of one, differ? The input is two selections; the output is the
+differences of their environments, and each metric of each pair of cells."""

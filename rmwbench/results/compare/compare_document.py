@@ -1,7 +1,7 @@
-"""Two campaigns, or parts of them -> the answer of `rmwbench compare`, from which terminal and HTML
-are rendered and whose document is docs/formats/compare.md: first in what they differ besides their
-results, then every cell that both have, then what cannot be compared.
-"""
+"""Computes the answer of `rmwbench compare` from two campaigns or parts of them
+(docs/formats/compare.md); the terminal and HTML are rendered from it. It has first the differences
+besides the results, then every cell that both sides have, then the cells that cannot be
+compared."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ from rmwbench.results.selection import Selection
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, statement
 
 COST = names_for(Use.COMPARED)
-"""Judged beside the primary metric and loss, where neither side names metrics."""
+"""The metrics that are judged beside the primary one and loss if a user names none."""
 EXIT_CODES: Mapping[StatementVerdict, Literal[0, 1, 2]] = {
     "better": 0,
     "equivalent": 0,
@@ -64,7 +64,7 @@ EXIT_CODES: Mapping[StatementVerdict, Literal[0, 1, 2]] = {
 
 
 @dataclass
-class _Half:
+class _MeasuredSide:
     """A side with its measured cells (`arms`, by cell) and its finished trials."""
 
     side: Selection
@@ -75,63 +75,68 @@ class _Half:
 def compare(
     a: Selection, b: Selection, *, margin: float | None = None, metrics: Sequence[str] = ()
 ) -> Compared:
-    """B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
-    the primary one, CPU and memory; loss is judged beside them. UserError for a broken bundle, a
-    metric that is unknown or says nothing of better and worse, or nothing to compare.
-    """
+    """Return the comparison of B with A. `margin`: the ratio minus 1 that matters, 5 % if None;
+    `metrics` replace the primary one, CPU and memory; loss is judged beside them. Raises UserError
+    for a broken bundle, a metric that is unknown or of which neither more nor less is better, or
+    nothing to compare."""
     _check_metrics(metrics)
-    one = _is_one_campaign(a, b)
-    matches, alone = match(a, b)
+    paired = _is_one_campaign(a, b)
+    matches, unmatched = match(a, b)
     comparable = [m for m in matches if m.chosen or not definition_differences(m)]
-    alone += [
+    unmatched += [
         Unmatched(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable
     ]
-    halves = _halves(a, b, comparable)
+    sides = _measured_sides(a, b, comparable)
     rules, floors = _rules(a.bundle, b.bundle, margin)
-    groups = [
-        _Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one, metrics)
+    pairs = [
+        _CellPair(m, sides[0].arms[m.a["cell"]], sides[1].arms[m.b["cell"]], paired, metrics)
         for m in comparable
     ]
-    asked = [(g, q) for g in groups for q in g.statements()]
-    answers = judge([q for _, q in asked], rules)
-    shown = [(g, q, x) for (g, q), x in zip(asked, answers, strict=True) if g.is_shown(q, x)]
-    verdict = overall(x.verdict for g, q, x in shown if g.counts(q, x))
-    if verdict in ("equivalent", "better") and any(x.counts for x in alone):
-        verdict = "undecided"  # what A has and B lacks may be what broke
-    topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
+    asked = [(pair, question) for pair in pairs for question in pair.statements()]
+    answers = judge([question for _, question in asked], rules)
+    rows, verdicts = [], []
+    for (pair, question), answer in zip(asked, answers, strict=True):
+        if pair.is_shown(question, answer):
+            rows.append(pair.row(question, answer))
+            if pair.counts(question, answer):
+                verdicts.append(answer.verdict)
+    verdict = overall(verdicts)
+    if verdict in ("equivalent", "better") and any(cell.counts for cell in unmatched):
+        verdict = "undecided"  # a cell that B lacks may have become worse
+    topics = environment(a, b, matches, (sides[0].lines, sides[1].lines))
     return Compared(
-        a=_side(halves[0]),
-        b=_side(halves[1]),
-        paired=one,
+        a=_side(sides[0]),
+        b=_side(sides[1]),
+        paired=paired,
         rules=JudgedBy(
             alpha=rules.alpha,
             margin=rules.margin,
-            aa_floor=rules.aa_floor if any(floors) and not one else None,
+            aa_floor=rules.aa_floor if any(floors) and not paired else None,
         ),
-        cautions=tuple(_cautions(one, rules, floors, topics)),
+        cautions=tuple(_cautions(paired, rules, floors, topics)),
         environment=topics,
-        rows=tuple(g.row(q, x) for g, q, x in shown),
-        not_comparable=tuple(NotComparable(cell=x.cell, reason=x.reason) for x in alone),
+        rows=tuple(rows),
+        not_comparable=tuple(NotComparable(cell=u.cell, reason=u.reason) for u in unmatched),
         verdict=verdict,
         exit_code=EXIT_CODES[verdict],
     )
 
 
 def _is_one_campaign(a: Selection, b: Selection) -> bool:
-    """Raises UserError where a cell is on both sides."""
-    one = a.is_of_campaign(b)
-    both = {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}
-    if one and both:
+    """Whether both sides are of one campaign. Raises UserError if a cell is on both sides."""
+    if not a.is_of_campaign(b):
+        return False
+    if both := {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}:
         raise UserError(
             f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
             where=b.text,
             fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
             "campaign",
         )
-    return one
+    return True
 
 
-class _Group:
+class _CellPair:
     """A pair of cells, one on each side. `named`: the metrics that a user asked for, if any."""
 
     def __init__(
@@ -142,10 +147,11 @@ class _Group:
         self.flags = (*match.chosen, *between(a.facts, b.facts))
 
     def statements(self) -> Iterator[Statement]:
-        """Loss is asked for whatever a user names: what is lost costs nothing to deliver."""
+        """Yield the statements about the pair. Loss is always among them, since messages that are
+        lost cost nothing to deliver."""
         loss = judged_loss(self.a.primary)
-        wanted = (*self.named, loss) if self.named else (self.a.primary, loss, *COST)
-        for metric in dict.fromkeys(wanted):
+        metrics = (*self.named, loss) if self.named else (self.a.primary, loss, *COST)
+        for metric in dict.fromkeys(metrics):
             for topic in self._topics(metric):
                 yield replace(
                     statement(self.b, self.a, metric, topic, self.key),
@@ -160,54 +166,47 @@ class _Group:
             )
 
     def is_shown(self, q: Statement, answer: StatementAnswer) -> bool:
-        """A loss that nobody asked for where it is decided; of the metrics that are judged where
-        nobody names any, those that either side has."""
+        """Whether the row is shown. A loss beside named metrics is shown if it is decided. If no
+        metrics are named, a metric that neither side has is left out: it leaves nothing open."""
         if self._is_beside(q):
             return answer.verdict in ("worse", "better")
-        return bool(self.named) or not self.has_none(q, answer)
+        absent = answer.verdict == "no data" and not q.left and not q.right and not self.refused(q)
+        return bool(self.named) or not (absent and self.a.trials and self.b.trials)
 
     def counts(self, q: Statement, answer: StatementAnswer) -> bool:
-        """Whether the answer of the whole table rests on it."""
+        """Whether the verdict of the whole table rests on the answer."""
         return not self._is_beside(q) or answer.verdict == "worse"
 
     def _is_beside(self, q: Statement) -> bool:
-        """Whether it is a loss beside other metrics that a user named."""
+        """Whether the statement is about a loss beside other metrics that a user named."""
         return (
             bool(self.named) and q.metric is not FAILED_TRIALS and q.metric.name not in self.named
         )
 
     def _topics(self, metric: str) -> list[str | None]:
-        """The topics that both have and that are judged one by one; [None], the whole, where there
-        are none or the metric is of no single topic."""
+        """Return the topics that both arms have and that are judged by themselves; [None], the
+        whole workload, if there are none or no topic has the metric by itself."""
         names = self.a.shared(self.b)
         return [*names] if names and metric in OF_TOPICS else [None]
 
-    def has_none(self, q: Statement, answer: StatementAnswer) -> bool:
-        """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing
-        open."""
-        return (
-            answer.verdict == "no data"
-            and not q.left
-            and not q.right
-            and not self.refused(q)
-            and bool(self.a.trials and self.b.trials)
-        )
-
     def refused(self, q: Statement) -> str | None:
-        """Why a side has nothing to compare by this metric, though it was measured."""
+        """Return why a side's values of this metric are not compared, though it was measured."""
         if q.metric is FAILED_TRIALS:
             return None
         reasons = (("A", self.a.refused(q.metric)), ("B", self.b.refused(q.metric)))
         return next((f"{side}: {reason}" for side, reason in reasons if reason), None)
 
     def row(self, q: Statement, answer: StatementAnswer) -> MetricRow:
+        estimates: list[Estimate | None]
         if q.metric is FAILED_TRIALS:
-            shown = [
-                Estimate(unit="fraction", value=k / n, count=n) if n else None
-                for k, n in (q.right[0], q.left[0])
+            counts = q.right[0], q.left[0]
+            estimates = [
+                Estimate(unit="fraction", value=k / n, count=n) if n else None for k, n in counts
             ]
+            trials = counts[0][1], counts[1][1]
         else:
-            shown = [aggregate(q.metric, x.trials_in(q.topic)) for x in (self.a, self.b)]
+            estimates = [aggregate(q.metric, x.trials_in(q.topic)) for x in (self.a, self.b)]
+            trials = len(q.right), len(q.left)
         effect = answer.effect
         return MetricRow(
             cell=name(self.match.a),
@@ -221,11 +220,9 @@ class _Group:
             title=q.metric.title if q.topic is None else f"{q.topic}: {q.metric.title}",
             unit=q.metric.unit,
             larger_is_better=q.metric.better is Better.HIGHER,
-            a=shown[0],
-            b=shown[1],
-            trials=(len(q.right), len(q.left))
-            if q.metric is not FAILED_TRIALS
-            else (q.right[0][1], q.left[0][1]),
+            a=estimates[0],
+            b=estimates[1],
+            trials=trials,
             ratio=effect if isinstance(effect, Ratio) else None,
             difference=effect if isinstance(effect, FractionChange) else None,
             verdict=answer.verdict,
@@ -236,7 +233,7 @@ class _Group:
 
 
 def _failed(lines: Sequence[TrialLine]) -> Counts:
-    """A void trial says nothing of the arm, nor does one that its host broke."""
+    """Return (failed, all) trials; without void trials, and without those that the host broke."""
     failed = sum(map(lost_by_its_arm, lines))
     return failed, failed + sum(x.status == "done" for x in lines)
 
@@ -260,34 +257,34 @@ def _check_metrics(metrics: Sequence[str]) -> None:
 
 
 def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[float]]:
-    """The rules, and the A/A floors that are known. The larger counts: a difference is real only
-    above both."""
+    """Return the rules, and the known A/A noise of each side. The larger one counts: a difference
+    is real only if it is above both."""
     floors = [f for x in (a, b) if (f := aa_noise(x.campaign.machine.aa_floor)) is not None]
     floor = max(floors, default=0.0)
     return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
 
 
 def _cautions(
-    one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[TopicLikeness]
+    paired: bool, rules: Rules, floors: Sequence[float], topics: Sequence[TopicLikeness]
 ) -> Iterator[str]:
-    of = {one.topic: one for one in topics}
-    if of["machine"].answer == "different":
+    by_name = {topic.topic: topic for topic in topics}
+    if by_name["machine"].answer == "different":
         yield "The machines differ: every ratio compares machines as well as what ran on them."
-    if not one:
+    if not paired:
         yield (
             "The two campaigns were not interleaved: what changed between them besides what you "
             "changed (the machine's state, other load, a new kernel) is in every ratio, and no "
             "number of trials averages it out. To be sure, run both in one campaign."
         )
-    day = of["day"].differences
+    day = by_name["day"].differences
     if day:
         differing = ", ".join(f"{d.name} {d.a} → {d.b}" for d in day[:3])
         yield (
             f"The conditions differed ({differing}{', …' if len(day) > 3 else ''}): a difference "
             "may be theirs."
         )
-    if one:
-        return  # what identical arms differ by is in the scatter of its blocks
+    if paired:
+        return  # the scatter of the blocks contains the noise between identical arms
     if not floors:
         yield (
             "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small "
@@ -303,35 +300,33 @@ def _cautions(
 
 def _definition_reason(m: Match) -> str:
     differences = definition_differences(m)
-    shown = [f"{d.name}: {_known(d.a)} → {_known(d.b)}" for d in differences[:3]]
+    shown = [
+        f"{d.name}: {' → '.join('absent' if x is None else x for x in (d.a, d.b))}"
+        for d in differences[:3]
+    ]
     more = f", and {len(differences) - 3} more" if len(differences) > 3 else ""
     return f"the workload is another one: {'; '.join(shown)}{more}"
 
 
-def _known(text: str | None) -> str:
-    return "absent" if text is None else text
-
-
-def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half, _Half]:
-    """Measures the cells that are compared; one campaign is read once."""
-    wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
+def _measured_sides(
+    a: Selection, b: Selection, matches: Sequence[Match]
+) -> tuple[_MeasuredSide, _MeasuredSide]:
+    """Return both sides with the cells that are compared; one campaign is read once."""
+    cells_a, cells_b = {m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}
     of_sides = (readers_apart(side.bundle, SmallTables(side.bundle)) for side in (a, b))
     apart = list({topic.name: topic for topics in of_sides for topic in topics}.values())
     if a.is_of_campaign(b):
-        arms = _measured(a.bundle, wanted[0] | wanted[1], apart)
-        measured = [arms, arms]
+        arms_a = arms_b = _measured(a.bundle, cells_a | cells_b, apart)
     else:
-        measured = [_measured(s.bundle, w, apart) for s, w in ((a, wanted[0]), (b, wanted[1]))]
-
-    def half(n: int, side: Selection) -> _Half:
-        lines = [line for line in side.bundle.trials() if line.cell in wanted[n]]
-        return _Half(side, measured[n], lines)
-
-    return half(0, a), half(1, b)
+        arms_a, arms_b = (_measured(x.bundle, c, apart) for x, c in ((a, cells_a), (b, cells_b)))
+    return (
+        _MeasuredSide(a, arms_a, [x for x in a.bundle.trials() if x.cell in cells_a]),
+        _MeasuredSide(b, arms_b, [x for x in b.bundle.trials() if x.cell in cells_b]),
+    )
 
 
 def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[int, ArmReport]:
-    """Cell -> its arm."""
+    """Return the arms of these cells."""
     small = SmallTables(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
@@ -354,22 +349,22 @@ def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[i
 
 
 def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: SmallTables) -> JudgedArm:
-    """An arm without what was measured: a block that a busy machine spoilt for one that is not
-    compared is spoilt for those that are."""
+    """Return an arm with its blocks and without values: if the machine disturbed a block for an arm
+    that is not compared, the block is unusable for those that are."""
     busy = {x.block: is_bound(small.events[x.trial]) for x in lines if x.status == "done"}
     return InterimCell(busy=busy).arm(label, cell, None, lines)
 
 
-def _side(half: _Half) -> ComparedSide:
-    c = half.side.bundle.campaign
+def _side(measured: _MeasuredSide) -> ComparedSide:
+    side, bundle = measured.side, measured.side.bundle
     return ComparedSide(
-        text=half.side.text,
-        directory=str(half.side.bundle.directory),
-        campaign=c.campaign,
-        created_utc=c.created_utc,
-        finished=half.side.bundle.journal.finished,
-        tool_version=c.tool_version,
-        machine=c.machine.summary,
-        selection=dict(half.side.wanted),
-        trials=TrialCounts.of(line.status for line in half.lines),
+        text=side.text,
+        directory=str(bundle.directory),
+        campaign=bundle.campaign.campaign,
+        created_utc=bundle.campaign.created_utc,
+        finished=bundle.journal.finished,
+        tool_version=bundle.campaign.tool_version,
+        machine=bundle.campaign.machine.summary,
+        selection=dict(side.wanted),
+        trials=TrialCounts.of(line.status for line in measured.lines),
     )

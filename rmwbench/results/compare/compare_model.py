@@ -1,5 +1,5 @@
-"""The answer of `rmwbench compare` (docs/formats/compare.md): what the terminal and the page
-render."""
+"""The types of the answer of `rmwbench compare` (docs/formats/compare.md), which the terminal and
+the page render."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from rmwbench.analysis.verdicts.statements import FractionChange, StatementVerdi
 from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.words.fields import absent
 
-TopicName = Literal["machine", "workload", "software", "instrument", "day"]
+Aspect = Literal["machine", "workload", "software", "instrument", "day"]
 Answer = Literal["same", "different", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedSide:
-    """A or B: as typed, and the campaign that it is of."""
+    """Side A or B: its selection as typed, and its campaign."""
 
     text: str
     directory: str
@@ -30,8 +30,9 @@ class ComparedSide:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedBy:
-    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ in
-    two campaigns, where that is known; None within one, where it decides nothing."""
+    """The rules of the verdicts. `margin`: the ratio minus 1 that matters. `aa_floor`: how far
+    identical arms differ in two campaigns, if that is known; None within one, where it decides
+    nothing."""
 
     alpha: float
     margin: float
@@ -40,8 +41,9 @@ class JudgedBy:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """A setting, a fact or a condition that differs; None where a side lacks it. `lines`: the
-    changed lines of a text that cannot be read as settings. `cells`: where a workload differs."""
+    """A setting, a fact or a condition that differs; None if a side lacks it. `lines`: the changed
+    lines of a text that cannot be read as settings. `cells`: the cells of a workload that
+    differs."""
 
     name: str
     a: str | None
@@ -52,9 +54,9 @@ class Difference:
 
 @dataclass(frozen=True, kw_only=True)
 class TopicLikeness:
-    """Whether one thing besides the results is the same on both sides."""
+    """Whether one aspect besides the results is the same on both sides."""
 
-    topic: TopicName
+    topic: Aspect
     question: str
     answer: Answer
     differences: tuple[Difference, ...]
@@ -62,9 +64,9 @@ class TopicLikeness:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricRow:
-    """One metric of one pair of cells. `ratio` is B ÷ A; of a fraction there is a `difference`, B −
-    A, instead. `trials`: of A and of B. `needed`: blocks, or trials of each arm in each campaign,
-    that would decide it."""
+    """One metric of one pair of cells. `ratio` is B ÷ A; a fraction has a `difference`, B − A,
+    instead. `trials`: those of A and of B. `needed`: how many blocks, or trials of each arm in each
+    campaign, would decide it."""
 
     cell: str
     workload: str
@@ -90,7 +92,7 @@ class MetricRow:
 
 @dataclass(frozen=True, kw_only=True)
 class NotComparable:
-    """A cell that only one side has, or whose workload is another one in B."""
+    """A cell that only one side has, or whose workload is defined in another way in B."""
 
     cell: str
     reason: str
@@ -98,7 +100,8 @@ class NotComparable:
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """B against A. `paired`: both are of one campaign, and compared within its blocks."""
+    """The comparison of B with A. `paired`: both are of one campaign, and compared within its
+    blocks."""
 
     schema: Literal["rmwbench/compare"] = "rmwbench/compare"
     version: Literal[1] = 1

@@ -1,10 +1,9 @@
-"""In what two sides differ besides their results, as five questions in the order in which they
-matter: another machine makes every ratio a fact about machines, another load average may explain
-one.
-"""
+"""The differences of two sides besides their results, as five questions in the order in which they
+matter: on another machine, every ratio is a fact about machines; another load average may explain a
+single ratio."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from rmwbench.analysis.metrics.comparisons import json_column
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
-from rmwbench.results.compare.compare_model import Difference, TopicLikeness, TopicName
+from rmwbench.results.compare.compare_model import Aspect, Difference, TopicLikeness
 from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
 from rmwbench.results.compare.settings import differences, lines, of_texts
@@ -22,7 +21,7 @@ from rmwbench.results.workload.workload_arm import configuration_of, described_o
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import quantity
 
-QUESTIONS: Mapping[TopicName, str] = {
+QUESTIONS: Mapping[Aspect, str] = {
     "machine": "the same machine?",
     "workload": "the same workloads?",
     "software": "the same middlewares and profiles?",
@@ -30,15 +29,16 @@ QUESTIONS: Mapping[TopicName, str] = {
     "day": "the same conditions on the day?",
 }
 _RESULTS = {"summary", "facts", "warnings", "state", "calibration", "aa_floor", "end"}
-"""Parts of a machine's description that say nothing about what it is."""
+"""Parts of a machine's description that do not identify it."""
 _DAY = {"load average", "steal since boot"}
 WORDS = ("title", "description", "primary_metric")
-"""What a workload is called, and what it is judged by."""
+"""The texts of a workload, and the metric that it is judged by."""
 AROUND = ("network", "daemons_host", "background_hosts", "recorder", "sampling", "bring_up")
-"""What a cell's definition has of its case beside workload, processes, endpoints and conditions."""
+"""The parts of a cell's definition that belong to its case, besides workload, processes, endpoints
+and conditions."""
 ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
 _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
-"""Unit of a probe -> the difference, and the ratio, from which on it is worth a line."""
+"""Unit of a probe -> the smallest difference, and the smallest ratio, that have a line."""
 
 
 def environment(
@@ -47,14 +47,15 @@ def environment(
     matches: Sequence[Match],
     trials: tuple[Sequence[TrialLine], Sequence[TrialLine]],
 ) -> tuple[TopicLikeness, ...]:
-    """In the order in which it matters; `trials`: the finished trials of either side's cells."""
-    one = a.is_of_campaign(b)
-    compared: dict[TopicName, list[Difference] | None] = {
-        "machine": [] if one else _machine(a, b),
+    """Return the questions in the order in which they matter. `trials`: the finished trials of the
+    cells of each side."""
+    same = a.is_of_campaign(b)
+    compared: dict[Aspect, list[Difference] | None] = {
+        "machine": [] if same else _machine(a, b),
         "workload": _workloads(matches),
         "software": _software(a, b, matches),
-        "instrument": [] if one else _instrument(a, b, trials),
-        "day": [] if one else _day(a, b, trials),
+        "instrument": [] if same else _instrument(a, b, trials),
+        "day": [] if same else _day(a, b, trials),
     }
     return tuple(
         TopicLikeness(
@@ -68,25 +69,20 @@ def environment(
 
 
 def definition_differences(match: Match) -> list[Difference]:
-    """In what the workloads of two cells differ, the arm's own settings left out; those are also
-    the conditions where two arms are compared, since each may have its own."""
+    """Return how the workloads of two cells differ, without the arm's own settings. If the arms are
+    two, the conditions are among these, since each arm may have its own."""
     around = AROUND if _are_two_arms(match) else ("conditions", *AROUND)
     return differences(_workload_of(match.a, around), _workload_of(match.b, around))
 
 
-def timeline_differences(match: Match) -> list[Difference]:
-    a, b = (json_column(c["definition"]).get("timeline") or {} for c in (match.a, match.b))
-    return differences(a, b)
-
-
 def arm_differences(match: Match) -> list[Difference]:
-    """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or
-    profiles."""
+    """Return how the arms differ in options, wait, loan, publish mode and conditions, without
+    names, roles and profiles."""
     definitions = [json_column(c["definition"]) for c in (match.a, match.b)]
     a, b = (
-        {k: v for k, v in (one.get("arm") or {}).items() if k not in ("name", "role", "profile")}
-        | ({"conditions": one.get("conditions")} if _are_two_arms(match) else {})
-        for one in definitions
+        {k: v for k, v in (d.get("arm") or {}).items() if k not in ("name", "role", "profile")}
+        | ({"conditions": d.get("conditions")} if _are_two_arms(match) else {})
+        for d in definitions
     )
     return differences(a, b)
 
@@ -96,7 +92,7 @@ def _are_two_arms(match: Match) -> bool:
 
 
 def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, Any]:
-    """`around`: the keys of its definition that count beside workload, processes, endpoints."""
+    """Return the definition of a cell's workload, with the keys `around` it."""
     definition = json_column(cell["definition"])
     workload = definition.get("workload") or {}
     return {
@@ -112,7 +108,7 @@ def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, An
 
 
 def _machine(a: Selection, b: Selection) -> list[Difference] | None:
-    """None where either is not described."""
+    """Return the differences of the machines; None if either is not described."""
     left, right = (s.bundle.campaign.machine for s in (a, b))
     parts = [{k: v for k, v in m.document().items() if k not in _RESULTS} for m in (left, right)]
     if all(parts):
@@ -126,40 +122,44 @@ def _machine(a: Selection, b: Selection) -> list[Difference] | None:
 def _workloads(matches: Sequence[Match]) -> list[Difference]:
     cells_by_difference: dict[Difference, list[str]] = defaultdict(list)
     for m in matches:
-        timeline = (_named(f"timeline.{t.name}", t) for t in timeline_differences(m))
+        timelines = (json_column(c["definition"]).get("timeline") or {} for c in (m.a, m.b))
+        timeline = (replace(t, name=f"timeline.{t.name}") for t in differences(*timelines))
         for difference in (*definition_differences(m), *timeline):
             cells_by_difference[difference].append(cell_name(m.a))
-    return [replace(one, cells=_few(cells)) for one, cells in cells_by_difference.items()]
+    return [replace(d, cells=_few(cells)) for d, cells in cells_by_difference.items()]
 
 
 def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Difference]:
-    """Versions, builds and profiles of what is compared, each difference once however many cells
-    have it."""
+    """Return the differences of versions, builds and profiles, each once for all cells that have
+    it."""
     out: list[Difference] = []
     for m in matches:
-        who = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
+        owner = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
         same = m.a["middleware"] == m.b["middleware"]
         for column in ("middleware", "layer", "version", "release_date", "profile"):
             if m.a[column] != m.b[column]:
-                whose = m.a["middleware"] if same and column in ("version", "release_date") else who
+                whose = (
+                    m.a["middleware"] if same and column in ("version", "release_date") else owner
+                )
                 out.append(
                     Difference(
                         name=f"{whose}: {column.replace('_', ' ')}", a=m.a[column], b=m.b[column]
                     )
                 )
-        out += [_named(f"{who}: {d.name}", d) for d in arm_differences(m)]
+        out += _of(owner, arm_differences(m))
         sides = ((m.a, a.bundle), (m.b, b.bundle))
         builds = [_build(described_of(*side)) for side in sides]
         profiles = [configuration_of(*side) for side in sides]
         if same:
-            out += [_named(f"{m.a['middleware']}: {d.name}", d) for d in differences(*builds)]
+            out += _of(m.a["middleware"], differences(*builds))
         if same and profiles[0] != profiles[1]:
-            out += _profile_lines(who, *profiles)
+            out += _profile_lines(owner, *profiles)
     return list(dict.fromkeys(out))
 
 
-def _named(name: str, difference: Difference) -> Difference:
-    return replace(difference, name=name)
+def _of(owner: str, differing: Iterable[Difference]) -> list[Difference]:
+    """Return the differences with their owner's name before theirs."""
+    return [replace(d, name=f"{owner}: {d.name}") for d in differing]
 
 
 def _build(described: DescribedMiddleware | None) -> dict[str, Any]:
@@ -168,8 +168,10 @@ def _build(described: DescribedMiddleware | None) -> dict[str, Any]:
     return {"build": described.build, "capabilities": described.capabilities}
 
 
-def _profile_lines(who: str, a: Configuration | None, b: Configuration | None) -> list[Difference]:
-    name = f"{who}: profile text"
+def _profile_lines(
+    owner: str, a: Configuration | None, b: Configuration | None
+) -> list[Difference]:
+    name = f"{owner}: profile text"
     if a is None or b is None or a.text is None or b.text is None or a.format != b.format:
         return [Difference(name=name, a=_size(a), b=_size(b))]
     changed = of_texts(a.text, b.text, a.format)
@@ -177,7 +179,7 @@ def _profile_lines(who: str, a: Configuration | None, b: Configuration | None) -
         return [Difference(name=name, a=None, b=None, lines=changed.lines)]
     if not changed.settings:
         return [Difference(name=name, a="other comments", b="or layout, the same settings")]
-    return [_named(f"{who}: {d.name}", d) for d in changed.settings]
+    return _of(owner, changed.settings)
 
 
 def _size(profile: Configuration | None) -> str | None:
@@ -196,12 +198,11 @@ def _instrument(
                 "tool version": side.bundle.campaign.tool_version,
                 "sampler": _sampled(side, lines_of_side),
                 "trials on": side.bundle.host,
+                "suite": side.bundle.campaign.suite.name,
             }
             for side, lines_of_side in zip((a, b), trials, strict=True)
         )
     )
-    if left.suite.name != right.suite.name:
-        out.append(Difference(name="suite", a=left.suite.name, b=right.suite.name))
     texts = [c.suite.text or "" for c in (left, right)]
     if texts[0] != texts[1]:
         out.append(Difference(name="suite text", a=None, b=None, lines=lines(*texts)))
@@ -224,7 +225,7 @@ def _percent(value: float | None) -> str | None:
 
 
 def _sampled(side: Selection, trials: Sequence[TrialLine]) -> str:
-    """In how many trials the sampler ran beside the workers."""
+    """Return in how many trials the sampler ran beside the workers."""
     mine = {t.trial for t in trials if t.status == "done"}
     if not mine:
         return "no trial"

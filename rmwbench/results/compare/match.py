@@ -1,4 +1,5 @@
-"""Which cells of two selections are compared with each other, and which have no counterpart."""
+"""Pairs the cells of two selections that are compared with each other, and names the cells that
+have no counterpart."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from rmwbench.results.selection import COLUMNS, Row, Selection, factor_names, va
 
 @dataclass(frozen=True)
 class Match:
-    """Two cells to compare. `chosen`: what the selections set apart on purpose, such as `size 1k,
-    in B 1m`."""
+    """Two cells to compare. `chosen`: the differences that the selections make on purpose, such as
+    `size 1k, in B 1m`."""
 
     a: Row
     b: Row
@@ -28,9 +29,8 @@ class Unmatched:
 
 
 def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
-    """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so
-    may a workload or a level of which each side selects one.
-    """
+    """Return the pairs of cells with equal workload, factors and arm, and the other cells. The arms
+    may differ if each side is one arm; so may a workload or a level if each side selects one."""
     factors = factor_names([*a.cells, *b.cells])
     apart = [
         key
@@ -62,16 +62,15 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
 
 
 def name(cell: Row) -> str:
-    """`camera [size=1m], zenoh tuned`."""
+    """Return `camera [size=1m], zenoh tuned`."""
     factors = ", ".join(f"{k}={v}" for k, v in json_column(cell["factors"]).items())
     return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
 
 
 def _single(side: Selection, key: str) -> str | None:
-    """The value that all chosen cells share. An arm need not be selected: a campaign of one arm is
-    one arm. Anything else must be, because two suites that differ are not to be compared by
-    accident.
-    """
+    """Return the value that all chosen cells share; None if they have several. An arm need not be
+    selected, since a campaign may have one arm only. Any other key must be selected, so that two
+    suites that differ are not compared by accident."""
     if key != "arm" and key not in side.wanted:
         return None
     values = {value_of(c, key) for c in side.cells}

@@ -1,7 +1,6 @@
-"""What differs between two texts or two documents, as settings: `transport.link.tx.queue: 4 → 16`
-says more than two lines out of three hundred. Where a text cannot be read as settings, its changed
-lines are given.
-"""
+"""The differences between two texts or two documents, as settings: `transport.link.tx.queue: 4 →
+16` says more than two lines out of three hundred. If a text cannot be read as settings, the changed
+lines are returned."""
 
 import difflib
 import json
@@ -18,7 +17,8 @@ MOST_LINES = 200
 
 
 def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
-    """The leaves in which two nested documents differ, by their path; None where a side lacks one."""
+    """Return the leaves in which two nested documents differ, by their path; None if a side lacks
+    one."""
     left, right = dict(_leaves(a)), dict(_leaves(b))
     return [
         _difference(name, left.get(name), right.get(name))
@@ -29,15 +29,16 @@ def differences(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Difference]:
 
 @dataclass(frozen=True, kw_only=True)
 class TextDifference:
-    """In settings, or in lines where one text is not readable as settings; in neither where they
-    differ in comments or layout only."""
+    """The differences in settings, or in lines if one text is not readable as settings; both are
+    empty if the texts differ in comments or layout only."""
 
     settings: tuple[Difference, ...] = ()
     lines: tuple[str, ...] = ()
 
 
 def of_texts(a: str, b: str, kind: str | None) -> TextDifference:
-    """Two configurations of a format (`json5`, `xml`, `yaml`, `toml`)."""
+    """Return the differences of two configurations of one format (`json5`, `xml`, `yaml`,
+    `toml`)."""
     left, right = _parsed(a, kind), _parsed(b, kind)
     if left is not None and right is not None:
         return TextDifference(settings=tuple(differences(left, right)))
@@ -45,7 +46,8 @@ def of_texts(a: str, b: str, kind: str | None) -> TextDifference:
 
 
 def lines(a: str, b: str) -> tuple[str, ...]:
-    """The changed lines, `-` of A and `+` of B, with one line around them; at most MOST_LINES."""
+    """Return the changed lines, `-` of A and `+` of B, with one line around them; at most
+    MOST_LINES."""
     diff = difflib.unified_diff(a.splitlines(), b.splitlines(), lineterm="", n=1)
     changed = list(islice(diff, 2, None))  # without the names of two files
     more = len(changed) - MOST_LINES
@@ -71,7 +73,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _is_filled(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
-    """Whether what is empty on one side has settings below it on the other, which say it all."""
+    """Whether the setting is empty on one side and has settings below it on the other, which show
+    the difference."""
     below = (f"{name}.", f"{name}[")
     return any(
         side.get(name) in ("", {}, []) and any(setting.startswith(below) for setting in other)
@@ -80,7 +83,8 @@ def _is_filled(name: str, left: Mapping[str, Any], right: Mapping[str, Any]) -> 
 
 
 def _difference(name: str, a: Any, b: Any) -> Difference:
-    """Texts without quotation marks, unless these alone are the difference: `"4" → 4`."""
+    """Return the difference. Texts have no quotation marks, unless these alone are the difference:
+    `"4" → 4`."""
     left, right = (x if x is None or isinstance(x, str) else _json(x) for x in (a, b))
     if left == right:
         left, right = _json(a), _json(b)

@@ -60,9 +60,9 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
     )
 
 
-def _by_identity(one: _MachineAnswers) -> dict[str, Outcome]:
+def _by_identity(answers: _MachineAnswers) -> dict[str, Outcome]:
     """Return the outcome of each candidate, by its identity instead of its name on the machine."""
-    return {one.machine.arms[a.arm].identity: a.outcome for a in one.answers}
+    return {answers.machine.arms[a.arm].identity: a.outcome for a in answers.answers}
 
 
 def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
@@ -130,12 +130,12 @@ def _limits(limits: LimitsFile) -> model.DecideLimits:
     )
 
 
-def _machine(one: _MachineAnswers) -> model.MachineDecision:
-    machine = one.machine
+def _machine(decided: _MachineAnswers) -> model.MachineDecision:
+    machine = decided.machine
     return model.MachineDecision(
         summary=machine.summary,
         campaigns=machine.campaigns,
-        candidates=tuple(_contender(answer, machine) for answer in one.answers),
+        candidates=tuple(_contender(answer, machine) for answer in decided.answers),
         cases=tuple(
             model.WorkloadCase(
                 case=case.name,
@@ -143,9 +143,9 @@ def _machine(one: _MachineAnswers) -> model.MachineDecision:
                 levels=case.levels,
                 candidates=answers,
             )
-            for case, answers in one.cases
+            for case, answers in decided.cases
         ),
-        along=one.along,
+        along=decided.along,
     )
 
 

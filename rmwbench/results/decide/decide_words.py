@@ -31,20 +31,22 @@ def answer(limits: DecideLimits, machines: Sequence[MachineDecision], outcome: O
 
 
 def _meets(machine: MachineDecision) -> bool:
-    return any(one.outcome == Outcome.MEETS for one in machine.candidates)
+    return any(candidate.outcome == Outcome.MEETS for candidate in machine.candidates)
 
 
 def _all_miss(machine: MachineDecision) -> bool:
-    outcomes = {one.outcome for one in machine.candidates}
+    outcomes = {candidate.outcome for candidate in machine.candidates}
     return outcomes == {Outcome.MISSES}
 
 
 def _on_machine(machine: MachineDecision) -> str:
     arms_of: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
-    for one in machine.candidates:
-        arms_of[one.outcome].append(one.arm)
+    for candidate in machine.candidates:
+        arms_of[candidate.outcome].append(candidate.arm)
     meets, misses, open_, unknown = (arms_of[outcome] for outcome in Outcome)
-    unable = [one.arm for one in machine.candidates if one.why == Why.NOT_SUPPORTED]
+    unable = [
+        candidate.arm for candidate in machine.candidates if candidate.why == Why.NOT_SUPPORTED
+    ]
     misses = [arm for arm in misses if arm not in unable]
     sentences = []
     if meets:
@@ -101,10 +103,10 @@ def observed(met: Met) -> str:
 
 def nearest(candidate: DecisionAnswer) -> str:
     """Return the limit that has the least room."""
-    limits = [one for one in candidate.limits if one.measured is not None]
+    limits = [met for met in candidate.limits if met.measured is not None]
     if not limits:
         return "none was measured"
-    return measured(max(limits, key=lambda one: times(one) or 0.0))
+    return measured(max(limits, key=lambda met: times(met) or 0.0))
 
 
 def measured(met: Met) -> str:
@@ -196,8 +198,8 @@ def _why_open(candidate: DecisionAnswer) -> str:
 def flip(change: Flip, along: Along) -> str:
     """Return `zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at`
     instead of either part if not every level on that side is decided to be the same."""
-    levels = [one.level for one in along.levels]
-    ordered = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
+    levels = [at.level for at in along.levels]
+    ordered = all(isinstance(x, int | float) and not isinstance(x, bool) for x in levels)
     below = along.levels[: levels.index(change.from_) + 1] if ordered else ()
     above = along.levels[levels.index(change.to) :] if ordered else ()
     before, after = (
@@ -212,7 +214,7 @@ def flip(change: Flip, along: Along) -> str:
 
 def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:
     """Whether the arm is decided to have this outcome at each of several levels."""
-    decided = [one.meets if outcome == Outcome.MEETS else one.misses for one in levels]
+    decided = [level.meets if outcome == Outcome.MEETS else level.misses for level in levels]
     return len(decided) > 1 and all(arm in arms for arms in decided)
 
 
@@ -220,9 +222,9 @@ def only(along: Along) -> list[str]:
     """Return `only fastdds meets them at cameras=8` for each level at which one candidate alone
     meets the limits."""
     return [
-        f"only {one.meets[0]} meets them at {along.factor}={one.level}"
-        for one in along.levels
-        if len(one.meets) == 1 and not one.open
+        f"only {level.meets[0]} meets them at {along.factor}={level.level}"
+        for level in along.levels
+        if len(level.meets) == 1 and not level.open
     ]
 
 

@@ -1,4 +1,4 @@
-"""Where was it measured, and by how good an instrument? A campaign's machine and the newest
-calibration of it in; both as every answer shows them out.
+"""On which machine was a campaign measured, and how good is the instrument there? The input is a
+campaign's machine and its newest calibration; the output is both as every answer has them.
 
 Imports `bundle`, `words` and the models of `results`."""

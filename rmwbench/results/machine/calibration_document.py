@@ -1,8 +1,8 @@
-"""What a calibration says: in one line in every report of its machine, and as an exit code.
+"""Says in one line of every report what the machine's calibration showed, and returns the exit code
+of a calibration.
 
 A report's line is read off the campaign alone, and the calibration's age is counted to the
-campaign's own start: the same bundle says the same for ever.
-"""
+campaign's own start, so the same bundle always has the same line."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -26,7 +26,7 @@ from rmwbench.results.model import Estimate, Fact
 from rmwbench.words import numbers as fmt
 
 OLD_DAYS = 1
-"""The noise of a machine is that of a day."""
+"""A machine's noise is measured for one day."""
 NEVER = (
     "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, "
     "about three minutes."
@@ -36,13 +36,13 @@ FLEET = (
     "none is used here."
 )
 RED = "RED "
-"""Begins the red warnings of a campaign's `machine` (docs/formats/bundle.md)."""
+"""The beginning of the red warnings of a campaign's `machine` (docs/formats/bundle.md)."""
 
 
 def calibration(
     machine: MachineDocument, created_utc: str | None, machines: int = 1
 ) -> tuple[CalibrationSummary, list[str]]:
-    """The calibration that a campaign's `machine` has, and its warnings. `created_utc`: the
+    """Return the calibration that a campaign's `machine` has, and its warnings. `created_utc`: the
     campaign's start; `machines`: on how many its trials ran."""
     stored = machine.calibration
     if not stored and not machine.kernel:  # imported: measured elsewhere, by something else
@@ -64,7 +64,7 @@ def calibration(
 
 
 def machine(bundle: Bundle) -> Machine:
-    """The machine of a campaign, as every answer shows it."""
+    """Return the machine of a campaign, as every answer has it."""
     described = bundle.campaign.machine
     machines = len((bundle.campaign.cluster or {}).get("machines") or ()) or 1
     calibrated, warnings = calibration(described, bundle.campaign.created_utc, machines)
@@ -120,23 +120,24 @@ def _cost(stored: Mapping[str, Any] | None) -> CallCost | None:
 
 
 def _fields(kind: type, stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Without keys that a later version may have."""
+    """Return the stored values of the type's fields, without keys that a later version may have."""
     return {field.name: stored[field.name] for field in fields(kind) if field.name in stored}
 
 
 def _short(value: Any) -> Any:
-    """A report keeps six digits."""
+    """Return a number with the six digits that a report keeps."""
     return finite(value) if isinstance(value, float) else value
 
 
 def calibration_line(machine: Machine) -> str:
-    """What a renderer prints; empty where there is no calibration, since a warning says that."""
+    """Return the line that a renderer prints; empty if there is no calibration, since a warning
+    says that."""
     return machine.calibration.text if machine.calibration.known else ""
 
 
 def line(known: CalibrationSummary) -> str:
-    """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A
-    floor 12 %; …`"""
+    """Return `Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of
+    10, A/A floor 12 %; …`"""
     truths, aa = known.truths, known.aa
     if truths is None or aa is None:
         return known.text
@@ -152,8 +153,8 @@ def line(known: CalibrationSummary) -> str:
 
 
 def own_text(own: OwnCosts | None) -> str:
-    """What of each number is ours; empty where it was not measured. Where a calibration
-    knows several sizes, the conclusions say it (workload/own_cost.py)."""
+    """Return the instrument's own part in the numbers; empty if it was not measured. If a
+    calibration has several sizes, the conclusions state it (workload/arm_own_cost.py)."""
     if own is None:
         return ""
     if own.sizes:
@@ -216,7 +217,8 @@ def _age(days: float) -> str:
 
 
 def exit_code(answer: CalibrationDocument) -> int:
-    """0 all recovered and A/A clean, 1 something failed, 2 could not tell."""
+    """Return 0 if all truths were recovered and A/A is clean, 1 if any check failed, 2 if any check
+    could not tell."""
     truths, aa = answer.truths, answer.aa
     if truths.failed or aa.different:
         return 1

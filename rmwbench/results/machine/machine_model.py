@@ -1,6 +1,6 @@
-"""The machine of a campaign as every answer shows it, and the calibration: as
-`rmwbench calibrate` answers (`CalibrationDocument`, docs/formats/calibration.md), and what a
-campaign keeps of it (`CalibrationSummary`)."""
+"""The types of a campaign's machine as every answer has it, and of the calibration: the answer of
+`rmwbench calibrate` (`CalibrationDocument`, docs/formats/calibration.md), and the part that a
+campaign keeps (`CalibrationSummary`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ Difference = Literal["no difference", "different", "could not tell"]
 
 @dataclass(frozen=True)
 class TruthCheck:
-    """One statement about a report. `expected` and `found` are for a person; `within_95`: whether
-    the interval as reported holds a law's value, where that was asked."""
+    """One check of a report. `expected` and `found` are for people; `within_95`: whether the
+    reported interval contains the value of a law, if that was checked."""
 
     what: str
     outcome: Outcome
@@ -29,7 +29,8 @@ class TruthCheck:
 
 @dataclass(frozen=True)
 class Truth:
-    """What was injected where, and how its checks ended. `reason`: why there are none."""
+    """A truth that was injected into an arm, and the outcomes of its checks. `reason`: why it has
+    no checks."""
 
     truth: str
     workload: str
@@ -41,8 +42,8 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True)
 class Truths:
-    """`recovered` + `failed` + `unknown` = `total`, by so many `checks`; `void_trials` those that
-    the machine took. A campaign keeps no `list`."""
+    """The truths by outcome: `recovered` + `failed` + `unknown` = `total`, by so many `checks`;
+    `void_trials`: trials that the machine spoilt. A campaign keeps no `list`."""
 
     total: int
     recovered: int
@@ -55,7 +56,7 @@ class Truths:
 
 @dataclass(frozen=True, kw_only=True)
 class PairFloor:
-    """An arm's own floor, with the interval that its few blocks leave."""
+    """An arm's own noise, with the interval that its few blocks leave."""
 
     value: float = exact()
     low: float = exact()
@@ -64,8 +65,8 @@ class PairFloor:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """A middleware against itself. `ratio` is of B over A; `unconfirmed`: the difference that a
-    second run did not find again."""
+    """A middleware compared with itself. `ratio` is B ÷ A; `unconfirmed`: the difference that a
+    second run did not confirm."""
 
     middleware: str
     workload: str
@@ -80,8 +81,9 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class AA:
-    """Every middleware against itself. `floor`: the ratio minus 1 that a campaign of `floor_blocks`
-    blocks stays within, by message size and of `all`. A campaign keeps no `pairs`."""
+    """Every middleware compared with itself. `floor`: the ratio minus 1 that a campaign of
+    `floor_blocks` blocks stays within, by message size and of `all`. A campaign keeps no
+    `pairs`."""
 
     total: int
     different: int
@@ -94,7 +96,7 @@ class AA:
 
 @dataclass(frozen=True, kw_only=True)
 class CallCost:
-    """What one call costs, the median of `batches`; `no_data`: why there is none."""
+    """The cost of one call, as the median of `batches`; `no_data`: why there is none."""
 
     unit: str
     batches: int | None = absent()
@@ -106,7 +108,7 @@ class CallCost:
 
 @dataclass(frozen=True, kw_only=True)
 class CostsAtSize:
-    """What of a message of this size is the instrument's own."""
+    """The instrument's own part in a message of this size."""
 
     payload_bytes: int
     response_latency: Estimate | None = absent()
@@ -117,8 +119,8 @@ class CostsAtSize:
 
 @dataclass(frozen=True, kw_only=True)
 class OwnCosts:
-    """What the instrument adds: to messages of 64 bytes, to each of `sizes` (older calibrations have
-    none), by a reading of the clock, by a record."""
+    """The costs that the instrument adds: to messages of 64 bytes, to messages of each of `sizes`
+    (older calibrations have none), by a reading of the clock, by a record."""
 
     latency: Estimate | None = absent()
     cpu_per_message: Estimate | None = absent()
@@ -129,8 +131,8 @@ class OwnCosts:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationSummary:
-    """The newest of the machine at the campaign's start, in a line of `text`. `age_days`: at that
-    time."""
+    """The newest calibration of the machine at the campaign's start, with a line of `text`.
+    `age_days`: at that time."""
 
     known: bool
     text: str
@@ -144,8 +146,8 @@ class CalibrationSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class Machine:
-    """Where it was measured. `warnings`: what its numbers may suffer from; `red_warnings`: those of
-    them that make the numbers worthless."""
+    """The machine of a campaign. `warnings`: reasons to doubt its numbers; `red_warnings`: those
+    that make the numbers worthless."""
 
     summary: str
     facts: tuple[Fact, ...]
@@ -168,7 +170,7 @@ class NotTested:
 
 @dataclass(frozen=True, kw_only=True)
 class Hardware:
-    """What the machine is known by. `fingerprint`: of all but the kernel."""
+    """The identity of the machine. `fingerprint`: of all but the kernel."""
 
     fingerprint: str
     summary: str
@@ -179,8 +181,8 @@ class Hardware:
 
 @dataclass(frozen=True, kw_only=True)
 class CalibrationDocument:
-    """How well the instrument measures on this machine. `stored`: where the document is kept, which
-    does not say so itself."""
+    """How well the instrument measures on this machine. `stored`: the file of the document, which
+    is not part of it."""
 
     schema: Literal["rmwbench/calibration"] = "rmwbench/calibration"
     version: Literal[1] = 1
