@@ -107,26 +107,23 @@ def judged(
         for w, names in topics.items()
         for t in names
     }
-    verdicts, at, blocks = _verdicts(arms_by_comparison, rules, plan, campaign, bundle.ended_at)
-    campaign = _with_decided(
-        campaign,
-        plan,
-        {judged_name(w.name, topic): w.workload for w in workloads for topic in topics[w.name]},
-        verdicts,
+    by_comparison, at, blocks = _verdicts(
+        arms_by_comparison, rules, plan, campaign, bundle.ended_at
     )
+    verdicts = {
+        w: {t: by_comparison[judged_name(w, t)] for t in names} for w, names in topics.items()
+    }
     for reports in arms.values():
         judge_by(reports, blocks)
     return JudgedCampaign(
-        campaign=campaign,
+        campaign=_with_decided(campaign, plan, workloads, verdicts),
         plan=plan,
         small=small,
         measured=measured,
         workloads=workloads,
         arms=arms,
         topics=topics,
-        verdicts={
-            w: {t: verdicts[judged_name(w, t)] for t in names} for w, names in topics.items()
-        },
+        verdicts=verdicts,
         rules=rules,
         at=at,
     )
@@ -242,19 +239,19 @@ def _selected(
 def _with_decided(
     campaign: CampaignFacts,
     plan: PlanDocument,
-    workload_of: Mapping[str, str],
-    verdicts: Mapping[str, Mapping[str, Verdict]],
+    workloads: Sequence[Comparison],
+    verdicts: Mapping[str, Mapping[TopicName, Mapping[str, Verdict]]],
 ) -> CampaignFacts:
     """Return the facts with a last look that counts the verdicts of this answer: blocks that ran
-    again after the look, and a selection, change its counts. `workload_of`: comparison -> its
-    workload, without levels."""
+    again after the look, and a selection, change its counts."""
     if campaign.looks is None:
         return campaign
     wanted = plan.blocks.decide
     verdict_names = [
         verdict.verdict
-        for comparison, by_arm in verdicts.items()
-        if not wanted or workload_of[comparison] in wanted
+        for w in workloads
+        if not wanted or w.workload in wanted
+        for by_arm in verdicts[w.name].values()
         for verdict in by_arm.values()
         if verdict.verdict not in ("reference", "no data", "alone")
     ]

@@ -238,15 +238,15 @@ def _tuning(w: WorkloadAnswer) -> list[Line]:
     return out
 
 
-def _amount(answer: SuiteAnswer) -> Iterator[str]:
+def _amount(shown: SuiteAnswer) -> Iterator[str]:
     """Yield how much was measured, and how much that is worth."""
-    campaign = answer.campaign
+    campaign = shown.campaign
     if not campaign.finished:
         yield (
             f"The campaign is not finished: {campaign.trials.done} of {campaign.trials.planned} "
             "trials are done. `rmwbench resume` continues it."
         )
-    if not answer.workloads:
+    if not shown.workloads:
         pass  # nothing was compared, so no number of blocks would decide more
     elif campaign.blocks_complete < 5:
         counted = fmt.counted(campaign.blocks_complete, "block is", "blocks are")
@@ -256,7 +256,7 @@ def _amount(answer: SuiteAnswer) -> Iterator[str]:
             f"{campaign.blocks_complete} blocks are few: a difference that is not decided may well be "
             "there; each workload says what could have been seen."
         )
-    alike = answer.block_correlation
+    alike = shown.block_correlation
     if alike is not None and alike.inflates:
         yield (
             "Neighbouring blocks resemble each other in the same arm (correlation "
@@ -265,9 +265,9 @@ def _amount(answer: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _slowed(answer: SuiteAnswer) -> Iterator[str]:
+def _slowed(shown: SuiteAnswer) -> Iterator[str]:
     """Yield which recordings cost time."""
-    arms = [arm for workload in answer.workloads for arm in workload.arms]
+    arms = [arm for workload in shown.workloads for arm in workload.arms]
     if any(arm.traced for arm in arms):
         yield (
             "This campaign was traced: recording every thread's schedule costs time, so its "
@@ -280,9 +280,7 @@ def _slowed(answer: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _scope(
-    answer: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
-) -> Iterator[str]:
+def _scope(shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
     """Yield the limits within which the numbers hold."""
     yield (
         "This holds for this machine, on this day, with these versions and configurations; another "
@@ -296,23 +294,23 @@ def _scope(
             f"difference below {margin * 100:.2g} % is claimed, but a biased machine could still "
             "show one."
         )
-    if not all(is_resource(w.primary_metric) for w in answer.workloads):
+    if not all(is_resource(w.primary_metric) for w in shown.workloads):
         yield (
             "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): "
             "compare them between arms with care, and not at all with numbers from elsewhere."
         )
-    if count := answer.campaign.trials.void:
+    if count := shown.campaign.trials.void:
         yield (
             f"{fmt.counted(count, 'trial')} void, by rules that look at the machine "
             "or the path only, never at the result; no number contains them."
         )
 
 
-def _small_own_cost(answer: SuiteAnswer) -> Iterator[str]:
+def _small_own_cost(shown: SuiteAnswer) -> Iterator[str]:
     """Yield one line for all workloads in which the instrument's own part is small, with the
     largest share."""
     shares = [
-        (w.own_cost.largest_share, w.workload) for w in answer.workloads if w.own_cost is not None
+        (w.own_cost.largest_share, w.workload) for w in shown.workloads if w.own_cost is not None
     ]
     small = [(share, name) for share, name in shares if share is not None and share < LARGE]
     if small:

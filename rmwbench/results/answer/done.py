@@ -40,9 +40,7 @@ def whole_failures(doc: SuiteAnswer) -> list[str]:
             arms.setdefault(arm.arm, []).append(arm)
     out = []
     for name, reports in arms.items():
-        broken = [
-            trial for arm in reports for trial in arm.trials.failures if trial.status == "failed"
-        ]
+        broken = [t for arm in reports for t in arm.trials.failures if t.status == "failed"]
         if broken and not any(arm.trials.done for arm in reports):
             reason = (broken[0].reason or "no reason was given").splitlines()[0]
             out.append(f"{name} failed in every trial: {reason}")
@@ -67,13 +65,9 @@ def void(campaign: CampaignFacts) -> str:
 def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     """Return a sentence about the arms whose trials the machine spoilt, and one about the arms
     whose trials are void by their own fault; empty if no trial is void."""
-    void_trials = {
-        a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms
-    }
-    spoilt = {
-        arm: [x for x in trials if x.cause == "machine"] for arm, trials in void_trials.items()
-    }
-    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_trials.items()}
+    void_of = {a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms}
+    spoilt = {arm: [x for x in trials if x.cause == "machine"] for arm, trials in void_of.items()}
+    own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_of.items()}
     out = []
     if any(spoilt.values()):
         text = "; ".join(f"{arm} {_counted(trials)}" for arm, trials in spoilt.items())
@@ -93,7 +87,7 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
 def told_one_by_one(arm: WorkloadArm) -> list[UndoneTrial]:
     """Return the trials of an arm that failed or are void, without those that are void only because
     a trial of another arm spoilt their block."""
-    return [trial for trial in arm.trials.failures if trial.codes != (Code.BLOCK,)]
+    return [t for t in arm.trials.failures if t.codes != (Code.BLOCK,)]
 
 
 def _counted(trials: Sequence[UndoneTrial]) -> str:

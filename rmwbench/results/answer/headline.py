@@ -72,20 +72,15 @@ def together(headlines: Sequence[tuple[str, Headline]]) -> Headline:
     """Return the headlines of the families of one workload as one, each behind its opening."""
     if len(headlines) == 1:
         return headlines[0][1]
-    openings = [facts.opened(opening, of_family.answer) for opening, of_family in headlines]
-    leads = [
-        facts.opened(opening, of_family.lead or of_family.answer)
-        for opening, of_family in headlines
-    ]
-    rests = [
-        facts.opened(opening, of_family.rest) for opening, of_family in headlines if of_family.rest
-    ]
-    tones = [of_family.tone for _, of_family in headlines]
+    openings = [facts.opened(opening, part.answer) for opening, part in headlines]
+    leads = [facts.opened(opening, part.lead or part.answer) for opening, part in headlines]
+    rests = [facts.opened(opening, part.rest) for opening, part in headlines if part.rest]
+    tones = [part.tone for _, part in headlines]
     return Headline(
         " ".join(openings),
-        " ".join(of_family.detail for _, of_family in headlines if of_family.detail),
+        " ".join(part.detail for _, part in headlines if part.detail),
         next(tone for tone in ("open", "shared", "decided", "none") if tone in tones),
-        tuple(fact for _, of_family in headlines for fact in of_family.facts),
+        tuple(fact for _, part in headlines for fact in part.facts),
         lead=" ".join(leads),
         rest=" ".join(rests),
     )
@@ -122,18 +117,18 @@ def _of_family(workload: Part) -> Headline:
 
 
 def _nobody(
-    none: facts.NoneCarries, facts_of_part: Sequence[WorkloadFact], order: RankingWords
+    none: facts.NoneCarries, stated: Sequence[WorkloadFact], order: RankingWords
 ) -> Headline:
     """Return the headline of a workload that no arm carries: that is the answer, and the best arm
     is a detail."""
-    beside = [fact for fact in facts_of_part if fact.beside_none]
-    first = facts_of_part[0]
+    beside = [fact for fact in stated if fact.beside_none]
+    first = stated[0]
     if isinstance(first, facts.Best | facts.BestByDelivery):
         first = replace(first, fates=None)  # which is said already
     best = isinstance(first, facts.Best | facts.BestByDelivery | facts.BestByBlocks)
-    slower = [fact for fact in facts_of_part if isinstance(fact, facts.Slower)]
+    slower = [fact for fact in stated if isinstance(fact, facts.Slower)]
     detail = facts.sentence([first, *slower], order) if best else ""
-    return Headline(facts.sentence([none, *beside], order), detail, "none", (none, *facts_of_part))
+    return Headline(facts.sentence([none, *beside], order), detail, "none", (none, *stated))
 
 
 def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
@@ -141,9 +136,7 @@ def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
     sentence begins with topics that no arm carries, whether it carries the other topics."""
     parts: Sequence[Part] = (workload,)
     if first is not lead and isinstance(workload, WorkloadAnswer):
-        parts = [
-            topic for topic in workload.topics if topic.judged and not facts.none_carries(topic)
-        ]
+        parts = [t for t in workload.topics if t.judged and not facts.none_carries(t)]
     return all(
         facts.carries(arm, part)
         for part in parts
@@ -154,11 +147,7 @@ def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
 
 def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:
     """Return each workload's outcome under the suite's limits; empty if the suite declares none."""
-    return (
-        {condition.workload: condition for condition in shown.outcomes.conditions}
-        if shown.outcomes
-        else {}
-    )
+    return {c.workload: c for c in shown.outcomes.conditions} if shown.outcomes else {}
 
 
 def is_untimed(arm: AnyArm) -> bool:

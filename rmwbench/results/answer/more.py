@@ -36,7 +36,7 @@ def more(
     return tuple(
         sorted(
             out,
-            key=lambda comparison: math.inf if comparison.minutes is None else comparison.minutes,
+            key=lambda c: math.inf if c.minutes is None else c.minutes,
         )
     )
 
@@ -45,8 +45,8 @@ def lines(shown: SuiteAnswer) -> list[str]:
     """Return a line for each length of campaign that decides something, then one for comparisons
     that no length is known to decide."""
     groups: dict[str, list[OpenComparison]] = {}
-    for comparison in shown.more:
-        groups.setdefault(_length(comparison), []).append(comparison)
+    for c in shown.more:
+        groups.setdefault(_length(c), []).append(c)
     out, decided = [], 0
     for length, members in groups.items():
         listed = facts.names(_what(members))
@@ -58,20 +58,18 @@ def lines(shown: SuiteAnswer) -> list[str]:
     return out
 
 
-def _length(comparison: OpenComparison) -> str:
-    if comparison.minutes is None:
+def _length(c: OpenComparison) -> str:
+    if c.minutes is None:
         return "no number of blocks that is known to suffice"
-    blocks = f"{fmt.counted(comparison.blocks, 'block')}, " if comparison.blocks else ""
-    return f"{blocks}about {fmt.minutes(comparison.minutes)}"
+    blocks = f"{fmt.counted(c.blocks, 'block')}, " if c.blocks else ""
+    return f"{blocks}about {fmt.minutes(c.minutes)}"
 
 
 def _what(members: list[OpenComparison]) -> list[str]:
     """Return `zenoh (whole: imu and front)`, `zenoh (camera)`."""
     topics: dict[tuple[str, str], list[str]] = {}
-    for comparison in members:
-        topics.setdefault((comparison.arm, comparison.workload), []).extend(
-            [comparison.topic] if comparison.topic else []
-        )
+    for c in members:
+        topics.setdefault((c.arm, c.workload), []).extend([c.topic] if c.topic else [])
     return [
         f"{arm} ({where}{': ' + facts.names(of) if of else ''})"
         for (arm, where), of in topics.items()

@@ -58,7 +58,7 @@ class _Gain:
 
 
 def advice(
-    bundle: Bundle, campaign: JudgedCampaign, rules: Rules, levels: Sequence[Levels] = ()
+    bundle: Bundle, campaign: JudgedCampaign, rules: Rules, levels: Sequence[Levels]
 ) -> tuple[Advice, ...]:
     """Return the advice in the order of `Symptom`. `rules.alpha` is that of the report, or of its
     last look; `levels`: the effects of factors."""

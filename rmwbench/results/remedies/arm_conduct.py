@@ -37,7 +37,7 @@ def largest_topic(arm: ArmReport) -> str | None:
 
 
 def conduct(
-    arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool = False
+    arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool
 ) -> Conduct:
     """Return how an arm with done trials behaved."""
     topic = largest_topic(arm)

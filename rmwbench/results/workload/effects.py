@@ -7,9 +7,8 @@ by topic, since a latency over all of them belongs to none. All effects of a rep
 together (analysis/verdicts/statements.py): the words "raises" and "lowers" are false anywhere in a
 report with a probability of at most 5 %."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
@@ -60,12 +59,12 @@ def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[sh
 def effects(workload: str, arms: Sequence[ArmReport]) -> list[UnjudgedEffect]:
     """Return each of a workload's arms divided by the arm that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
-    out = []
-    for arm in arms:
-        base = by_name.get(str(arm.arm.get("against")))
-        if base is not None:
-            out += _divided(workload, arm, base, base.name, METRICS)
-    return out
+    return [
+        effect
+        for arm in arms
+        if (base := by_name.get(str(arm.arm.get("against"))))
+        for effect in _divided(workload, arm, base, base.name, METRICS)
+    ]
 
 
 def _divided(
@@ -74,13 +73,21 @@ def _divided(
     base: ArmReport,
     against: str,
     metrics: Iterable[str],
-    after: Callable[[str | None], str] = lambda topic: "",
+    *,
+    undelivered: bool = False,
 ) -> list[UnjudgedEffect]:
     """Return `arm` ÷ `base`, named `against`, in its primary metric and in `metrics`: for the whole
     workload, then for each topic that both have. `after`: a function from the topic to the end of
     the sentence."""
     return [
-        UnjudgedEffect(workload, arm.name, against, planned, after(topic), topic)
+        UnjudgedEffect(
+            workload=workload,
+            arm=arm.name,
+            against=against,
+            planned=planned,
+            after=_undelivered(arm, base, topic) if undelivered else "",
+            topic=topic,
+        )
         for topic in (None, *arm.shared(base))
         if (planned := _planned(arm, base, (arm.primary, *metrics), topic)) or topic is None
     ]
@@ -96,12 +103,14 @@ def beside(
     """Return the effects of a workload that names another one `against`, whose title is `title`:
     each arm divided by the same arm there."""
     by_name = {arm.name: arm for arm in others}
-    out = []
-    for arm in (a for a in arms if a.name in by_name):
-        base = by_name[arm.name]
-        lost = partial(_undelivered, arm, base)
-        out += _divided(workload, arm, base, f"{base.name} in {title}", BESIDE, lost)
-    return out
+    return [
+        effect
+        for arm in arms
+        if (base := by_name.get(arm.name))
+        for effect in _divided(
+            workload, arm, base, f"{base.name} in {title}", BESIDE, undelivered=True
+        )
+    ]
 
 
 def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:

@@ -82,16 +82,7 @@ def judged(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Level
     of the report, or of its last look."""
     parts = list(_parts(arms))
     answers = _judged([_questions(n, p, p.judged_metrics()) for n, p in enumerate(parts)], rules)
-    # a cost that a side has not, or that is 0 somewhere, has nothing to divide
-    about_costs = [
-        [
-            question
-            for question in _questions(n, part, part.cost_metrics())
-            if has_ratio(question.statement.left, question.statement.right)
-        ]
-        for n, part in enumerate(parts)
-    ]
-    costs = _judged(about_costs, rules)
+    costs = _judged([_cost_questions(n, part) for n, part in enumerate(parts)], rules)
     return tuple(
         _levels(part, [*answer, *cost])
         for part, answer, cost in zip(parts, answers, costs, strict=True)
@@ -168,6 +159,12 @@ def _questions(number: int, part: _Part, metrics: Sequence[str]) -> list[_Questi
         for metric in metrics
         for at, against in steps(len(arms))
     ]
+
+
+def _cost_questions(number: int, part: _Part) -> list[_Question]:
+    """Return the questions about costs that both levels have and that are nowhere 0."""
+    questions = _questions(number, part, part.cost_metrics())
+    return [q for q in questions if has_ratio(q.statement.left, q.statement.right)]
 
 
 def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
