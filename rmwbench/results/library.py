@@ -19,7 +19,7 @@ from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, shown
 from rmwbench.results.model import Ratio
 from rmwbench.results.shown import TrialValue
-from rmwbench.results.suite_document import measured
+from rmwbench.results.suite_document import suite_answer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -159,7 +159,7 @@ class Campaign:
     def __init__(self, directory: Path | str):
         """Raises UserError where the directory is not a campaign of a suite, or cannot be read."""
         self.directory = Path(directory)
-        self._shown = measured(self.directory, "programs")
+        self._shown = suite_answer(self.directory, "programs")
 
     def __repr__(self) -> str:
         return f"<Campaign {self.name}: suite {self.suite}, {len(self.workloads)} workloads>"

@@ -103,7 +103,7 @@ def select(text: str) -> Selection:
     return Selection(text, bundle, compared, wanted)
 
 
-def opened(text: str | None) -> tuple[Bundle, Selection | None]:
+def open_selection(text: str | None) -> tuple[Bundle, Selection | None]:
     """Return the campaign, which is the newest if no text names one, and the selection; None if the
     text has no selection. Raises UserError as `select` does."""
     if text is None:

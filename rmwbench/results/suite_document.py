@@ -29,8 +29,8 @@ from rmwbench.beside import from_features
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.answer.more import more
-from rmwbench.results.judged import JudgedCampaign, judged
+from rmwbench.results.answer.open_comparisons import open_comparisons
+from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
 from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
@@ -73,29 +73,29 @@ def summarise(
 ) -> SuiteAnswer:
     """Return the answer of a campaign. Every record is read once, and memory holds one trial's
     columns. `limits` replace those of the suite; `selection`: cells of the bundle that are judged
-    among themselves. `known` is that of `judged`, for a campaign that is looked at again while it
+    among themselves. `known` is that of `judge_campaign`, for a campaign that is looked at again while it
     runs. `limits_error`: the error of each interval that a limit is judged by, smaller at such a
     look. Raises UserError for a broken bundle, and for an imported one, which has no records."""
-    campaign = judged(bundle, selection, known)
+    campaign = judge_campaign(bundle, selection, known)
     small, arms = campaign.small, campaign.arms
     level = replace(campaign.rules, alpha=campaign.at.alpha)
     described = machine(bundle)
     limit_names = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
     workloads = _workloads(campaign, level, described.calibration.own_cost)
-    levels = factor_levels.judged(arms, level)
+    levels = factor_levels.levels_of_arms(arms, level)
     shown = SuiteAnswer(
         campaign=campaign.campaign,
         machine=described,
         block_correlation=_correlation(campaign),
         workloads=workloads,
-        outcomes=outcomes.judged(
+        outcomes=outcomes.outcome_matrix(
             _limits(campaign, limits, limits_error),
             _limited(workloads, limits, limit_names),
             limit_names,
         ),
         **_features("of_campaign", bundle, campaign),
         conclusions=(),
-        more=more(workloads, campaign.rules.minutes_per_block),
+        more=open_comparisons(workloads, campaign.rules.minutes_per_block),
         levels=levels,
         growth=growths(arms),
         advice=advice(bundle, campaign, level, levels),
@@ -111,7 +111,7 @@ def summarise(
     )
 
 
-def measured(directory: Path, who: str, *, imported: str | None = None) -> SuiteAnswer:
+def suite_answer(directory: Path, who: str, *, imported: str | None = None) -> SuiteAnswer:
     """Return the answer of a campaign that is compared with published results: claims, figures, a
     questionnaire. `who` needs it, in the plural; `imported`: how to use an imported bundle. Raises
     UserError if the bundle is not a campaign of a suite: imported, or a search for a capacity."""
@@ -133,7 +133,7 @@ def _workloads(
     report."""
     arms = campaign.arms
     unjudged = [e for w in arms for e in (*effects.effects(w, arms[w]), *_beside(w, arms))]
-    judged_effects = effects.judged(unjudged, rules)
+    judged_effects = effects.effects_by_workload(unjudged, rules)
     tuning = _tuning(arms, campaign.topics, rules)
     return tuple(
         replace(
@@ -208,7 +208,7 @@ def _workload(
     deciding = decisive(_expected(by_topic, arms), undelivered, w.primary_metric)
     overall = over_topics(deciding, undelivered, words(w.primary_metric), families, topic_noun)
     shown = tuple(
-        a.shown(
+        a.answer(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],
             overall[a.name].topic if by_topic else None,
             unlike[a.name],
@@ -217,7 +217,7 @@ def _workload(
         )
         for a in arms
     )
-    of_topics = topic_answers.shown(arms, w.primary_metric, verdicts)
+    of_topics = topic_answers.topic_answers(arms, w.primary_metric, verdicts)
     payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
     return WorkloadAnswer(
         workload=w.name,

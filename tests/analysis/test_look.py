@@ -17,7 +17,7 @@ from rmwbench.analysis.verdicts.interim import (
 )
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
-from rmwbench.results.judged import judged as judged_campaign
+from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.model import document as written
 from tests.support import network_bundle, synthetic_bundle
 from tests.support.shown import show_document
@@ -128,7 +128,7 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
 def test_memory_is_the_same_on_a_busy_machine_and_bytes_of_traffic_are_not(tmp_path, busy):
     directory = network_bundle.write(tmp_path / "c", blocks=6)
     busy.update(t.trial for t in Bundle(directory).trials() if t.cell == 4 and t.block == 3)
-    arm = judged_campaign(Bundle(directory)).arms["lossy"][0]
+    arm = judge_campaign(Bundle(directory)).arms["lossy"][0]
     for trial in arm.trials:
         trial.values |= dict.fromkeys(("rss", "pss_at_end", "stray_bytes"), 1e6)
     kept = {name: set(arm.in_blocks(name)) for name in ("rss", "pss_at_end", "stray_bytes")}

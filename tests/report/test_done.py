@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.results.answer import done
+from rmwbench.results.answer import progress
 from rmwbench.results.shown import CampaignFacts, WorkloadAnswer
 from tests.support.typed import typed
 
@@ -34,7 +34,7 @@ def campaign(look=None, complete=6, planned=6, **trials):
 def test_trials_that_need_not_run_are_not_missing():
     def told(look=None):
         facts = campaign(look, done=264)
-        return done.trials(replace(facts, trials=replace(facts.trials, planned=334)))
+        return progress.trials(replace(facts, trials=replace(facts.trials, planned=334)))
 
     assert told() == told(LOOK | {"looks": [6]}) == "264 of 334 trials"
     assert told(LOOK) == "264 of at most 334 trials"
@@ -57,7 +57,7 @@ def test_trials_that_need_not_run_are_not_missing():
     ],
 )
 def test_void(trials, text):
-    assert done.void(campaign(**trials)) == text
+    assert progress.void(campaign(**trials)) == text
 
 
 def trial(status, codes, cause=None):
@@ -77,7 +77,7 @@ def arm(name, *failures):
 
 
 def voids_per_arm(*arms):
-    return done.voids_per_arm(typed(WorkloadAnswer, {"arms": list(arms)}))
+    return progress.voids_per_arm(typed(WorkloadAnswer, {"arms": list(arms)}))
 
 
 def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
@@ -115,4 +115,4 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
     ],
 )
 def test_blocks(document, text):
-    assert done.blocks(document) == text
+    assert progress.blocks(document) == text

@@ -1,13 +1,15 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
-from rmwbench.results.answer import more as answer
+from rmwbench.results.answer import open_comparisons as answer
 from rmwbench.results.model import document
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 
 
 def more(*workloads, minutes_per_block=None):
-    options = answer.more([typed(WorkloadAnswer, one) for one in workloads], minutes_per_block)
+    options = answer.open_comparisons(
+        [typed(WorkloadAnswer, one) for one in workloads], minutes_per_block
+    )
     return [document(one) for one in options]
 
 

@@ -57,7 +57,7 @@ def changed(shown, condition, arm, metrics=None, **changes):
             for one in workloads[condition].arms
         ),
     )
-    judged = outcomes.judged(outcomes.declared(DECLARED, 5), workloads, {})
+    judged = outcomes.outcome_matrix(outcomes.declared(DECLARED, 5), workloads, {})
     return replace(shown, workloads=tuple(workloads), outcomes=judged)
 
 

@@ -12,7 +12,7 @@ from rmwbench.bundle.evidence import SmallTables
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.judged import judged, readers_apart
+from rmwbench.results.judged_campaign import judge_campaign, readers_apart
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.suite_document import summarise
 from tests.support import topics_bundle
@@ -136,8 +136,8 @@ def test_a_reader_is_put_beside_itself_among_readers_that_are_alike(bundle, tmp_
     """As in a workload without the hold, or at a level without the thin link."""
     carriers = {"zenoh": carrier("zenoh", 2e5, 3e5)}
     path = topics_bundle.write(tmp_path / "c", flows=FLOWS, carriers=carriers)
-    (alike,) = judged(Bundle(path)).arms["whole"]
-    (apart,) = [one for one in judged(bundle).arms["whole"] if one.name == "zenoh"]
+    (alike,) = judge_campaign(Bundle(path)).arms["whole"]
+    (apart,) = [one for one in judge_campaign(bundle).arms["whole"] if one.name == "zenoh"]
     assert apart.shared(alike) == alike.shared(apart) == ["navigation", "logger"]
     small = SmallTables(Bundle(path))
     (trial, *_) = Bundle(path).evidence(Bundle(path).trials("done"), small)

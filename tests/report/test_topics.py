@@ -153,7 +153,7 @@ def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
             )
             for one in workload.topics
         )
-        judged = outcomes.judged(
+        judged = outcomes.outcome_matrix(
             outcomes.declared(LIMITS, 5), [replace(workload, topics=made)], CALLED
         )
         assert {arm.outcome for arm in judged.conditions[0].arms} == {outcome}

@@ -17,7 +17,7 @@ from rmwbench.results.answer.headline import headline
 from rmwbench.results.answer.level_sentences import sentence
 from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.explain.explain_document import explanations
-from rmwbench.results.judged import judged
+from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.selection import select
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -171,7 +171,7 @@ def test_what_was_measured_before_a_reader_was_apart_is_measured_again(tmp_path)
     one = Bundle(bundle("thin-viewer", tmp_path / "c"))
     known = {}
     for number in (1, 2):
-        for found in judged(one, known=known).arms["image [network=good]"]:
+        for found in judge_campaign(one, known=known).arms["image [network=good]"]:
             assert all(t.readers.keys() == {"planner", "viewer"} for t in found.trials), number
             for trial in found.trials:
                 known[trial.trial].readers.clear()

@@ -8,8 +8,8 @@ from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.errors import UserError
-from rmwbench.results.answer import done
-from rmwbench.results.judged import judged
+from rmwbench.results.answer import progress
+from rmwbench.results.judged_campaign import judge_campaign
 from rmwbench.results.selection import select
 from rmwbench.results.suite_document import summarise
 from tests.support import synthetic_bundle
@@ -44,7 +44,7 @@ def test_what_is_selected_is_judged_among_itself_and_the_floor_stays(directory):
     }
     assert answer.campaign.trials.done == answer.campaign.trials.planned == 2 * 3 * 6
     assert [w.workload for w in answer.workloads] == ["imu", "camera"]
-    assert done.selected(answer.campaign) == (
+    assert progress.selection(answer.campaign) == (
         "Only middleware zenoh: judged as if nothing else had been run."
     )
 
@@ -58,7 +58,7 @@ def test_one_workload_is_selected_with_all_its_arms(directory):
 def test_a_block_of_what_is_selected_takes_what_its_own_trials_took(directory):
     """1.7 s each; it took those of all arms and workloads."""
     selection = select(f"{directory}:workload=imu")
-    answer = judged(selection.bundle, selection)
+    answer = judge_campaign(selection.bundle, selection)
     arms = len(synthetic_bundle.ARMS)
     assert answer.campaign.wall_s == pytest.approx(6 * arms * 1.7)
     assert answer.rules.minutes_per_block == pytest.approx(arms * 1.7 / 60)
@@ -68,13 +68,13 @@ def test_a_longer_window_is_in_no_block(tmp_path):
     """Such a trial of the only arm was the seventh of six blocks, and a block took less time."""
     path = tmp_path / "c"
     synthetic_bundle.write(path, workloads=("imu",), blocks=6, arms=synthetic_bundle.ARMS[1:2])
-    before = judged(Bundle(path))
+    before = judge_campaign(Bundle(path))
     row = {"trial": 6, "cell": 0, "block": 6, "status": "settling", "duration_ns": 5 * 10**9}
     journal = TrialEnded(**{k: row[k] for k in ("trial", "cell", "block", "status")}, reason="long")
     with BundleWriter.reopen(path) as writer:
         tables = {name: table_from_rows(name, []) for name in ("endpoints", "sent", "received")}
         writer.finish_trial(journal, tables | {"trials": table_from_rows("trials", [row])})
-    after = judged(Bundle(path))
+    after = judge_campaign(Bundle(path))
     assert after.campaign.blocks_complete == after.campaign.blocks_planned == 6
     assert after.rules == before.rules
     assert after.campaign.wall_s == pytest.approx(before.campaign.wall_s + 5)

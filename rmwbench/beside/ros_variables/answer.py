@@ -21,7 +21,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.codes import FOREIGN
 from rmwbench.results.few_trials import undecided, why_none
-from rmwbench.results.judged import JudgedCampaign
+from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.shown import (
     RosVariables,
     RosVariablesArm,

@@ -1,6 +1,6 @@
 """The parts of a campaign that will be judged, before anything runs: families and topics of a
 comparison, and each arm along a factor. The answer finds the same parts in the measured data
-(results/judged.py, results/workload/factor_levels.py).
+(results/judged_campaign.py, results/workload/factor_levels.py).
 """
 
 from collections.abc import Mapping, Sequence

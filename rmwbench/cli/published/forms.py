@@ -60,13 +60,13 @@ def campaigns_in(
         return []  # and nothing is imported that reads a campaign
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
-    from rmwbench.results.suite_document import measured
+    from rmwbench.results.suite_document import suite_answer
 
     measured_campaigns = []
     for directory in directories:
         if is_session(directory):
             for path, ids in campaigns(directory).items():
-                measured_campaigns.append(of_shown(measured(path, who, imported=imported), ids))
+                measured_campaigns.append(of_shown(suite_answer(path, who, imported=imported), ids))
         else:
-            measured_campaigns.append(of_shown(measured(directory, who, imported=imported)))
+            measured_campaigns.append(of_shown(suite_answer(directory, who, imported=imported)))
     return measured_campaigns

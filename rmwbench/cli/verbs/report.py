@@ -61,13 +61,13 @@ def report(
     ] = False,
 ) -> None:
     from rmwbench.published.committee.evaluation_session import is_session
-    from rmwbench.results.selection import is_capacity, opened, refuse_selection
+    from rmwbench.results.selection import is_capacity, open_selection, refuse_selection
 
     if campaign and is_session(Path(campaign)):
         _of_evaluation(Path(campaign), out, open_it=open_it)
         return
     # first: without a campaign there is nothing to complain about but that
-    bundle, selection = opened(campaign)
+    bundle, selection = open_selection(campaign)
     path = out or bundle.directory / _name(kind, selection)
     _check(kind, path)
     if is_capacity(bundle):

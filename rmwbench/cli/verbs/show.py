@@ -53,7 +53,12 @@ class ShowOptions:
 
 
 def show(options: ShowOptions) -> None:
-    from rmwbench.results.selection import is_capacity, is_imported, opened, refuse_selection
+    from rmwbench.results.selection import (
+        is_capacity,
+        is_imported,
+        open_selection,
+        refuse_selection,
+    )
     from rmwbench.results.suite_document import summarise
 
     limits = None
@@ -61,7 +66,7 @@ def show(options: ShowOptions) -> None:
         from rmwbench.suite.file.limits_file import read_limits
 
         limits = read_limits(options.limits)
-    bundle, selection = opened(options.campaign)
+    bundle, selection = open_selection(options.campaign)
     if is_capacity(bundle):
         refuse_selection(selection, command_line("show", bundle.directory))
     if options.limits is not None and (is_imported(bundle) or is_capacity(bundle)):

@@ -39,7 +39,7 @@ from rmwbench.report.show.matrices import conditions as condition_table
 from rmwbench.report.show.matrices import pairs
 from rmwbench.report.show.workload_view import KEY, topic_cell
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
-from rmwbench.results.answer import done
+from rmwbench.results.answer import progress
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
 from rmwbench.results.model import GlossaryEntry
@@ -313,9 +313,9 @@ def _part(
     yield from _since(part)
     yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in lacking)
     place = report.session.place(part.section).relative_to(report.session.directory)
-    counts = ", ".join(map(escape, done.counts(campaign)))
+    counts = ", ".join(map(escape, progress.counts(campaign)))
     yield (
-        f"{counts}; {escape(done.blocks(campaign))}. All tables and charts: [this section's page]"
+        f"{counts}; {escape(progress.blocks(campaign))}. All tables and charts: [this section's page]"
         f"(sections/{part.section.name}.md); every message: `rmwbench query … {place}`; again: "
         f"`{part.section.command}`."
     )

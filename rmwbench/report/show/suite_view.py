@@ -29,8 +29,8 @@ from rmwbench.report.view import (
     Text,
     View,
 )
-from rmwbench.results.answer import advice_sentences, done, more
-from rmwbench.results.answer.conclusions import Kind, said_once
+from rmwbench.results.answer import advice_sentences, open_comparisons, progress
+from rmwbench.results.answer.conclusions import Kind, merged_lines
 from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import Headline, conditions, headline
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
@@ -137,8 +137,8 @@ def view(
 
 def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     campaign = doc.campaign
-    yield from (Text(text, "alarm") for text in done.whole_failures(doc))
-    counts = "; ".join([*done.counts(campaign), done.blocks(campaign)])
+    yield from (Text(text, "alarm") for text in progress.whole_failures(doc))
+    counts = "; ".join([*progress.counts(campaign), progress.blocks(campaign)])
     when = str(campaign.created_utc)[:10]
     took = fmt.duration(campaign.wall_s)
     yield Text(f"{campaign.name or ''} · {counts} · {when}, took {took}", "muted")
@@ -148,7 +148,7 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
         link = Markup('<p class="meta"><a href="{}">The figures of the published evaluation</a>: ')
         rest = Markup("as published, as corrected, and as measured in this campaign.</p>")
         yield Html(link.format(redrawn) + rest)
-    for text in filter(None, (done.selected(campaign), campaign.not_run)):
+    for text in filter(None, (progress.selection(campaign), campaign.not_run)):
         yield Text(text, "muted")
     yield from (Text(f"Left out: {text}", "muted") for text in campaign.left_out)
     if campaign.added:
@@ -225,7 +225,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
     facts += [("", text) for text in summaries]
     yield Text("The answer", "strong", on=On.TERMINAL)
     yield Facts(facts, on=On.TERMINAL)
-    if lines := more.lines(doc):
+    if lines := open_comparisons.lines(doc):
         yield Text(
             "Open, and what would decide it, were ratios and scatter what they are now:",
             "open",
@@ -236,7 +236,7 @@ def _last(doc: SuiteAnswer) -> Iterator[Block]:
 
 def _care(doc: SuiteAnswer) -> Iterator[Block]:
     """The wrong conclusions that the tables invite, those about one workload first."""
-    cautions = said_once(doc, "caution")
+    cautions = merged_lines(doc, "caution")
     texts = [
         f"{at}: {text}" if at else text for at, text in sorted(cautions, key=lambda one: not one[0])
     ]
@@ -257,7 +257,7 @@ def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.TextGroups:
     last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     texts: dict[str, list[str]] = {}
-    for where, text in said_once(doc, kind, titles):
+    for where, text in merged_lines(doc, kind, titles):
         texts.setdefault(where or "In general", []).append(text)
     return list(texts.items())
 
@@ -291,7 +291,7 @@ def _growth(doc: SuiteAnswer) -> Iterator[Section]:
 
 
 def _more(doc: SuiteAnswer) -> Iterator[Section]:
-    if lines := more.lines(doc):
+    if lines := open_comparisons.lines(doc):
         meaning = Text("Were the ratios and their scatter what they are now.", "muted")
         yield Section(
             "What more blocks would decide",

@@ -25,7 +25,7 @@ from rmwbench.report.view import (
     Tone,
     Verbatim,
 )
-from rmwbench.results.answer import done, facts
+from rmwbench.results.answer import facts, progress
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import (
@@ -421,7 +421,7 @@ def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
         yield Items(texts, "muted")
     lines = []
     for arm in workload.arms:
-        for failure in done.told_one_by_one(arm):
+        for failure in progress.undone_trials(arm):
             reason = failure.reason or "no reason recorded"
             line = f"{arm.arm}, trial {failure.trial} {failure.status}: {reason.splitlines()[0]}"
             lines.append(line)

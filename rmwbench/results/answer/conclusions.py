@@ -9,7 +9,7 @@ from typing import Literal
 
 from rmwbench.analysis.metrics.fates import HELD, Fates
 from rmwbench.analysis.verdicts.ranking_words import is_resource, words
-from rmwbench.results.answer import done, facts
+from rmwbench.results.answer import facts, progress
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.few_trials import why_none
 from rmwbench.results.model import Conclusion
@@ -42,7 +42,7 @@ def conclusions(
     return tuple(out)
 
 
-def said_once(
+def merged_lines(
     shown: SuiteAnswer, kind: Kind, titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
     """Return (place, text) of the lines of a kind, in their order; a line that several workloads
@@ -74,7 +74,7 @@ def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusi
     for part in topics or (w,):
         lines += _part(part, margin, along=along)
     lines += _tuning(w)
-    lines += [("caution", text) for text in (*_undone(w), *done.voids_per_arm(w), *_doubts(w))]
+    lines += [("caution", text) for text in (*_undone(w), *progress.voids_per_arm(w), *_doubts(w))]
     return [Conclusion(kind=kind, workload=w.workload, text=text) for kind, text in lines]
 
 
@@ -87,14 +87,14 @@ def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
     for opening, of_family in facts.families(part):
         lines = (*_decided(of_family, margin, along=along), *_below_floor(of_family, margin))
         for kind, text in lines:
-            yield kind, f"{where}{facts.opened(opening, text)}"
+            yield kind, f"{where}{facts.with_opening(opening, text)}"
 
 
 def _undone(w: WorkloadAnswer) -> Iterator[str]:
     """Yield a line for each arm with trials that failed or are void."""
     for a in w.arms:
         t = a.trials
-        if bad := done.told_one_by_one(a):
+        if bad := progress.undone_trials(a):
             yield f"{a.arm}: {why_none(bad, f' of {t.done + t.failed + t.void} trials')}"
 
 

@@ -618,7 +618,7 @@ class LimitsFact(WorkloadFact):
 _OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ", "for ", "in ")
 
 
-def opened(opening: str, text: str) -> str:
+def with_opening(opening: str, text: str) -> str:
     """Return the sentence behind its opening, such as `By copy: `."""
     begins = text[:1].lower() + text[1:]
     return opening + (begins if begins.startswith(_OWN_WORDS) else text)

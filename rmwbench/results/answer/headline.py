@@ -72,9 +72,9 @@ def together(headlines: Sequence[tuple[str, Headline]]) -> Headline:
     """Return the headlines of the families of one workload as one, each behind its opening."""
     if len(headlines) == 1:
         return headlines[0][1]
-    openings = [facts.opened(opening, part.answer) for opening, part in headlines]
-    leads = [facts.opened(opening, part.lead or part.answer) for opening, part in headlines]
-    rests = [facts.opened(opening, part.rest) for opening, part in headlines if part.rest]
+    openings = [facts.with_opening(opening, part.answer) for opening, part in headlines]
+    leads = [facts.with_opening(opening, part.lead or part.answer) for opening, part in headlines]
+    rests = [facts.with_opening(opening, part.rest) for opening, part in headlines if part.rest]
     tones = [part.tone for _, part in headlines]
     return Headline(
         " ".join(openings),

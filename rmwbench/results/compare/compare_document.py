@@ -48,7 +48,7 @@ from rmwbench.results.compare.compare_model import (
 )
 from rmwbench.results.compare.environment import definition_differences, environment
 from rmwbench.results.compare.match import Match, Unmatched, match, name
-from rmwbench.results.judged import readers_apart
+from rmwbench.results.judged_campaign import readers_apart
 from rmwbench.results.model import Estimate, Ratio, TrialCounts
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, statement

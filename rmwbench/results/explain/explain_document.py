@@ -10,7 +10,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.errors import UserError
 from rmwbench.results.explain.explain_model import ArmInTopic, Explanation
 from rmwbench.results.explain.medians import Typical, medians, typical_messages
-from rmwbench.results.judged import JudgedCampaign, judged
+from rmwbench.results.judged_campaign import JudgedCampaign, judge_campaign
 from rmwbench.results.remedies.advice import advice, of_arm
 from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.results.workload import chain_answer, factor_levels
@@ -22,7 +22,7 @@ from rmwbench.results.workload.workload_arm import ArmReport
 def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
     """Return an explanation of every arm of every workload; with `trial` only of its arm, with the
     tails of that trial. Raises UserError for a trial that does not exist or is not done."""
-    campaign = judged(bundle)
+    campaign = judge_campaign(bundle)
     line = None if trial is None else _line(bundle, trial)
     arms = [
         (w.name, arm)
@@ -39,7 +39,9 @@ def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation,
         )
     typical = typical_messages(bundle, campaign, [arm for _, arm in arms])
     rules = replace(campaign.rules, alpha=campaign.at.alpha)
-    of_campaign = advice(bundle, campaign, rules, factor_levels.judged(campaign.arms, rules))
+    of_campaign = advice(
+        bundle, campaign, rules, factor_levels.levels_of_arms(campaign.arms, rules)
+    )
     explained = tuple(
         _explanation(workload, arm, campaign, typical, of_campaign) for workload, arm in arms
     )

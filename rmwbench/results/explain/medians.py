@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.results.explain.explain_model import MedianAnswer, PhaseAnswer
-from rmwbench.results.judged import JudgedCampaign
+from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.workload.chain_answer import over_parts
 from rmwbench.results.workload.workload_arm import ArmReport
 

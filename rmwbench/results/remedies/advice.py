@@ -15,7 +15,7 @@ from rmwbench.analysis.verdicts import statements
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
-from rmwbench.results.judged import JudgedCampaign
+from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.remedies.arm_conduct import conduct, largest_topic, metric_of
 from rmwbench.results.remedies.remedies_file import Remedy, known_remedies
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy

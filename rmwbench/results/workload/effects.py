@@ -38,7 +38,9 @@ class UnjudgedEffect:
     topic: str | None = None
 
 
-def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[shown.Effect]]:
+def effects_by_workload(
+    effects: Sequence[UnjudgedEffect], rules: Rules
+) -> dict[str, list[shown.Effect]]:
     """Judge all effects of a report at once, and return those of each workload in their order."""
     answers = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
     out: dict[str, list[shown.Effect]] = {}

@@ -77,7 +77,7 @@ class _Part:
         ]
 
 
-def judged(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Levels, ...]:
+def levels_of_arms(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Levels, ...]:
     """Return `levels` of the show document. `arms`: comparison -> its arms; `rules.alpha` is that
     of the report, or of its last look."""
     parts = list(_parts(arms))

@@ -77,7 +77,7 @@ Names = Mapping[str | None, Sequence[str]]
 limits of a later name count."""
 
 
-def judged(
+def outcome_matrix(
     limits: AcceptedLimits | None,
     workloads: Sequence[WorkloadAnswer],
     names_by_workload: Mapping[str, Names],

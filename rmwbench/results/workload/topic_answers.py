@@ -34,7 +34,9 @@ def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
     return list(by_name.values())
 
 
-def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[TopicAnswer, ...]:
+def topic_answers(
+    arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
+) -> tuple[TopicAnswer, ...]:
     """Return the `topics` of a workload: empty if it has one topic or only topics that are
     alike."""
     judged = any(topic is not None for topic in verdicts)

@@ -371,7 +371,7 @@ class ArmReport:
             spread=self.spread(topic),
         )
 
-    def shown(
+    def answer(
         self,
         verdict: Verdict,
         topic: str | None,

@@ -3,7 +3,7 @@
 from rmwbench.analysis.verdicts.interim import InterimCell
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import RunningCampaign, of_shown
-from rmwbench.results import judged
+from rmwbench.results import judged_campaign
 from rmwbench.results.suite_document import summarise
 from tests.support import network_bundle, synthetic_bundle
 
@@ -14,12 +14,12 @@ def test_a_look_is_the_ledgers_campaign_and_reads_each_trial_once(tmp_path, monk
     arms = tuple(arm for arm in synthetic_bundle.ARMS if arm.middleware in ("zenoh", "fastdds"))
     path = synthetic_bundle.write(tmp_path / "c", blocks=BLOCKS, arms=arms, workloads=("camera",))
     measured = []
-    measure = judged.measure_trial
+    measure = judged_campaign.measure_trial
 
     def counted(trial, *more):
         return measured.append(trial.trial) or measure(trial, *more)
 
-    monkeypatch.setattr(judged, "measure_trial", counted)
+    monkeypatch.setattr(judged_campaign, "measure_trial", counted)
     under_way = RunningCampaign(path)
     looks = [under_way.campaign(), under_way.campaign()]
     assert sorted(measured) == [line.trial for line in Bundle(path).trials("done")]

@@ -16,7 +16,7 @@ def counts(campaign: CampaignFacts) -> list[str]:
     return [f"{trials(campaign)} done", *filter(None, (failed, void(campaign)))]
 
 
-def selected(campaign: CampaignFacts) -> str | None:
+def selection(campaign: CampaignFacts) -> str | None:
     """Return what the selection of the answer is; None if it has the whole campaign."""
     if campaign.selected is None:
         return None
@@ -65,7 +65,7 @@ def void(campaign: CampaignFacts) -> str:
 def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     """Return a sentence about the arms whose trials the machine spoilt, and one about the arms
     whose trials are void by their own fault; empty if no trial is void."""
-    void_of = {a.arm: [x for x in told_one_by_one(a) if x.status == "void"] for a in workload.arms}
+    void_of = {a.arm: [x for x in undone_trials(a) if x.status == "void"] for a in workload.arms}
     spoilt = {arm: [x for x in trials if x.cause == "machine"] for arm, trials in void_of.items()}
     own = {arm: [x for x in trials if x.cause != "machine"] for arm, trials in void_of.items()}
     out = []
@@ -84,7 +84,7 @@ def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     return out
 
 
-def told_one_by_one(arm: WorkloadArm) -> list[UndoneTrial]:
+def undone_trials(arm: WorkloadArm) -> list[UndoneTrial]:
     """Return the trials of an arm that failed or are void, without those that are void only because
     a trial of another arm spoilt their block."""
     return [t for t in arm.trials.failures if t.codes != (Code.BLOCK,)]

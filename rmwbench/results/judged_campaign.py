@@ -79,7 +79,7 @@ class JudgedCampaign:
         return sorted({block for arm in arms for block in arm.judged[None].left_out})
 
 
-def judged(
+def judge_campaign(
     bundle: Bundle,
     selection: Selection | None = None,
     known: MutableMapping[int, MeasuredTrial] | None = None,
@@ -151,7 +151,7 @@ def _measured(
     known: MutableMapping[int, MeasuredTrial],
     apart: Sequence[Topic],
 ) -> dict[int, list[MeasuredTrial]]:
-    """Return the done trials of each cell, measured. `known` is that of `judged`; a trial that was
+    """Return the done trials of each cell, measured. `known` is that of `judge_campaign`; a trial that was
     measured before one of its readers had to be measured apart is measured again."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
     definitions = {c["cell"]: json_column(c["definition"]) for c in cells} if apart else {}

@@ -9,7 +9,7 @@ from rmwbench.results.shown import OpenComparison, SuiteAnswer, TopicAnswer, Wor
 from rmwbench.words import numbers as fmt
 
 
-def more(
+def open_comparisons(
     workloads: Sequence[WorkloadAnswer], minutes_per_block: float | None
 ) -> tuple[OpenComparison, ...]:
     """Return an entry per arm that is open in a workload, or in a topic that is judged by itself;
