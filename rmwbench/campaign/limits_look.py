@@ -30,7 +30,7 @@ class LimitsJudge(Judge):
     def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
         look = super().__call__(blocks, minutes_per_block, ended)
         outcomes = summarise(
-            self._bundle, known=self._measured_trials, limits_error=look.alpha
+            self._bundle, measured_trials=self._measured_trials, limits_error=look.alpha
         ).outcomes
         judged_arms = [
             (condition.workload, arm)

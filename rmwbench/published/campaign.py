@@ -178,7 +178,7 @@ class RunningCampaign:
         from rmwbench.bundle import Bundle
         from rmwbench.results.suite_document import summarise
 
-        return of_shown(summarise(Bundle(self._directory), known=self._known))
+        return of_shown(summarise(Bundle(self._directory), measured_trials=self._known))
 
 
 def name_of(workload: str, arms: Sequence[CampaignArm]) -> str:

@@ -82,18 +82,20 @@ class JudgedCampaign:
 def judge_campaign(
     bundle: Bundle,
     selection: Selection | None = None,
-    known: MutableMapping[int, MeasuredTrial] | None = None,
+    measured_trials: MutableMapping[int, MeasuredTrial] | None = None,
 ) -> JudgedCampaign:
     """Measure and judge a campaign. Every record is read once, and memory holds one trial's
     columns. `selection`: cells of the bundle that are judged among themselves, as if it had no
-    others. `known`: trial number -> the trials that were measured before; the other trials are
-    measured and added to it. Raises UserError for a broken bundle, and for an imported one, which
-    has no records."""
+    others. `measured_trials`: trial number -> the trials that were measured before; the other
+    trials are measured and added to it. Raises UserError for a broken bundle, and for an imported
+    one, which has no records."""
     refuse_imported(bundle)
     small = SmallTables(bundle)
     plan, lines, cells = _selected(bundle, selection)
     apart = readers_apart(bundle, small)
-    measured = _measured(bundle, small, lines, cells, {} if known is None else known, apart)
+    measured = _measured(
+        bundle, small, lines, cells, {} if measured_trials is None else measured_trials, apart
+    )
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
     minutes_per_block = _minutes_per_block(plan, lines, small, campaign)
     rules = rules_of(bundle.campaign.machine.aa_floor, minutes_per_block)
@@ -148,16 +150,17 @@ def _measured(
     small: SmallTables,
     lines: Sequence[TrialLine],
     cells: Sequence[Mapping[str, Any]],
-    known: MutableMapping[int, MeasuredTrial],
+    measured_trials: MutableMapping[int, MeasuredTrial],
     apart: Sequence[Topic],
 ) -> dict[int, list[MeasuredTrial]]:
-    """Return the done trials of each cell, measured. `known` is that of `judge_campaign`; a trial that was
-    measured before one of its readers had to be measured apart is measured again."""
+    """Return the done trials of each cell, measured. `measured_trials` is that of `judge_campaign`;
+    a trial that was measured before one of its readers had to be measured apart is measured
+    again."""
     measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
     definitions = {c["cell"]: json_column(c["definition"]) for c in cells} if apart else {}
 
     def is_known(line: TrialLine) -> bool:
-        trial = known.get(line.trial)
+        trial = measured_trials.get(line.trial)
         return trial is not None and not any(
             same_readers(topic, small.endpoints[line.trial], definitions[line.cell])
             for topic in apart
@@ -166,9 +169,9 @@ def _measured(
 
     done = [x for x in lines if x.status == "done" and x.cell in measured]
     for evidence in bundle.evidence([x for x in done if not is_known(x)], small):
-        known[evidence.trial] = measure_trial(evidence, apart)
+        measured_trials[evidence.trial] = measure_trial(evidence, apart)
     for line in done:
-        measured[line.cell].append(known[line.trial])
+        measured[line.cell].append(measured_trials[line.trial])
     return measured
 
 
@@ -246,11 +249,11 @@ def _with_decided(
     again after the look, and a selection, change its counts."""
     if campaign.looks is None:
         return campaign
-    wanted = plan.blocks.decide
+    decisive = plan.blocks.decide
     verdict_names = [
         verdict.verdict
         for w in workloads
-        if not wanted or w.workload in wanted
+        if not decisive or w.workload in decisive
         for by_arm in verdicts[w.name].values()
         for verdict in by_arm.values()
         if verdict.verdict not in ("reference", "no data", "alone")

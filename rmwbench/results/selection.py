@@ -156,7 +156,7 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
                     fix="an arm alone needs no key: DIR:ARM",
                 )
             pairs.append((key, value))
-    wanted: dict[str, tuple[str, ...]] = {}
+    values: dict[str, tuple[str, ...]] = {}
     for key, value in pairs:
         if key not in values_by_key:
             raise UserError(
@@ -174,8 +174,8 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
                 + (", …" if len(values_by_key[key]) > 12 else ""),
                 fix=did_you_mean(value, values_by_key[key]),
             )
-        wanted[key] = (*wanted.get(key, ()), value)
-    return wanted
+        values[key] = (*values.get(key, ()), value)
+    return values
 
 
 def factor_names(cells: Sequence[Row]) -> list[str]:

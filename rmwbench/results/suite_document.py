@@ -68,15 +68,16 @@ def summarise(
     bundle: Bundle,
     limits: "LimitsFile | None" = None,
     selection: Selection | None = None,
-    known: MutableMapping[int, MeasuredTrial] | None = None,
+    measured_trials: MutableMapping[int, MeasuredTrial] | None = None,
     limits_error: float = INTERVAL_ERROR,
 ) -> SuiteAnswer:
     """Return the answer of a campaign. Every record is read once, and memory holds one trial's
     columns. `limits` replace those of the suite; `selection`: cells of the bundle that are judged
-    among themselves. `known` is that of `judge_campaign`, for a campaign that is looked at again while it
-    runs. `limits_error`: the error of each interval that a limit is judged by, smaller at such a
-    look. Raises UserError for a broken bundle, and for an imported one, which has no records."""
-    campaign = judge_campaign(bundle, selection, known)
+    among themselves. `measured_trials` is that of `judge_campaign`, for a campaign that is looked
+    at again while it runs. `limits_error`: the error of each interval that a limit is judged by,
+    smaller at such a look. Raises UserError for a broken bundle, and for an imported one, which has
+    no records."""
+    campaign = judge_campaign(bundle, selection, measured_trials)
     small, arms = campaign.small, campaign.arms
     level = replace(campaign.rules, alpha=campaign.at.alpha)
     described = machine(bundle)
@@ -469,10 +470,10 @@ def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> Stateme
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:
     for tuned in (arm for arm in arms if arm.cell["profile"] == "tuned"):
         for untouched in arms:
-            same = _settings(tuned) == _settings(untouched) and all(
+            is_comparable = _settings(tuned) == _settings(untouched) and all(
                 tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors")
             )
-            if same and untouched.cell["profile"].rstrip("*") == "untouched":
+            if is_comparable and untouched.cell["profile"].rstrip("*") == "untouched":
                 yield tuned, untouched
 
 

@@ -171,7 +171,7 @@ def test_what_was_measured_before_a_reader_was_apart_is_measured_again(tmp_path)
     one = Bundle(bundle("thin-viewer", tmp_path / "c"))
     known = {}
     for number in (1, 2):
-        for found in judge_campaign(one, known=known).arms["image [network=good]"]:
+        for found in judge_campaign(one, measured_trials=known).arms["image [network=good]"]:
             assert all(t.readers.keys() == {"planner", "viewer"} for t in found.trials), number
             for trial in found.trials:
                 known[trial.trial].readers.clear()

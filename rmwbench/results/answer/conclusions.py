@@ -137,10 +137,9 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
                 ("conclude", f"As configured, do not use {fact.arm} for this traffic: {why}.")
             )
         elif isinstance(fact, facts.Open | facts.Between):
-            what = "between them" if len(fact.arms) > 1 else "it or reject it"
-            lines.append(
-                ("caution", f"{facts.sentence([fact], order)} Do not choose {what} by {order.by}.")
-            )
+            choice = "between them" if len(fact.arms) > 1 else "it or reject it"
+            text = f"{facts.sentence([fact], order)} Do not choose {choice} by {order.by}."
+            lines.append(("caution", text))
         elif isinstance(fact, facts.Alone | facts.NoDataFact):
             if along and isinstance(fact, facts.Alone) and not (fact.absent or fact.failing):
                 continue
@@ -183,8 +182,8 @@ def _undelivered(arms: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Line]:
     best_effort: list[str] = []
     for a, fates in arms:
         if fates.lost:
-            asked = str(a.qos)  # a stream with one best-effort end is allowed to lose messages
-            is_reliable = asked.startswith("reliable") and "best_effort" not in asked
+            qos = str(a.qos)  # a stream with one best-effort end is allowed to lose messages
+            is_reliable = qos.startswith("reliable") and "best_effort" not in qos
             group = reliable if is_reliable else best_effort
             group.append(f"{a.arm} {fmt.percent(fates.lost)}")
     lines: list[Line] = []

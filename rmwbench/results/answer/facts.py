@@ -346,23 +346,23 @@ class Slower(WorkloadFact):
     lead: bool = True
 
     def clause(self, order: RankingWords) -> str:
-        known = [(arm, value) for arm, value in self.arms if value is not None]
-        signed = [arm for arm, value in self.arms if value is None]
+        by_ratio = [(arm, value) for arm, value in self.arms if value is not None]
+        by_sign = [arm for arm, value in self.arms if value is None]
         than = "" if self.lead else f" as {self.against}"
         parts = []
-        if 0 < len(known) <= 2:
-            first = order.amount(1, f"{fmt.significant(known[0][1])}×")
-            rest = "".join(f", {arm} {fmt.significant(value)}×" for arm, value in known[1:])
-            parts.append(f"{known[0][0]} {first}{than}{rest}")
-        elif known:
-            near, far = (fmt.significant(known[n][1]) for n in (0, -1))
+        if 0 < len(by_ratio) <= 2:
+            first = order.amount(1, f"{fmt.significant(by_ratio[0][1])}×")
+            rest = "".join(f", {arm} {fmt.significant(value)}×" for arm, value in by_ratio[1:])
+            parts.append(f"{by_ratio[0][0]} {first}{than}{rest}")
+        elif by_ratio:
+            near, far = (fmt.significant(by_ratio[n][1]) for n in (0, -1))
             span = f"{near}×" if near == far else f"{near} to {far}×"
             parts.append(
-                f"{names([arm for arm, _ in known])} {order.amount(len(known), span)}{than}"
+                f"{names([arm for arm, _ in by_ratio])} {order.amount(len(by_ratio), span)}{than}"
             )
-        if signed:
+        if by_sign:
             parts.append(
-                f"{names(signed)} {verb_of(signed, 'is', 'are')} {order.behind_of(self.against)}: "
+                f"{names(by_sign)} {verb_of(by_sign, 'is', 'are')} {order.behind_of(self.against)}: "
                 f"{order.why_infinite('the metric')}"
             )
         return ", ".join(parts)
@@ -988,8 +988,11 @@ def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
     if not uncarried:
         return _over_carried(workload, workload)
     carried = tuple(topic for topic in workload.topics if judged.get(topic.topic) is None)
-    rest = replace(workload, topics=carried)
-    return [*uncarried, *(_within(fact, rest) for fact in _over_carried(rest, workload))]
+    part = replace(workload, topics=carried)
+    return [
+        *uncarried,
+        *(_within(fact, part) for fact in _over_carried(part, workload)),
+    ]
 
 
 def _within(fact: WorkloadFact, carried: WorkloadAnswer) -> WorkloadFact:
@@ -1044,9 +1047,9 @@ def _at_worst(arm: WorkloadArm, workload: WorkloadAnswer) -> AtWorst:
     topic = str(arm.verdict.topic)
     fates = None
     if is_by_delivery(arm):
-        (there,) = [t for t in workload.topics if t.topic == topic]
-        (own,) = [a for a in there.arms if a.arm == arm.arm]
-        fates = fates_of(own, there)
+        (topic_there,) = [t for t in workload.topics if t.topic == topic]
+        (own,) = [a for a in topic_there.arms if a.arm == arm.arm]
+        fates = fates_of(own, topic_there)
     return AtWorst(arm.arm, topic, _ratio(arm), fates, noun(workload.topics))
 
 
@@ -1122,8 +1125,8 @@ def primary(arm: AnyArm, workload: Part) -> float:
 def fates_of(arm: AnyArm, part: Part) -> Fates:
     """Return the fates of the messages that a verdict of `part` judges: the fractions that tables
     have, over its done trials, and the trials that it failed by its own fault."""
-    known = fates_in(part.primary_metric)
-    lost, late, never_sent = (fmt.finite(arm.value(name)) or 0.0 for name in known)
+    fate_metrics = fates_in(part.primary_metric)
+    lost, late, never_sent = (fmt.finite(arm.value(name)) or 0.0 for name in fate_metrics)
     undelivered = fmt.finite(arm.value(judged_loss(part.primary_metric))) or 0.0
     of_sent = (undelivered - never_sent) / (1 - never_sent) if never_sent < 1 else 0.0
     failed = own_failures(arm)

@@ -78,9 +78,9 @@ def _of_primary(ladder: Levels) -> list[str]:
     if not any(endless) and any(answer.verdict == "undecided" for answer in every):
         ratio = _ratio_of(neighbours[0][1]) if len(ladder.levels) == 2 else ""
         if ratio and any(step.not_worse for step in ladder.steps if step.metric == metric):
-            there, here = names(ladder)
-            behind = words(metric).behind_of(f"{_at(ladder)} {there}")
-            return [f"{_at(ladder)} {here} not {behind}{ratio}"]
+            first, second = names(ladder)
+            behind = words(metric).behind_of(f"{_at(ladder)} {first}")
+            return [f"{_at(ladder)} {second} not {behind}{ratio}"]
         return [f"no difference in the {title_in_sentence} is decided{ratio}"]
     return []
 
@@ -109,15 +109,15 @@ def _of_metric(metric: str, clauses: Sequence[str]) -> str:
 def _step(ladder: Levels, metric: str, at: int, by: int, answer: StatementAnswer | None) -> str:
     """Return `1.65× [1.25–2.16] as long at 10 Hz as at 100 Hz`, with the larger value first; `worse
     at 100 Hz than at 10 Hz` if 0 or infinity leaves no ratio."""
-    here, there = names(ladder)[at], names(ladder)[by]
+    more, less = names(ladder)[at], names(ladder)[by]
     ratio = answer.effect if answer is not None else None
     if not isinstance(ratio, BlockRatio):
         if answer is not None and answer.verdict == "better":
-            here, there = there, here
-        return f"worse {_at(ladder)} {here} than {_at(ladder)} {there}"
+            more, less = less, more
+        return f"worse {_at(ladder)} {more} than {_at(ladder)} {less}"
     if ratio.value < 1:
-        here, there, ratio = there, here, ratio.inverse()
-    return f"{times_as(metric, ratio)} {_at(ladder)} {here} as {_at(ladder)} {there}"
+        more, less, ratio = less, more, ratio.inverse()
+    return f"{times_as(metric, ratio)} {_at(ladder)} {more} as {_at(ladder)} {less}"
 
 
 def times_as(metric: str, ratio: BlockRatio) -> str:
@@ -196,14 +196,14 @@ def _of_step(ladder: Levels, at: int, by: int, answer: StatementAnswer) -> str:
     if isinstance(answer.effect, FractionChange):
         much = points_more(answer.effect)
     only = _only([ladder.fates[at], ladder.fates[by]])
-    here, there = (
+    after, before = (
         name if only else f"{name} ({fates.short() or 'all delivered'})"
         for name, fates in ((names(ladder)[place], ladder.fates[place]) for place in (at, by))
     )
     verb = IS[only] if only else "is undelivered"
     held = {fates.held_by for fates in (ladder.fates[at], ladder.fates[by]) if fates.held_by}
     why = f" ({' or '.join(sorted(HELD[cause] for cause in held))})" if held else ""
-    return f"{_at(ladder)} {here} {much} {verb} than {_at(ladder)} {there}{why}"
+    return f"{_at(ladder)} {after} {much} {verb} than {_at(ladder)} {before}{why}"
 
 
 def points_more(change: FractionChange) -> str:

@@ -150,7 +150,9 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
         if (row["probe"], row["at"]) == ("idle", "window")
     }
     lines = [line for line in bundle.trials() if line.cell in whose]
-    done = {e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])}
+    evidence_of = {
+        e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])
+    }
     for line in lines:
         arm, level = whose[line.cell]
         probe = MeasuredProbe(
@@ -161,7 +163,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
                 "failed", ((line.reason or "the trial failed").splitlines()[0],)
             )
         elif line.status == "done":
-            evidence = done.pop(line.trial)
+            evidence = evidence_of.pop(line.trial)
             probe.trial = measure_trial(evidence)
             context = Context.of(evidence)
             probe.stability = stability(context.evidence.records, context.endpoints, context.window)

@@ -151,12 +151,12 @@ def _wide(arm: CapacityArm) -> str:
 
 def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, CapacityArm]]:
     """Return the contenders with a capacity, from the highest on, each with the next lower one."""
-    known = [
+    with_capacity = [
         arm
         for arm in arms
         if arm.role != "floor" and arm.capacity.state in ("bracketed", "at least")
     ]
-    ordered = sorted(known, key=lambda arm: -(fmt.finite(arm.capacity.value) or 0))
+    ordered = sorted(with_capacity, key=lambda arm: -(fmt.finite(arm.capacity.value) or 0))
     return list(pairwise(ordered))
 
 

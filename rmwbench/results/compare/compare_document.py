@@ -126,9 +126,9 @@ def _is_one_campaign(a: Selection, b: Selection) -> bool:
     """Whether both sides are of one campaign. Raises UserError if a cell is on both sides."""
     if not a.is_of_campaign(b):
         return False
-    if both := {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}:
+    if shared := {c["cell"] for c in a.cells} & {c["cell"] for c in b.cells}:
         raise UserError(
-            f"{len(both)} cells are on both sides: a trial cannot be compared with itself",
+            f"{len(shared)} cells are on both sides: a trial cannot be compared with itself",
             where=b.text,
             fix=f"select an arm on each side, such as {a.bundle.directory}:ARM, or name another "
             "campaign",
@@ -332,8 +332,8 @@ def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[i
     for line in bundle.trials():
         lines[line.cell].append(line)
     trials: dict[int, list[MeasuredTrial]] = {c: [] for c in cells}
-    done = [x for c in cells for x in lines[c] if x.status == "done"]
-    for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
+    done_lines = [x for c in cells for x in lines[c] if x.status == "done"]
+    for evidence in bundle.evidence(sorted(done_lines, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence, apart))
     arms = {}
     for w in comparisons(bundle.planned_comparisons, bundle.rows("cells")):

@@ -49,13 +49,13 @@ def environment(
 ) -> tuple[TopicLikeness, ...]:
     """Return the questions in the order in which they matter. `trials`: the finished trials of the
     cells of each side."""
-    same = a.is_of_campaign(b)
+    is_one_campaign = a.is_of_campaign(b)
     compared: dict[Aspect, list[Difference] | None] = {
-        "machine": [] if same else _machine(a, b),
+        "machine": [] if is_one_campaign else _machine(a, b),
         "workload": _workloads(matches),
         "software": _software(a, b, matches),
-        "instrument": [] if same else _instrument(a, b, trials),
-        "day": [] if same else _day(a, b, trials),
+        "instrument": [] if is_one_campaign else _instrument(a, b, trials),
+        "day": [] if is_one_campaign else _day(a, b, trials),
     }
     return tuple(
         TopicLikeness(
@@ -135,11 +135,11 @@ def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Diff
     out: list[Difference] = []
     for m in matches:
         owner = m.a["arm"] if m.a["arm"] == m.b["arm"] else f"{m.a['arm']} | {m.b['arm']}"
-        same = m.a["middleware"] == m.b["middleware"]
+        alike = m.a["middleware"] == m.b["middleware"]
         for column in ("middleware", "layer", "version", "release_date", "profile"):
             if m.a[column] != m.b[column]:
                 whose = (
-                    m.a["middleware"] if same and column in ("version", "release_date") else owner
+                    m.a["middleware"] if alike and column in ("version", "release_date") else owner
                 )
                 out.append(
                     Difference(
@@ -150,9 +150,9 @@ def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Diff
         sides = ((m.a, a.bundle), (m.b, b.bundle))
         builds = [_build(described_of(*side)) for side in sides]
         profiles = [configuration_of(*side) for side in sides]
-        if same:
+        if alike:
             out += _of(m.a["middleware"], differences(*builds))
-        if same and profiles[0] != profiles[1]:
+        if alike and profiles[0] != profiles[1]:
             out += _profile_lines(owner, *profiles)
     return list(dict.fromkeys(out))
 
@@ -226,11 +226,13 @@ def _percent(value: float | None) -> str | None:
 
 def _sampled(side: Selection, trials: Sequence[TrialLine]) -> str:
     """Return in how many trials the sampler ran beside the workers."""
-    mine = {t.trial for t in trials if t.status == "done"}
-    if not mine:
+    numbers = {t.trial for t in trials if t.status == "done"}
+    if not numbers:
         return "no trial"
-    ran = {r["trial"] for r in side.bundle.rows("files") if r["name"] == "sampler.json"} & mine
-    return "on" if ran == mine else "off" if not ran else f"on in {len(ran)} of {len(mine)} trials"
+    ran = {r["trial"] for r in side.bundle.rows("files") if r["name"] == "sampler.json"} & numbers
+    if not ran:
+        return "off"
+    return "on" if ran == numbers else f"on in {len(ran)} of {len(numbers)} trials"
 
 
 def _day(
@@ -240,8 +242,8 @@ def _day(
     states = [s.bundle.campaign.machine.state for s in (a, b)]
     loads_1min = [state["load_1min"] for state in states if state.get("load_1min") is not None]
     if len(loads_1min) == 2 and abs(loads_1min[0] - loads_1min[1]) >= 0.5:
-        shown = [f"{load:.2f}" for load in loads_1min]
-        out.append(Difference(name="load average at the start", a=shown[0], b=shown[1]))
+        texts = [f"{load:.2f}" for load in loads_1min]
+        out.append(Difference(name="load average at the start", a=texts[0], b=texts[1]))
     probes = [_probes(s, t) for s, t in zip((a, b), trials, strict=True)]
     for key in dict.fromkeys([*probes[0], *probes[1]]):
         values = [p[key] for p in probes if key in p]
@@ -250,9 +252,9 @@ def _day(
             continue
         difference, ratio = _DIFFERS.get(unit, (0.0, 1.5))
         if max(values) - min(values) >= difference and max(values) >= ratio * min(values):
-            shown = [quantity(v, unit) for v in values]
+            texts = [quantity(v, unit) for v in values]
             of_trials = f"{name.replace('_', ' ')}, median of trials ({at})"
-            out.append(Difference(name=of_trials, a=shown[0], b=shown[1]))
+            out.append(Difference(name=of_trials, a=texts[0], b=texts[1]))
     voided = [f"{sum(x.status == 'void' for x in t)} of {len(t)}" for t in trials]
     if voided[0] != voided[1]:
         out.append(Difference(name="void trials", a=voided[0], b=voided[1]))
@@ -260,10 +262,10 @@ def _day(
 
 
 def _probes(side: Selection, trials: Sequence[TrialLine]) -> dict[tuple[str, str, str], float]:
-    mine = {t.trial for t in trials if t.status == "done"}
+    numbers = {t.trial for t in trials if t.status == "done"}
     values_of: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for row in side.bundle.rows("probes"):
-        if row["trial"] in mine and row["value"] is not None:
+        if row["trial"] in numbers and row["value"] is not None:
             values_of[row["probe"], row["unit"], row["at"]].append(row["value"])
     return {key: median(values) for key, values in values_of.items()}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.analysis.decide.chances import DecisionAnswer, UserLimit, decide
-from rmwbench.analysis.decide.flips import Along, At, along
+from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import NothingArrives, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -14,6 +14,7 @@ from rmwbench.results.decide import decide_model as model
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.candidate_campaigns import (
     GatheredCase,
+    Identity,
     MachineData,
     candidate,
     gather,
@@ -26,14 +27,13 @@ from rmwbench.suite.limits import LimitsFile
 
 
 @dataclass(frozen=True)
-class _MachineAnswers:
-    """The answer of one machine. `cases`: the answers of each case that the limits are for."""
+class _DecidedMachine:
+    """The answer of one machine, with its limits, and the outcome of each candidate by its
+    identity, which is the same on any machine."""
 
-    machine: MachineData
-    answers: tuple[DecisionAnswer, ...]
-    limits: tuple[UserLimit, ...]
-    cases: tuple[tuple[GatheredCase, tuple[DecisionAnswer, ...]], ...]
-    along: tuple[Along, ...]
+    answer: model.MachineDecision
+    limits: Sequence[UserLimit]
+    outcomes: Mapping[str, Outcome]
 
 
 def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
@@ -46,8 +46,8 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
     rules = Rules()
     decided = [_decided(machine, limits, rules) for machine in machines if machine.selected]
     user_limits = _limits(limits)
-    answers = tuple(map(_machine, decided))
-    outcome = overall([_by_identity(machine) for machine in decided])
+    answers = tuple(machine.answer for machine in decided)
+    outcome = overall([machine.outcomes for machine in decided])
     metrics = dict.fromkeys(limit.metric for machine in decided for limit in machine.limits)
     return model.Decided(
         limits=user_limits,
@@ -58,11 +58,6 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
         left_out=tuple(machine.summary for machine in machines if not machine.selected),
         glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in metrics},
     )
-
-
-def _by_identity(answers: _MachineAnswers) -> dict[str, Outcome]:
-    """Return the outcome of each candidate, by its identity instead of its name on the machine."""
-    return {answers.machine.arms[a.arm].identity: a.outcome for a in answers.answers}
 
 
 def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
@@ -77,7 +72,7 @@ def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
     return Outcome.OPEN
 
 
-def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _MachineAnswers:
+def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _DecidedMachine:
     selected = machine.selected
     names = [
         name
@@ -100,13 +95,23 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Machine
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
     ]
-    return _MachineAnswers(
-        machine=machine,
-        answers=tuple(answers),
-        limits=tuple(user_limits),
-        cases=tuple((case, by_case[case.name]) for case in selected),
+    decision = model.MachineDecision(
+        summary=machine.summary,
+        campaigns=machine.campaigns,
+        candidates=tuple(_contender(answer, machine.arms[answer.arm]) for answer in answers),
+        cases=tuple(
+            model.WorkloadCase(
+                case=case.name,
+                workload=case.workload,
+                levels=case.levels,
+                candidates=by_case[case.name],
+            )
+            for case in selected
+        ),
         along=tuple(along(at)),
     )
+    outcomes = {machine.arms[answer.arm].identity: answer.outcome for answer in answers}
+    return _DecidedMachine(decision, user_limits, outcomes)
 
 
 def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
@@ -130,27 +135,7 @@ def _limits(limits: LimitsFile) -> model.DecideLimits:
     )
 
 
-def _machine(decided: _MachineAnswers) -> model.MachineDecision:
-    machine = decided.machine
-    return model.MachineDecision(
-        summary=machine.summary,
-        campaigns=machine.campaigns,
-        candidates=tuple(_contender(answer, machine) for answer in decided.answers),
-        cases=tuple(
-            model.WorkloadCase(
-                case=case.name,
-                workload=case.workload,
-                levels=case.levels,
-                candidates=answers,
-            )
-            for case, answers in decided.cases
-        ),
-        along=decided.along,
-    )
-
-
-def _contender(answer: DecisionAnswer, machine: MachineData) -> model.Contender:
-    arm = machine.arms[answer.arm]
+def _contender(answer: DecisionAnswer, arm: Identity) -> model.Contender:
     return model.Contender(
         **vars(answer),
         middleware=arm.middleware,

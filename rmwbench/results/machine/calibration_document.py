@@ -50,7 +50,7 @@ def calibration(
     if not stored:
         text = NEVER if machines == 1 else FLEET
         return CalibrationSummary(known=False, text=text), [text]
-    known = CalibrationSummary(
+    summary = CalibrationSummary(
         known=True,
         text="",
         created_utc=stored.get("created_utc"),
@@ -60,7 +60,7 @@ def calibration(
         aa=_aa(stored["aa"]),
         own_cost=_own_costs(stored.get("own_cost") or {}),
     )
-    return replace(known, text=line(known)), _warnings(known, machine.kernel.get("release"))
+    return replace(summary, text=line(summary)), _warnings(summary, machine.kernel.get("release"))
 
 
 def machine(bundle: Bundle) -> Machine:
@@ -135,38 +135,38 @@ def calibration_line(machine: Machine) -> str:
     return machine.calibration.text if machine.calibration.known else ""
 
 
-def line(known: CalibrationSummary) -> str:
+def line(summary: CalibrationSummary) -> str:
     """Return `Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of
     10, A/A floor 12 %; …`"""
-    truths, aa = known.truths, known.aa
+    truths, aa = summary.truths, summary.aa
     if truths is None or aa is None:
-        return known.text
+        return summary.text
     parts = [f"{truths.recovered} of {fmt.counted(truths.total, 'injected truth')} recovered"]
     parts += [f"{truths.unknown} could not be told"] * bool(truths.unknown)
     parts.append(f"A/A declared different in {aa.different} of {aa.total}")
     floor = (aa.floor or {}).get("all")
     parts += [f"A/A noise {fmt.significant(100 * floor)} %"] if floor is not None else []
-    when = "" if known.age_days is None else f" {_age(known.age_days)} before"
-    own = own_text(known.own_cost)
-    text = f"Calibrated{when}, kernel {known.kernel}: {', '.join(parts)}."
-    return f"{text} {own}" if own else text
+    when = "" if summary.age_days is None else f" {_age(summary.age_days)} before"
+    own_cost_text = own_text(summary.own_cost)
+    text = f"Calibrated{when}, kernel {summary.kernel}: {', '.join(parts)}."
+    return f"{text} {own_cost_text}" if own_cost_text else text
 
 
-def own_text(own: OwnCosts | None) -> str:
+def own_text(costs: OwnCosts | None) -> str:
     """Return the instrument's own part in the numbers; empty if it was not measured. If a
     calibration has several sizes, the conclusions state it (workload/arm_own_cost.py)."""
-    if own is None:
+    if costs is None:
         return ""
-    if own.sizes:
+    if costs.sizes:
         return (
             "What the instrument itself adds stands under “What you may not”; nothing is "
             "subtracted."
         )
     parts = []
-    if own.latency is not None and own.latency.value is not None:
-        parts.append(f"of a latency {fmt.metric(own.latency).text} is ours")
-    if own.cpu_per_message is not None and own.cpu_per_message.value is not None:
-        parts.append(f"of a message {fmt.metric(own.cpu_per_message).text} of processor time")
+    if costs.latency is not None and costs.latency.value is not None:
+        parts.append(f"of a latency {fmt.metric(costs.latency).text} is ours")
+    if costs.cpu_per_message is not None and costs.cpu_per_message.value is not None:
+        parts.append(f"of a message {fmt.metric(costs.cpu_per_message).text} of processor time")
     text = ", ".join(parts)
     larger = (
         "; larger messages cost more, which this calibration did not measure; nothing is "
@@ -175,9 +175,9 @@ def own_text(own: OwnCosts | None) -> str:
     return f"Of messages of 64 bytes: {text}{larger}" if text else ""
 
 
-def _warnings(known: CalibrationSummary, kernel: str | None) -> list[str]:
+def _warnings(summary: CalibrationSummary, kernel: str | None) -> list[str]:
     again = "run `rmwbench calibrate --quick` again"
-    truths, aa, age_days = known.truths, known.aa, known.age_days
+    truths, aa, age_days = summary.truths, summary.aa, summary.age_days
     out = []
     if truths is not None and truths.failed:
         out.append(
@@ -191,9 +191,9 @@ def _warnings(known: CalibrationSummary, kernel: str | None) -> list[str]:
         )
     if age_days is not None and age_days > OLD_DAYS:
         out.append(f"The calibration of this machine is {_age(age_days)} old: {again}.")
-    if kernel and known.kernel and kernel != known.kernel:
+    if kernel and summary.kernel and kernel != summary.kernel:
         out.append(
-            f"The calibration is from kernel {known.kernel}, this campaign from {kernel}: {again}."
+            f"The calibration is from kernel {summary.kernel}, this campaign from {kernel}: {again}."
         )
     return out
 

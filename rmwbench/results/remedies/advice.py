@@ -121,15 +121,15 @@ def _gains(case: _Case, arms: Sequence[ArmReport]) -> Iterator[_Gain]:
     """Yield the gains of the arm that has the remedy, if it ran: in delivery, in the primary
     metric, and in the metric that shows the symptom."""
     arm, symptom, remedy = case.arm, case.symptom.symptom, case.remedy
-    other = next((a for a in arms if remedy is not None and a.name == remedy.arm), None)
-    if other is None or not other.trials:
+    remedy_arm = next((a for a in arms if remedy is not None and a.name == remedy.arm), None)
+    if remedy_arm is None or not remedy_arm.trials:
         return
-    own = metric_of(symptom, arm)
-    metrics = judged_loss(arm.primary), arm.primary, *([own] if own else [])
+    symptom_metric = metric_of(symptom, arm)
+    metrics = judged_loss(arm.primary), arm.primary, *([symptom_metric] if symptom_metric else [])
     group = (case.workload, arm.name, symptom.value)
     for metric in dict.fromkeys(metrics):
         topic = case.topic if metric in POOLED else None
-        yield _Gain(case, other, statement(other, arm, metric, topic, group))
+        yield _Gain(case, remedy_arm, statement(remedy_arm, arm, metric, topic, group))
 
 
 def _advice(
@@ -170,9 +170,9 @@ def _command(group: Sequence[_Case], bundle: Bundle, campaign: JudgedCampaign) -
     words = ["rmwbench run", _suite(str(request["suite_file"]))]
     words += ["--short"] * bool(request.get("shortened"))
     workloads = {w.name: w.workload for w in campaign.workloads}
-    wanted = dict.fromkeys(workloads[case.workload] for case in group)
-    if len(wanted) < len({*workloads.values()}):
-        words += [f"--workload {name}" for name in wanted]
+    workloads_of_group = dict.fromkeys(workloads[case.workload] for case in group)
+    if len(workloads_of_group) < len({*workloads.values()}):
+        words += [f"--workload {name}" for name in workloads_of_group]
     return " ".join([*words, f'--with "{remedy.arm}"'])
 
 

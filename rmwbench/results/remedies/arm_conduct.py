@@ -43,8 +43,8 @@ def conduct(
     topic = largest_topic(arm)
     trials = arm.trials_in(topic)
     writer = _writer(arm)
-    granted, asked = json_column(writer.get("granted")), json_column(writer.get("asked"))
-    qos, arrival = granted.get("qos") or {}, asked.get("arrival") or {}
+    granted, asked_settings = json_column(writer.get("granted")), json_column(writer.get("asked"))
+    qos, arrival = granted.get("qos") or {}, asked_settings.get("arrival") or {}
     described = described_of(arm.cell, bundle)
     capabilities = described.capabilities if described else {}
 

@@ -105,8 +105,8 @@ def over_parts(
 ) -> Estimate:
     """Return a part of the way over trials, from one value of each. `bound_ns`: how far the clocks
     of two hosts may widen the interval."""
-    known = np.array([value for value in values if value is not None])
-    if not len(known):
+    present = np.array([value for value in values if value is not None])
+    if not len(present):
         return NoData("ns", no_data=absent)
-    estimate = over_trials("ns", kind, known, count, "values")
+    estimate = over_trials("ns", kind, present, count, "values")
     return widened(estimate, bound_ns) if bound_ns else estimate

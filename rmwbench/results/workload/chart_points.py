@@ -82,13 +82,13 @@ def series(
 ) -> Series | None:
     """Return the trial whose primary metric is the middle one (the lower of two), or the middle
     trial in order if none has the metric: a representative trial, not chosen by eye."""
-    known = {t.trial: points for t in trials if (points := _series(t, sample_name)) is not None}
-    if not known:
+    points_of = {t.trial: points for t in trials if (points := _series(t, sample_name)) is not None}
+    if not points_of:
         return None
-    judged = known.keys() & metric_by_trial.keys() or known.keys()
-    ordered = sorted(judged, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
+    with_metric = points_of.keys() & metric_by_trial.keys() or points_of.keys()
+    ordered = sorted(with_metric, key=lambda trial: (metric_by_trial.get(trial, math.inf), trial))
     chosen = ordered[(len(ordered) - 1) // 2]
-    time_s, latency = known[chosen]
+    time_s, latency = points_of[chosen]
     return Series(arm=arm, trial=chosen, time_s=_numbers(time_s), latency_ns=_numbers(latency))
 
 

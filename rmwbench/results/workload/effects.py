@@ -116,11 +116,11 @@ def beside(
 
 
 def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
-    mine, other = (
+    own, others = (
         fmt.metric(aggregate(GLOSSARY["undelivered"], side.trials_in(topic))).text
         for side in (arm, base)
     )
-    return f"undelivered {mine}, there {other}"
+    return f"undelivered {own}, there {others}"
 
 
 def _planned(
@@ -140,12 +140,12 @@ def _planned(
     return out
 
 
-def _words(judged: Mapping[str, gains.Gain]) -> str:
+def _words(gains_of: Mapping[str, gains.Gain]) -> str:
     """Return which metrics the effect raises, lowers, or leaves within the margin; the others are
     open."""
     verbs = (("worse", "raises"), ("better", "lowers"), ("equivalent", "keeps"))
     metrics = [
-        (verb, [metric for metric, gain in judged.items() if gain.answer == answer])
+        (verb, [metric for metric, gain in gains_of.items() if gain.answer == answer])
         for answer, verb in verbs
     ]
     return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics if names)

@@ -80,12 +80,12 @@ class _Part:
 def levels_of_arms(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Levels, ...]:
     """Return `levels` of the show document. `arms`: comparison -> its arms; `rules.alpha` is that
     of the report, or of its last look."""
-    parts = list(_parts(arms))
-    answers = _judged([_questions(n, p, p.judged_metrics()) for n, p in enumerate(parts)], rules)
-    costs = _judged([_cost_questions(n, part) for n, part in enumerate(parts)], rules)
+    parts = list(enumerate(_parts(arms)))
+    judged_steps = _judged([_questions(n, part, part.judged_metrics()) for n, part in parts], rules)
+    cost_steps = _judged([_cost_questions(n, part) for n, part in parts], rules)
     return tuple(
-        _levels(part, [*answer, *cost])
-        for part, answer, cost in zip(parts, answers, costs, strict=True)
+        _levels(part, [*judged, *costs])
+        for (_, part), judged, costs in zip(parts, judged_steps, cost_steps, strict=True)
     )
 
 

@@ -165,11 +165,11 @@ def _outages(trials: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
     most = max(trials, key=lambda n: len(n.outages), default=TrialNetwork())
     outages = []
     for place, outage in enumerate(most.outages):
-        same = [(n, n.outages[place]) for n in trials if len(n.outages) > place]
-        begin = [(o.down_ns - n.begin_ns) / 1e9 for n, o in same]
-        end = [(o.up_ns - n.begin_ns) / 1e9 for n, o in same if not isinf(o.up_ns)]
+        in_trials = [(n, n.outages[place]) for n in trials if len(n.outages) > place]
+        begin = [(o.down_ns - n.begin_ns) / 1e9 for n, o in in_trials]
+        end = [(o.up_ns - n.begin_ns) / 1e9 for n, o in in_trials if not isinf(o.up_ns)]
         streams: dict[tuple[str, str, str], list[float]] = {}
-        for n, o in same:
+        for n, o in in_trials:
             for r in n.recoveries:
                 if r.outage == o:
                     streams.setdefault((r.topic, r.writer, r.reader), []).append(r.time_ns)
@@ -236,8 +236,8 @@ def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Est
     return over_trials(unit, kind, np.array(values, float), len(values), "values")
 
 
-def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
-    counts, totals = np.array(events), np.array(of)
+def _fraction(events: Sequence[int], frames: Sequence[int]) -> Estimate:
+    counts, totals = np.array(events), np.array(frames)
     used = totals > 0
     if not used.any():
         return NoData("fraction", no_data="no frame met this link")
@@ -250,14 +250,14 @@ def slowest(arm: WorkloadArm) -> list[tuple[str, ...]]:
     recover)."""
     rows: list[tuple[str, ...]] = []
     for outage in arm.network.outages if arm.network else ():
-        what = f"{outage.who}: {outage.what}"
+        interruption = f"{outage.who}: {outage.what}"
         end = outage.end_s
         until = "the end" if end is None else f"{end:.3g} s"
         when = f"{outage.begin_s:.3g} s" + ("" if end == outage.begin_s else f" to {until}")
         slowest_first = sorted(outage.streams, key=lambda s: -(s.recovery_time.value or 0))
         for s in slowest_first[:MOST_STREAMS]:
             stream = f"{s.topic}: {s.writer} → {s.reader}"
-            rows.append((what, when, stream, fmt.metric(s.recovery_time).full))
+            rows.append((interruption, when, stream, fmt.metric(s.recovery_time).full))
     return rows
 
 

@@ -80,16 +80,16 @@ limits of a later name count."""
 def outcome_matrix(
     limits: AcceptedLimits | None,
     workloads: Sequence[WorkloadAnswer],
-    names_by_workload: Mapping[str, Names],
+    limit_names: Mapping[str, Names],
 ) -> Outcomes | None:
     """Return the outcomes; None if neither the suite nor the user has limits. `called`: workload ->
     the names of its topics."""
     if limits is None:
         return None
     conditions = tuple(
-        _condition(limits, workload, names_by_workload.get(workload.workload, {}))
+        _condition(limits, workload, limit_names.get(workload.workload, {}))
         for workload in workloads
-        if limits.acceptable or _has_own(limits, names_by_workload.get(workload.workload, {}))
+        if limits.acceptable or _has_own(limits, limit_names.get(workload.workload, {}))
     )
     return Outcomes(
         acceptable=limits.acceptable,
@@ -255,15 +255,15 @@ def _whole(acceptable: Sequence[AtMost], arm: WorkloadArm) -> _LimitPart:
     return _limit_part(acceptable, arm, arm.metrics, under_way, nothing_arrived=lost_all)
 
 
-def _in_topic(acceptable: Sequence[AtMost], arm: WorkloadArm, there: TopicArm) -> _LimitPart:
-    wanted = there.metrics["undelivered"].count or 0
-    lost_all = bool(there.missing or there.under_way) and there.missing == wanted
+def _in_topic(acceptable: Sequence[AtMost], arm: WorkloadArm, topic_arm: TopicArm) -> _LimitPart:
+    wanted = topic_arm.metrics["undelivered"].count or 0
+    lost_all = bool(topic_arm.missing or topic_arm.under_way) and topic_arm.missing == wanted
     under_way = {
-        limit.metric: (there.under_way, wanted)
+        limit.metric: (topic_arm.under_way, wanted)
         for limit in acceptable
-        if judge.counts_under_way(limit.metric) == "ledger" and there.under_way
+        if judge.counts_under_way(limit.metric) == "ledger" and topic_arm.under_way
     }
-    return _limit_part(acceptable, arm, there.metrics, under_way, nothing_arrived=lost_all)
+    return _limit_part(acceptable, arm, topic_arm.metrics, under_way, nothing_arrived=lost_all)
 
 
 def _limit_part(

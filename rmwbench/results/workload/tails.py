@@ -40,10 +40,12 @@ def of_worst(
 ) -> dict[int, tuple[TailAnswer, ...]]:
     """Return the tails of the worst trial of each cell that has one. Trials are read in their
     order, in which they are stored."""
-    worst = {trial.trial for trials in cells.values() if (trial := worst_trial(trials)) is not None}
+    worst_trials = {
+        trial.trial for trials in cells.values() if (trial := worst_trial(trials)) is not None
+    }
     return {
         x.cell: _of(bundle, x)
-        for x in evidence(bundle, (x for x in lines if x.trial in worst), small)
+        for x in evidence(bundle, (x for x in lines if x.trial in worst_trials), small)
     }
 
 

@@ -460,9 +460,9 @@ def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware
 
 def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration | None:
     """Return the text of the cell's profile: the arm's own, else that of the middleware."""
-    own = (json_column(cell["definition"]).get("arm") or {}).get("profile") or {}
-    if own.get("text") is not None:
-        return Configuration(format=own.get("format"), text=own["text"])
+    profile_of_arm = (json_column(cell["definition"]).get("arm") or {}).get("profile") or {}
+    if profile_of_arm.get("text") is not None:
+        return Configuration(format=profile_of_arm.get("format"), text=profile_of_arm["text"])
     described = described_of(cell, bundle)
     for profile in described.profiles if described else ():
         if profile.name == cell["profile"]:
