@@ -32,7 +32,7 @@ def refuse_imported(bundle: Bundle) -> None:
     """Raise UserError if a verb that needs records was given an imported bundle."""
     if is_imported(bundle):
         raise UserError(
-            "this bundle was imported: it has seconds or totals, and this needs messages",
+            "this bundle was imported: it has seconds or totals, and this command needs messages",
             where=str(bundle.directory),
             fix="`rmwbench show` has its figures, `rmwbench query` its tables",
         )
@@ -94,7 +94,7 @@ def select(text: str) -> Selection:
     compared = [cell for cell in chosen if is_compared(cell)]
     if not compared:
         raise UserError(
-            "these cells tell which ROS variables are obeyed, and nothing of them is compared",
+            "cells with `ros_variables` have no metrics to compare",
             where=text,
             expected="cells without ros_variables",
             actual=f"{len(chosen)} with",

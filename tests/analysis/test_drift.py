@@ -107,7 +107,7 @@ def test_an_arm_on_a_ramp_has_no_factor_in_the_sentence_nor_beside_its_verdict()
         "stationary: the latency rises within the window (5.00 ms to 500 ms)."
     )
     (ramp,) = (arm for arm in answer.arms if arm.arm == "ramp")
-    assert facts.by_what(ramp) == facts.by_what_whole(ramp) == "not stationary"
+    assert facts.verdict_basis(ramp) == facts.verdict_basis(ramp, whole=True) == "not stationary"
 
 
 def test_where_every_arm_is_on_a_ramp_none_is_advised():

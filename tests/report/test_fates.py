@@ -96,7 +96,7 @@ def test_the_sentence_and_the_table_have_the_same_number():
     assert (
         f"flaky loses {table} of its messages and fails in 1 of 6 trials" in headline(part).answer
     )
-    assert facts.by_what(flaky) == "by loss, 1 of 6 trials failed"
+    assert facts.verdict_basis(flaky) == "by loss, 1 of 6 trials failed"
     assert facts.fates_of(flaky, part).short() == f"lost {table}, 1 of 6 trials failed"
 
 

@@ -190,15 +190,15 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
     slower, open_ = arm("c", "worse", 9e4, "a", 4.5), arm("d", "undecided", 4e4, "a", 1.2)
     best = arm("a", "best", 3e4, "b", 0.9)
     arms = typed(WorkloadAnswer, workload(best, by_loss, slower, open_)).arms[1:]
-    assert [facts.by_what(one) for one in arms] == ["", "by delivery", "4.50×", ""]
+    assert [facts.verdict_basis(one) for one in arms] == ["", "by delivery", "4.50×", ""]
     for fates, told in (
         ({"lost": 0.1, "never_sent": 0.05}, "by loss"),
         ({"lost": 0.1, "never_sent": 0.28, "held_by": "call"}, "by what it never sent"),
         ({"failed": 2, "trials": 5}, "by failed trials"),
     ):
         by_loss["verdict"]["fates"] = fates
-        assert facts.by_what(typed(WorkloadAnswer, workload(by_loss)).arms[1]) == told
-    assert [facts.by_what_whole(one) for one in arms] == [
+        assert facts.verdict_basis(typed(WorkloadAnswer, workload(by_loss)).arms[1]) == told
+    assert [facts.verdict_basis(one, whole=True) for one in arms] == [
         "",
         "by delivery",
         "4.50× [4.50–4.50]",

@@ -40,7 +40,7 @@ from rmwbench.report.show.matrices import pairs
 from rmwbench.report.show.workload_view import KEY, topic_cell
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
 from rmwbench.results.answer import progress
-from rmwbench.results.answer.facts import by_what, contenders, verdict_of
+from rmwbench.results.answer.facts import contenders, verdict_basis, verdict_of
 from rmwbench.results.answer.headline import conditions
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
@@ -425,7 +425,7 @@ def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> TableCell:
     if verdict in ("best", "equivalent"):
         return TableCell(value, badge=True)
     if verdict == "worse":
-        return TableCell(f"{value}, worse {by_what(arm)}".rstrip())
+        return TableCell(f"{value}, worse {verdict_basis(arm)}".rstrip())
     return TableCell(f"{value}, open" if verdict == "undecided" else value)
 
 

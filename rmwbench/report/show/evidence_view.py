@@ -22,7 +22,7 @@ from rmwbench.report.view import (
     Verbatim,
     with_data,
 )
-from rmwbench.results.answer.facts import by_what_whole
+from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import spread_words
@@ -127,7 +127,7 @@ def _facts(
     doc: SuiteAnswer, workload: WorkloadAnswer, arm: WorkloadArm
 ) -> Iterator[tuple[str, TableCell | Verbatim | str]]:
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
-    floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
+    floor, what = fmt.ratio(arm.times_floor), verdict_basis(arm, whole=True)
     answer = f"{what}. {verdict.reason}" if what else verdict.reason
     if verdict.verdict == "alone" and workload.workload in level_view.compared(doc):
         answer += "; its levels are compared with each other"

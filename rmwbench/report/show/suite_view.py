@@ -31,7 +31,7 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.answer import advice_sentences, open_comparisons, progress
 from rmwbench.results.answer.conclusions import Kind, merged_lines
-from rmwbench.results.answer.facts import by_what
+from rmwbench.results.answer.facts import verdict_basis
 from rmwbench.results.answer.headline import Headline, conditions, headline
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
@@ -200,7 +200,7 @@ def _by_verdict(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
             cost = words(workload.primary_metric).as_lower_is_better
             arms.sort(key=lambda arm: _worse_by(arm, cost))
         if arms:
-            names = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
+            names = ", ".join(f"{arm.arm} {verdict_basis(arm)}".rstrip() for arm in arms)
             groups.append((verdict, names))
     return groups
 

@@ -143,7 +143,7 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
                         note=",".join(notes.letter(letters, flag) for flag in arm.flags),
                     ),
                     *(metric_cell(arm, metric, key) for _, metric in first),
-                    verdict_cell(arm, facts.by_what(arm), before=before),
+                    verdict_cell(arm, facts.verdict_basis(arm), before=before),
                     *(metric_cell(arm, metric, key) for _, metric in others),
                     TableCell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
                     TableCell(
@@ -152,7 +152,7 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
                         why=floor.basis,
                         link=f"#arm-{key}" if measured else "",
                     ),
-                    verdict_cell(arm, facts.by_what_whole(arm), f"#arm-{key}", before),
+                    verdict_cell(arm, facts.verdict_basis(arm, whole=True), f"#arm-{key}", before),
                 ],
                 heading=choice.family_begins(workload, place),
                 tone="muted" if arm.role == "floor" else "",
@@ -309,7 +309,7 @@ def topic_cell(topic: TopicAnswer, arm: TopicArm) -> TableCell:
         f"{text} {MARKS.get(verdict, '')}".rstrip(),
         VERDICTS.get(verdict, ""),
         facts.fates_of(arm, topic).short(),
-        "; ".join(filter(None, (shown.full, facts.by_what(arm), arm.verdict.reason))),
+        "; ".join(filter(None, (shown.full, facts.verdict_basis(arm), arm.verdict.reason))),
     )
 
 
@@ -355,7 +355,7 @@ def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
         [
             TableCell(whole.label, swatch=looks[arm.arm]),
             *(metric_cell(arm, name) for _, name in chosen),
-            verdict_cell(arm, facts.by_what_whole(arm)) if topic.judged else "–",
+            verdict_cell(arm, facts.verdict_basis(arm, whole=True)) if topic.judged else "–",
         ]
         for arm, whole in zip(topic.arms, workload.arms, strict=True)
     ]

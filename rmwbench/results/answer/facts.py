@@ -1165,9 +1165,10 @@ def is_by_failure(arm: AnyArm) -> bool:
     return verdict_of(arm) == "worse" and arm.verdict.by == By.FAILURE
 
 
-def by_what(arm: AnyArm) -> str:
-    """Return the words beside `worse`: its ratio, or the fate that decided it, since `worse 0.44×`
-    reads like a contradiction. Empty if neither is known, and beside other verdicts."""
+def verdict_basis(arm: AnyArm, *, whole: bool = False) -> str:
+    """Return the words beside `worse`: the ratio, or the fate that decided it, since `worse 0.44×`
+    reads like a contradiction; empty beside other verdicts. `whole`: return the interval, too, and
+    the ratio of any verdict that rests on it, as tables have them."""
     if is_by_delivery(arm):
         fates = arm.verdict.fates
         return BY_FATE.get(fates.main if fates else None, "by delivery") + _failed(arm)
@@ -1175,8 +1176,11 @@ def by_what(arm: AnyArm) -> str:
         return "by failure"
     if arm.drift is not None:
         return "not stationary" if verdict_of(arm) == "worse" else ""
-    shown = fmt.ratio(arm.verdict.ratio)
-    return shown.text if verdict_of(arm) == "worse" and shown.state == "measured" else ""
+    ratio = fmt.ratio(arm.verdict.ratio)
+    with_ratio = ("worse", "undecided", "equivalent") if whole else ("worse",)
+    if ratio.state != "measured" or verdict_of(arm) not in with_ratio:
+        return ""
+    return ratio.full if whole else ratio.text
 
 
 def _failed(arm: AnyArm) -> str:
@@ -1185,16 +1189,6 @@ def _failed(arm: AnyArm) -> str:
     failed = own_failures(arm)
     of = fmt.counted(arm.trials.done + failed, "trial")
     return f", {failed} of {of} failed" if failed else ""
-
-
-def by_what_whole(arm: AnyArm) -> str:
-    """Return the words of `by_what` with the interval, beside any verdict that rests on a ratio:
-    for tables."""
-    if is_by_delivery(arm) or is_by_failure(arm) or arm.drift is not None:
-        return by_what(arm)
-    shown = fmt.ratio(arm.verdict.ratio)
-    on_ratio = verdict_of(arm) in ("worse", "undecided", "equivalent")
-    return shown.full if on_ratio and shown.state == "measured" else ""
 
 
 def title_of(metric: str) -> str:

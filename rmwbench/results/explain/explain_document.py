@@ -34,7 +34,7 @@ def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation,
         raise UserError(
             f"trial {trial} cannot be explained",
             where="--trial",
-            actual="its cell tells which ROS variables are obeyed: no latency of it is judged",
+            actual="its cell tests which ROS variables are obeyed, and has no judged latency",
             fix="`rmwbench show` has it",
         )
     typical = typical_messages(bundle, campaign, [arm for _, arm in arms])
