@@ -157,7 +157,8 @@ class Campaign:
     """A campaign of a suite, read when it was opened."""
 
     def __init__(self, directory: Path | str):
-        """Raises UserError where the directory is not a campaign of a suite, or cannot be read."""
+        """Read the campaign. Raises UserError if the directory is not a campaign of a suite, or
+        cannot be read."""
         self.directory = Path(directory)
         self._shown = suite_answer(self.directory, "programs")
 

@@ -40,8 +40,8 @@ def refuse_imported(bundle: Bundle) -> None:
 
 @dataclass(frozen=True)
 class Selection:
-    """The cells that were selected in a bundle. `text`: as it was typed; `cells`: their rows of the
-    table `cells`; `wanted`: key -> values."""
+    """The cells that were selected in a bundle. `text`: the selection as it was typed; `cells`:
+    their rows of the table `cells`; `wanted`: key -> the values that were named."""
 
     text: str
     bundle: Bundle

@@ -251,18 +251,18 @@ class Ungranted:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkloadArm(CommonArm):
-    """An arm in a workload. `flags` are all facts that a reader must know before comparing it; of
-    them `unlike` say how it differs from the others, and `disturbed` what the machine did in at
-    least half of its trials (`disturbed_by`: in how many, by code). `path`: `paths` in words;
-    `notes`: its worker's own; `pair`: talker and listener if its processes run two middlewares;
-    `not_supported`: why it was not run. `as_installed`: it sets nothing, its profile is
-    `untouched`, and Fast DDS publishes in its own mode. `losses` is None if every message arrived
-    sound and in time, `chain` if nothing is relayed, `layers` if nothing was traced, `network` if
-    its hosts have no links and nothing was interrupted. `outdated`: it is more than 18 months older
-    than the newest arm of the workload, or without its vendor's support, which ended in the month
-    `support_ended`. `ungranted`: the settings of its configuration that the kernel does not grant,
-    so that its name promises more than it got. `untimed`: its trials counted allocations, which
-    costs time; `traced`: the schedule of every thread was recorded, which costs time, too."""
+    """An arm in a workload. `flags` are all facts that a reader must know before comparing it;
+    `unlike` are those of them that set it apart from the others, and `disturbed` those that the
+    machine caused in at least half of its trials (`disturbed_by`: in how many, by code). `path`:
+    `paths` in words; `notes`: its worker's own; `pair`: talker and listener if its processes run
+    two middlewares; `not_supported`: why it was not run. `as_installed`: it sets nothing, its
+    profile is `untouched`, and Fast DDS publishes in its own mode. `losses` is None if every
+    message arrived sound and in time, `chain` if nothing is relayed, `layers` if nothing was
+    traced, `network` if its hosts have no links and nothing was interrupted. `outdated`: it is more
+    than 18 months older than the newest arm of the workload, or without its vendor's support, which
+    ended in the month `support_ended`. `ungranted`: the settings of its configuration that the
+    kernel does not grant. `untimed`: its trials counted allocations, which costs time; `traced`:
+    the schedule of every thread was recorded, which costs time, too."""
 
     outdated: bool
     factors: Mapping[str, Any]
@@ -824,8 +824,8 @@ class Recordings:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenComparison:
-    """An arm that is open. `blocks` and `minutes`: the length of a campaign that would decide it if
-    its ratio and scatter were what they are now; None if no such length is known."""
+    """A comparison that is not decided. `blocks` and `minutes`: the length of a campaign that would
+    decide it if its ratio and scatter were what they are now; None if no such length is known."""
 
     workload: str
     topic: str | None

@@ -60,7 +60,7 @@ from rmwbench.results.workload.workload_arm import ArmReport, floors
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import level_name
 
-if TYPE_CHECKING:  # what reads suites takes long to import
+if TYPE_CHECKING:  # the modules that read suites take long to import
     from rmwbench.suite.limits import LimitsFile
 
 
@@ -235,7 +235,7 @@ def _workload(
         resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), campaign, rules)),
         tuning=(),
         effects=(),
-        # unlike topics together have no curve, but of their chains
+        # unlike topics together have no curve, except for their chains
         charts=_charts(
             w.primary_metric, arms, curves=not of_topics or is_of_chain(w.primary_metric)
         ),
@@ -403,8 +403,8 @@ def _at_look(at: JudgedAt, rules: Rules, blocks: int) -> tuple[JudgedAt, Rules]:
 def _least_resolved(
     resolutions: Mapping[tuple[str | None, Family | None], Resolution],
 ) -> Resolution:
-    """Return the resolution of the part in which least can be told apart: every other part resolves
-    as much."""
+    """Return the resolution of the part that can tell least apart; the other parts resolve as much
+    or more."""
 
     def ratio(key: tuple[str | None, Family | None]) -> float:
         value = resolutions[key].resolvable_ratio

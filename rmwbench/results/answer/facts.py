@@ -370,9 +370,9 @@ class Slower(WorkloadFact):
 
 @dataclass(frozen=True)
 class DeliversLess(WorkloadFact):
-    """The arm is decided to be worse by delivery. `fates`: those of its messages; `at_worst`: where
-    it delivers least (`for viewer`), with the fates there, if its readers or topics are not judged
-    by themselves. The fact has a line of its own under the conclusions."""
+    """The arm is decided to be worse by delivery. `fates`: the fates of its messages; `at_worst`:
+    where it delivers least (`for viewer`), with the fates there, if its readers or topics are not
+    judged by themselves. The fact has a line of its own under the conclusions."""
 
     concludes: ClassVar[bool] = False
     arm: str
@@ -592,8 +592,8 @@ _OF_PAIRS = {
 
 @dataclass(frozen=True)
 class LimitsFact(WorkloadFact):
-    """The contenders by their outcome under the user's limits; `misses`: with the topic of the
-    limit, for which the word is `what`."""
+    """The contenders by their outcome under the user's limits; `misses`: (arm, the topic of the
+    limit), for which the word is `what`."""
 
     meets: tuple[str, ...]
     misses: tuple[tuple[str, str | None], ...]
@@ -707,10 +707,10 @@ def verdict_of(arm: AnyArm) -> VerdictName:
 
 
 def of_workload(workload: Part) -> list[WorkloadFact]:
-    """Return the decided facts first, then the open ones, then those without data. The facts of a
-    workload whose topics are judged by themselves are about all topics. For a workload whose arms
-    are pairs of middlewares the fact says which pairs communicate, since nobody takes the fastest
-    pair. `workload` has one family (`families`)."""
+    """Return the decided facts first, then the open ones, then those without data. If the topics of
+    a workload are judged by themselves, the facts are about all of them. If its arms are pairs of
+    middlewares, the fact says which pairs communicate, since nobody takes the fastest pair.
+    `workload` has one family (`families`)."""
     if isinstance(workload, WorkloadAnswer):
         if workload.matrix:
             return [_pairs(workload.matrix)]
@@ -763,9 +763,8 @@ def _ahead(groups: Mapping[str, Sequence[AnyArm]], part: Part) -> list[WorkloadF
 
 
 def carries(arm: AnyArm, part: Part) -> bool:
-    """Whether the arm delivers what was asked, except for MOST_LOST. If a rate is judged, every arm
-    carries the workload: its publishers send as fast as they can, and nobody asked for all messages
-    to be delivered."""
+    """Whether the arm delivers its messages, except for MOST_LOST. If a rate is judged, every arm
+    carries the workload, since its publishers send as fast as they can."""
     return is_carried(fates_of(arm, part).undelivered, part.primary_metric)
 
 
@@ -906,7 +905,7 @@ def _pairs(matrix: Matrix) -> PairsFact:
 
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> WorkloadFact:
-    if best.value(workload.primary_metric) == inf:  # the best by what it delivers, but not fast
+    if best.value(workload.primary_metric) == inf:  # it delivers most, but is not fast
         title = title_of(workload.primary_metric)
         return DeliversMost(best.arm, title, fates_of(best, workload))
     fates = _worth_telling(best, workload)
@@ -1025,7 +1024,7 @@ def _over_carried(workload: WorkloadAnswer, whole: WorkloadAnswer) -> list[Workl
             facts.append(_equal(equal, workload))
             facts += [Open(open_)] if open_ else []
         else:
-            facts.append(Between(open_, not worse))  # what was lost is told of each topic
+            facts.append(Between(open_, not worse))  # each topic states its own losses
     elif worse:
         facts.append(NoneInAll(_best_in(workload), noun(workload.topics)))
     facts += [_at_worst(arm, whole) for arm in sorted(running, key=_severity)]

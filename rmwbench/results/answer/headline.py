@@ -124,7 +124,7 @@ def _nobody(
     beside = [fact for fact in stated if fact.beside_none]
     first = stated[0]
     if isinstance(first, facts.Best | facts.BestByDelivery):
-        first = replace(first, fates=None)  # which is said already
+        first = replace(first, fates=None)  # the first sentence has them
     best = isinstance(first, facts.Best | facts.BestByDelivery | facts.BestByBlocks)
     slower = [fact for fact in stated if isinstance(fact, facts.Slower)]
     detail = facts.sentence([first, *slower], order) if best else ""

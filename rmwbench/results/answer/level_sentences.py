@@ -58,7 +58,7 @@ def _of_primary(ladder: Levels) -> list[str]:
         return []
     endless = [entry.value == inf for entry in ladder.values[metric]]
     if all(endless):
-        return []  # what does not arrive says it
+        return []  # the clause about delivery says it
     title_in_sentence = title_of(metric)
     first_to_last = ladder.step(metric, ladder.levels[-1], ladder.levels[0])
     every = [answer for _, answer in _answers(ladder, metric)]

@@ -17,7 +17,7 @@ def counts(campaign: CampaignFacts) -> list[str]:
 
 
 def selection(campaign: CampaignFacts) -> str | None:
-    """Return what the selection of the answer is; None if it has the whole campaign."""
+    """Return a sentence with the selection of the answer; None if it has the whole campaign."""
     if campaign.selected is None:
         return None
     return f"Only {campaign.selected}: judged as if nothing else had been run."

@@ -66,7 +66,7 @@ def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """1 and 1.0 are the same; true is not 1."""
+    """Whether two values are equal: 1 and 1.0 are, true and 1 are not."""
     if isinstance(a, list) and isinstance(b, list):
         return len(a) == len(b) and all(map(_same, a, b))
     return _json(a) == _json(b) or (a == b and bool not in (type(a), type(b)))
@@ -105,7 +105,7 @@ def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
     }
     try:
         value = readers[kind](text) if kind in readers else None
-    except Exception:  # each reader has errors of its own, and lines are as good an answer
+    except Exception:  # each reader has its own errors; changed lines are an answer, too
         return None
     return value if isinstance(value, dict) else None
 

@@ -41,9 +41,9 @@ from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.workload.schedule import schedule_of
 
 LimitKey = tuple[str | None, str]
-"""(topic, metric)."""
+"""The (topic, metric) of a limit."""
 Place = tuple[int, int]
-"""(campaign, block)."""
+"""The (campaign, block) of a value."""
 OF_ARM = {*ENDPOINT_OF_ARM, "process", "node"}
 
 

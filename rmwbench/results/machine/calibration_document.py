@@ -109,7 +109,7 @@ def _costs_at(stored: Mapping[str, Any]) -> CostsAtSize:
 
 
 def _metric(stored: Mapping[str, Any] | None) -> Estimate | None:
-    # One that the calibration's own report lacked has no unit.
+    # a metric that the calibration did not report has no unit
     return None if stored is None else Estimate.of({"unit": "", **_fields(Estimate, stored)})
 
 
@@ -131,7 +131,7 @@ def _short(value: Any) -> Any:
 
 def calibration_line(machine: Machine) -> str:
     """Return the line that a renderer prints; empty if there is no calibration, since a warning
-    says that."""
+    says so."""
     return machine.calibration.text if machine.calibration.known else ""
 
 

@@ -50,7 +50,7 @@ class _Case:
 
 @dataclass(frozen=True)
 class _Gain:
-    """The question what `arm`, which has the remedy of the case, gained."""
+    """A question: how much did `arm` gain, which has the remedy of the case?"""
 
     case: _Case
     arm: ArmReport

@@ -40,7 +40,7 @@ class AsInstalled(Strict):
 
 
 class RemediesFile(Strict):
-    """`as_installed`: by middleware."""
+    """The whole file. `as_installed`: middleware -> its defaults."""
 
     as_installed: dict[str, AsInstalled] = Field(default_factory=dict)
     remedies: Annotated[tuple[Remedy, ...], Field(strict=False)]

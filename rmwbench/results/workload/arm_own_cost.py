@@ -103,9 +103,9 @@ def _delivered(topic: TopicAnswer, name: str) -> int:
 
 
 def _at(sizes: Sequence[tuple[int, Estimate | None]], payload_bytes: int) -> Amount | None:
-    """Return the cost at a size: on a straight line between the measured sizes and beyond the
-    largest, since both ends of a message do the same work for every byte. Below the smallest it is
-    that of the smallest."""
+    """Return the cost at a size. It lies on a straight line between the measured sizes and beyond
+    the largest, since both ends of a message do the same work for every byte; below the smallest
+    size it is the cost of the smallest."""
     estimates = [(size, estimate) for size, estimate in sizes if estimate is not None]
     points = sorted((size, e.value) for size, e in estimates if e.value is not None)
     if not points:

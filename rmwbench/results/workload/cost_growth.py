@@ -19,7 +19,7 @@ def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
     ):
         return None
     processes = [process.get("nodes") or () for process in definition.get("processes") or ()]
-    if managed is not None:  # all but the manager's
+    if managed is not None:  # without the manager itself
         processes = [set(nodes) & set(managed["nodes"]) for nodes in processes]
     counts = [len(nodes) for nodes in processes if nodes]
     return (sum(counts), len(counts)) if counts else None

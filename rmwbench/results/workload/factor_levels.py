@@ -1,4 +1,4 @@
-"""What a factor does to each arm: every level is compared with the one before it and with the
+"""Compares the levels of a factor for each arm: every level with the one before it and with the
 first, in the primary metric, in delivery, and in costs, paired within blocks.
 
 The primary metric and delivery of all arms are judged together, delivery first; costs are judged

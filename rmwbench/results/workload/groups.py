@@ -66,7 +66,7 @@ TABLES = tuple(
         {m.heading: m.name for m in METRICS if m.group is group and m.heading},
     )
     for group in dict.fromkeys(m.group for m in METRICS if m.heading)
-    if group is not BRING_UP  # lifecycle nodes have a table of their own (ros/bring_up.py)
+    if group is not BRING_UP  # lifecycle nodes have a table of their own (beside/bring_up)
 )
 
 

@@ -199,8 +199,8 @@ def _limit(
 def _open_limits(
     limits: AcceptedLimits, parts: Mapping[str | None, _LimitPart]
 ) -> Iterator[LimitedValue]:
-    """Yield each limit that is open by itself. If nothing arrived, that is the limit of what
-    arrives."""
+    """Yield each limit that is open by itself. If nothing arrived, that is the limit of
+    delivery."""
     for name, part in parts.items():
         for limit, value in _limited(name, part):
             alone = _judged(limits, part, [limit])
@@ -274,7 +274,8 @@ def _limit_part(
     *,
     nothing_arrived: bool,
 ) -> _LimitPart:
-    """`under_way`: metric -> messages under way, and the wanted ones that they are part of."""
+    """Return a part with its limits. `under_way`: metric -> (messages under way, all wanted
+    messages)."""
     tried = judge.Tried(
         done=arm.trials.done,
         failures=arm.trials.failures,

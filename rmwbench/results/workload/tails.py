@@ -18,7 +18,7 @@ from rmwbench.results.explain.explain_model import Cause, SlowMessage, TailAnswe
 
 SOURCE = "response_latency"
 EXAMPLES = 5
-"""How many of the slowest messages of a tail are listed one by one."""
+"""So many of the slowest messages of a tail are listed."""
 
 
 def worst_trial(trials: Sequence[MeasuredTrial]) -> MeasuredTrial | None:
@@ -64,7 +64,7 @@ def _of(bundle: Bundle, trial: TrialEvidence) -> tuple[TailAnswer, ...]:
         clocks.samples(bundle.rows(name, trial.trial)) for name in ("samples", "schedule")
     )
     log = trial.frames()
-    # of a log that lacks frames nobody knows which message met a loss
+    # a log that lacks frames does not show which message was lost
     is_whole = log is not None and counts_of(trial.counters) is None
     frames = frames_of(log) if log is not None and is_whole else None
     interruptions = (

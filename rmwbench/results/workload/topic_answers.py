@@ -120,8 +120,9 @@ def _arm(
 
 
 def facts(topic: TopicAnswer) -> str:
-    """Return `524 kB at 10 Hz, best effort`; `8 topics` if several are alike; if its readers differ
-    from others, also in what, such as `keeps each message 50 ms`."""
+    """Return `524 kB at 10 Hz, best effort`, with `8 topics` before it if several are alike.
+    Readers that differ from others have their difference, too, such as `keeps each message 50
+    ms`."""
     parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
     size = (
         fmt.quantity(topic.payload_bytes, "bytes")

@@ -438,7 +438,7 @@ class ArmReport:
         return metrics
 
     def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
-        """Return the ratio of the primary metric to that of the floor, block by block."""
+        """Return the ratio of the arm's primary metric to the floor's, block by block."""
         if floor is None:
             return Ratio(no_data=f"the workload has no floor arm by {self.family}")
         if floor is self:
@@ -459,7 +459,8 @@ def described_of(cell: Mapping[str, Any], bundle: Bundle) -> DescribedMiddleware
 
 
 def configuration_of(cell: Mapping[str, Any], bundle: Bundle) -> Configuration | None:
-    """Return the text of the cell's profile: the arm's own, else that of the middleware."""
+    """Return the text of the cell's profile: the text in the arm's definition, else that of the
+    middleware."""
     profile_of_arm = (json_column(cell["definition"]).get("arm") or {}).get("profile") or {}
     if profile_of_arm.get("text") is not None:
         return Configuration(format=profile_of_arm.get("format"), text=profile_of_arm["text"])
@@ -531,9 +532,8 @@ def per_trial(
 
 
 def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
-    """Return the path, its interface, how it is known, and its fraction of the payload, the largest
-    first: fractions are averaged over trials; if some are not known, they are those of all
-    bytes."""
+    """Return the paths of the payload, the largest first. Their fractions are means over trials; if
+    a trial has none, they are those of all bytes."""
     use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
     weight: Counter[tuple[str, str, str]] = Counter()
     for r in rows:
@@ -585,7 +585,7 @@ def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
 def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
     """Return how messages were taken, from the records, since an API may lend some messages and
     copy others: `lent`, the reader's own kind, or both if each is more than one message in a
-    hundred. If nothing was taken, what was granted; None if nothing was granted."""
+    hundred. If no message was taken, return the granted kind; None if none was granted."""
     if granted is None or not taken:
         return granted
     own = " / ".join(k for k in granted.split(" / ") if k != "lent") or "typed"
