@@ -53,8 +53,8 @@ def symptom_of(advice: Advice, workload: str, arm: str) -> str:
 
 def arms_of(seen: Sequence[SymptomOfArm]) -> str:
     names = [*dict.fromkeys(symptom.arm for symptom in seen)]
-    more = len(names) - MOST_ARMS
-    return ", ".join(names[:MOST_ARMS]) + (f" and {more} more" if more > 0 else "")
+    more = f" and {len(names) - MOST_ARMS} more" if len(names) > MOST_ARMS else ""
+    return ", ".join(names[:MOST_ARMS]) + more
 
 
 def _ranges(seen: Sequence[SymptomOfArm]) -> Range:

@@ -132,13 +132,9 @@ def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
         own = [c for c in cells if c["arm"] == about["arm"]]
         levels = plan["levels"][: about["levels"]]
         search = ArmSearch(levels, about["start"], whole=plan["whole"]) if levels else None
-        by_level = {_level(c, plan["factor"]): c for c in own}
+        by_level = {float(json.loads(c["factors"])[plan["factor"]]): c for c in own}
         arms[about["arm"]] = ArmProbes(about, search, by_level, ended=ended.get(about["arm"]))
     return arms
-
-
-def _level(cell: Mapping[str, Any], factor: str) -> float:
-    return float(json.loads(cell["factors"])[factor])
 
 
 def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:

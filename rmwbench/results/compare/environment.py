@@ -206,22 +206,15 @@ def _instrument(
     texts = [c.suite.text or "" for c in (left, right)]
     if texts[0] != texts[1]:
         out.append(Difference(name="suite text", a=None, b=None, lines=lines(*texts)))
-    out += differences(
-        *(
-            {"A/A noise": _percent(c.machine.aa_floor), "calibration": _calibration(c.machine)}
-            for c in (left, right)
-        )
-    )
-    return out
+    return out + differences(*(_calibration(c.machine) for c in (left, right)))
 
 
-def _calibration(machine: MachineDocument) -> str | None:
-    calibration = machine.calibration or {}
-    return calibration.get("calibration") or calibration.get("created_utc")
-
-
-def _percent(value: float | None) -> str | None:
-    return None if value is None else f"{value * 100:.2g} %"
+def _calibration(machine: MachineDocument) -> dict[str, str | None]:
+    noise, calibration = machine.aa_floor, machine.calibration or {}
+    return {
+        "A/A noise": None if noise is None else f"{noise * 100:.2g} %",
+        "calibration": calibration.get("calibration") or calibration.get("created_utc"),
+    }
 
 
 def _sampled(side: Selection, trials: Sequence[TrialLine]) -> str:

@@ -75,9 +75,10 @@ def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
         return "not supported", arm.not_supported, ()
     own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
     failed, done = len(own), arm.trials.done
-    if done and _nothing_was_due(arm):
+    undelivered, losses = arm.metrics.get(UNDELIVERED), arm.losses
+    if done and undelivered is not None and undelivered.no_data is not None:
         return "no data", OUTCOMES["no data"], ()
-    if done and _nothing_came(arm):
+    if done and losses is not None and 0 < losses.wanted == losses.missing:
         return "no delivery", OUTCOMES["no delivery"], ()
     if done:
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
@@ -89,15 +90,6 @@ def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     silent = failures[0].cause in SILENT
     outcome = cast(PairOutcome, failures[0].cause) if silent else "failed"
     return outcome, (failures[0].reason or "").partition("\n")[0], ()
-
-
-def _nothing_was_due(arm: WorkloadArm) -> bool:
-    undelivered = arm.metrics.get(UNDELIVERED)
-    return undelivered is not None and undelivered.no_data is not None
-
-
-def _nothing_came(arm: WorkloadArm) -> bool:
-    return arm.losses is not None and 0 < arm.losses.wanted == arm.losses.missing
 
 
 def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
