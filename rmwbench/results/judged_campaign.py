@@ -310,13 +310,12 @@ def _campaign(
     planned: Sequence[PlannedTrial | TrialLine] = plan.trials or lines
     planned = [t for t in planned if t.block < dropped.get(t.cell, math.inf)]
     blocks_run = looks.blocks if looks and looks.stop == "decided" else math.inf
+    blocks_planned = len(blocks) if plan.blocks.count is None else plan.blocks.count
+    if dropped:
+        blocks_planned = max((t.block + 1 for t in planned), default=0)
     return CampaignFacts(
         **vars(CampaignIdentity.of(bundle)),
-        blocks_planned=max((t.block + 1 for t in planned), default=0)
-        if dropped
-        else len(blocks)
-        if plan.blocks.count is None
-        else plan.blocks.count,
+        blocks_planned=blocks_planned,
         blocks_complete=sum(
             ran
             >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}

@@ -138,7 +138,7 @@ class Configuration:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sent:
+class SentFrames:
     """The frames of one class that a host sent, each frame once; `share`: of all bytes."""
 
     host: str
@@ -188,7 +188,7 @@ class MeanOutage:
 class NetworkAnswer:
     """The traffic of an arm on its links. `outages` are in the order of a trial."""
 
-    sent: tuple[Sent, ...]
+    sent: tuple[SentFrames, ...]
     links: tuple[Link, ...]
     outages: tuple[MeanOutage, ...]
 
@@ -237,7 +237,7 @@ class CommonArm:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ungranted:
+class UngrantedBuffer:
     """A buffer to `receive` or to `send` of which the kernel grants less than is asked. `setting`
     is the sysctl that caps it; `machine` is the machine of that sysctl if a trial runs on
     several."""
@@ -284,7 +284,7 @@ class WorkloadArm(CommonArm):
     as_installed: bool
     pair: tuple[str, str] | None
     not_supported: str | None
-    ungranted: tuple[Ungranted, ...] = ()
+    ungranted: tuple[UngrantedBuffer, ...] = ()
     untimed: bool = False
     traced: bool = False
     support_ended: str | None = absent()
@@ -380,7 +380,7 @@ class TrialRate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownOutage:
+class ChartOutage:
     """An interruption, in seconds of the steady state; `end_s` is None if it did not end within the
     trial."""
 
@@ -401,11 +401,11 @@ class Delivered:
     wanted_hz: tuple[float, ...]
     sent_hz: tuple[float, ...]
     trials: tuple[TrialRate, ...]
-    outages: tuple[ShownOutage, ...]
+    outages: tuple[ChartOutage, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Up:
+class ActiveNodes:
     """The number of nodes that are active at each time after their launch, as means over trials."""
 
     arm: str
@@ -429,7 +429,7 @@ class Charts(LatencyCharts):
     bring nodes up."""
 
     delivered: tuple[Delivered, ...]
-    up: tuple[Up, ...]
+    up: tuple[ActiveNodes, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,8 @@ from rmwbench.report.decision_view import view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.candidate_campaigns import (
+    CandidateCase,
     CandidateData,
-    GatheredCase,
     Identity,
     MachineData,
     blocks_of,
@@ -179,7 +179,7 @@ ARM = Identity(
 def test_a_case_is_machine_bound_by_its_own_trials():
     asked = (None, "cpu_cores")
     places = [(0, block) for block in range(5)]
-    cases = tuple(GatheredCase(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
+    cases = tuple(CandidateCase(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
     seen = {
         case.name: {
             "x": CandidateData(

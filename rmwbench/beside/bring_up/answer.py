@@ -15,11 +15,11 @@ from rmwbench.bundle import Bundle
 from rmwbench.results.judged_campaign import JudgedCampaign
 from rmwbench.results.shown import (
     ActiveAfter,
+    ActiveNodes,
     BringUpAnswer,
     BringUpArm,
     BringUpRow,
     StoppedNodes,
-    Up,
 )
 from rmwbench.results.workload.workload_arm import ArmReport
 
@@ -131,7 +131,7 @@ def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
     return within[: len(needed) + 1]
 
 
-def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
+def chart(arm: str, trials: Sequence[MeasuredTrial]) -> ActiveNodes | None:
     """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
     trials; a point for each node that becomes active, the first at 0. None where nothing is brought
     up."""
@@ -141,7 +141,7 @@ def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
     times_s = np.sort(np.array([ns for trial in bring_ups for ns in trial.up_ns], float)) / 1e9
     active = np.arange(1, len(times_s) + 1) / len(bring_ups)
     points = np.unique(np.linspace(0, len(times_s) - 1, min(len(times_s), MOST_POINTS)).astype(int))
-    return Up(
+    return ActiveNodes(
         arm=arm,
         nodes=bring_ups[0].nodes,
         time_s=(0.0, *(round(float(times_s[i]), 4) for i in points)),

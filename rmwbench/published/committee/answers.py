@@ -45,7 +45,7 @@ def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> 
     if len(families) > 1:
         joined = together([(opening, answer(part)) for opening, part in families])
         return replace(joined, limits=headline(workload, condition).limits)
-    summary, workload = headline(workload, condition), facts.labelled(workload)
+    summary, workload = headline(workload, condition), facts.with_labels(workload)
     arms = [arm for arm in facts.contenders(workload) if facts.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}
     named = [fates[name] for name in _named(summary.facts) if name in fates]

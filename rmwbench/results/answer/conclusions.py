@@ -122,7 +122,7 @@ def _doubts(w: WorkloadAnswer) -> Iterator[str]:
 def _decided(part: Part, margin: float, *, along: bool) -> list[Line]:
     """Return a line for each fact of a workload or topic; open facts, and losses that decide
     nothing, are cautions."""
-    part, order = facts.labelled(part), words(part.primary_metric)
+    part, order = facts.with_labels(part), words(part.primary_metric)
     part_facts = facts.of_workload(part)
     lines: list[Line] = []
     if decided := [fact for fact in part_facts if fact.concludes]:

@@ -654,7 +654,7 @@ def contenders(part: Part) -> list[Any]:
 AnyPart = TypeVar("AnyPart", bound=Part)
 
 
-def labelled(part: AnyPart) -> AnyPart:
+def with_labels(part: AnyPart) -> AnyPart:
     """Return the part with the label of each arm instead of its name (`WorkloadArm.label`), for
     sentences."""
     if not isinstance(part, WorkloadAnswer):

@@ -87,7 +87,7 @@ def together(headlines: Sequence[tuple[str, Headline]]) -> Headline:
 
 
 def _of_family(workload: Part) -> Headline:
-    workload, order = facts.labelled(workload), words(workload.primary_metric)
+    workload, order = facts.with_labels(workload), words(workload.primary_metric)
     family_facts = facts.of_workload(workload)
     if not family_facts:
         return Headline("No arm delivered enough to compare.", "See the failures below.", "none")

@@ -27,9 +27,9 @@ from rmwbench.bundle.journal import SearchEnded
 from rmwbench.results.capacity import capacity_model as model
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import (
-    Breaks,
     CapacityArm,
     KneeAnswer,
+    LimitBreak,
     MachineBound,
     ProbeKind,
     RaisedFactor,
@@ -314,7 +314,7 @@ def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
     return [p for p in failing if (capacity.low or 0) <= p.level <= 2.1 * capacity.value] or failing
 
 
-def _breaks(arm: ArmProbes, capacity: Capacity) -> Breaks | None:
+def _breaks(arm: ArmProbes, capacity: Capacity) -> LimitBreak | None:
     """Return how the limit breaks just above the capacity: the most frequent kind, with the cause
     of its middle probe by level."""
     failing = [(p, p.finding) for p in _near(arm, capacity) if p.finding is not None]
@@ -325,7 +325,7 @@ def _breaks(arm: ArmProbes, capacity: Capacity) -> Breaks | None:
     of_kind = [(probe, finding) for probe, finding in failing if finding.kind == kind]
     of_kind.sort(key=lambda pair: (pair[0].level, pair[0].number))
     probe, finding = of_kind[len(of_kind) // 2]
-    return Breaks(
+    return LimitBreak(
         kind=kind,
         cause="; ".join(finding.causes),
         level=probe.level,

@@ -73,7 +73,7 @@ class RaisedFactor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Breaks:
+class LimitBreak:
     """How the limit breaks just above the capacity, in most `of` the failing trials there."""
 
     kind: ProbeKind
@@ -154,7 +154,7 @@ class CapacityArm:
     trials: TrialCounts
     wide: bool
     capacity: Capacity
-    breaks: Breaks | None
+    breaks: LimitBreak | None
     machine_bound: MachineBound | None
     knee: KneeAnswer
     levels: tuple[SearchLevel, ...]

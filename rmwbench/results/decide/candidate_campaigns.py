@@ -48,7 +48,7 @@ OF_ARM = {*ENDPOINT_OF_ARM, "process", "node"}
 
 
 @dataclass(frozen=True)
-class GatheredCase:
+class CandidateCase:
     """A workload at the levels of its factors. `selected`: whether the limits are for it.
     `defined`: ` (as in CAMPAIGN)`, which is also in its name, if an earlier campaign defines the
     workload in another way."""
@@ -105,14 +105,14 @@ class MachineData:
 
     summary: str
     campaigns: tuple[str, ...]
-    cases: tuple[GatheredCase, ...]
+    cases: tuple[CandidateCase, ...]
     arms: Mapping[str, Identity]
     candidates: Mapping[str, Mapping[str, CandidateData]]
     topics: frozenset[str]
     limits_without_topics: Mapping[LimitKey, float]
 
     @property
-    def selected(self) -> tuple[GatheredCase, ...]:
+    def selected(self) -> tuple[CandidateCase, ...]:
         return tuple(case for case in self.cases if case.selected)
 
 
@@ -160,7 +160,7 @@ class _MachineCampaigns:
     def __init__(self, limits: LimitsFile):
         self.limits = limits
         self.document = limits.document()
-        self.cases: dict[_CaseKey, GatheredCase] = {}
+        self.cases: dict[_CaseKey, CandidateCase] = {}
         self.arms: dict[str, Identity] = {}
         self.names: dict[str, str] = {}
         self.candidates: dict[str, dict[str, CandidateData]] = {}
@@ -223,10 +223,10 @@ class _MachineCampaigns:
 
     def _case(
         self, key: _CaseKey, levels: Mapping[str, Any], suffixes: Mapping[str, str]
-    ) -> GatheredCase:
+    ) -> CandidateCase:
         if key not in self.cases:
             suffix = suffixes.get(key.workload, "")
-            self.cases[key] = GatheredCase(
+            self.cases[key] = CandidateCase(
                 f"{key.comparison}{suffix}",
                 key.workload,
                 levels,
@@ -357,7 +357,7 @@ def blocks_of(data: CandidateData, limit: LimitKey) -> BlockValues | None:
 
 
 def candidate(
-    name: str, cases: Sequence[GatheredCase], machine: MachineData, limits: Sequence[UserLimit]
+    name: str, cases: Sequence[CandidateCase], machine: MachineData, limits: Sequence[UserLimit]
 ) -> DecideCandidate:
     """Return the candidate over these cases. `limits`: those of all candidates."""
     blocks: dict[UserLimit, BlockValues] = {}
@@ -391,7 +391,7 @@ def candidate(
     )
 
 
-def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[UserLimit]:
+def limits_in(cases: Sequence[CandidateCase], machine: MachineData) -> list[UserLimit]:
     """Return the limits of all candidates together: they also hold for a candidate that never
     ran."""
     out = []

@@ -13,7 +13,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.results.decide import decide_model as model
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.candidate_campaigns import (
-    GatheredCase,
+    CandidateCase,
     Identity,
     MachineData,
     candidate,
@@ -114,7 +114,7 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Decided
     return _DecidedMachine(decision, user_limits, outcomes)
 
 
-def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
+def _of_case(case: CandidateCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
     limits = limits_in([case], machine)
     candidates = [
         candidate(name, [case], machine, limits) for name in machine.candidates[case.name]

@@ -21,12 +21,12 @@ from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.results import shown as answer
 from rmwbench.results.shown import (
+    ChartOutage,
     Delivered,
     Link,
     MeanOutage,
     Recovery,
-    Sent,
-    ShownOutage,
+    SentFrames,
     TrialRate,
     WorkloadAnswer,
     WorkloadArm,
@@ -110,7 +110,7 @@ def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
     )
 
 
-def _sent(traffic: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
+def _sent(traffic: Sequence[_LinkBytes]) -> tuple[SentFrames, ...]:
     """Return for each sender and class the frames of all trials, the bytes per second, and the
     share of all bytes."""
     classes = []
@@ -127,7 +127,7 @@ def _sent(traffic: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
             share = sum(size for _, size in counts) / total
             frames = sum(frames for frames, _ in counts)
             classes.append(
-                Sent(host=host, class_=class_, frames=frames, bytes_per_s=rate, share=share)
+                SentFrames(host=host, class_=class_, frames=frames, bytes_per_s=rate, share=share)
             )
     return tuple(classes)
 
@@ -222,7 +222,7 @@ def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> Delivered | None:
             for t, rate in list(zip(binned, rates, strict=True))[:TRIALS]
         ),
         outages=tuple(
-            ShownOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
+            ChartOutage(begin_s=o.begin_s, end_s=o.end_s, text=f"{o.who}: {o.what}")
             for o in _outages(networks)
         ),
     )
