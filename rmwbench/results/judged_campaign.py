@@ -74,7 +74,6 @@ class JudgedCampaign:
         return sum(not arm.floor and bool(arm.primary) for arms in compared for arm in arms)
 
     def left_out_blocks(self, workload: str) -> list[int]:
-        """Return the blocks that no verdict uses."""
         arms = self.arms[workload]
         return sorted({block for arm in arms for block in arm.judged[None].left_out})
 
@@ -182,7 +181,6 @@ def _arms(
     measured: Mapping[int, list[MeasuredTrial]],
     lines: Sequence[TrialLine],
 ) -> dict[str, list[ArmReport]]:
-    """Return the arms of each workload."""
     lines_of: dict[int, list[TrialLine]] = {cell: [] for cell in measured}
     for line in lines:
         if line.cell in lines_of:
@@ -225,7 +223,6 @@ def _settling(bundle: Bundle, cells: Collection[int], small: SmallTables) -> dic
 def _selected(
     bundle: Bundle, selection: Selection | None
 ) -> tuple[PlanDocument, list[TrialLine], list[dict[str, Any]]]:
-    """Return the plan, the trials and the cells: all of them, or those of the selection."""
     plan, lines = bundle.campaign.plan, bundle.trials()
     if selection is None:
         return plan, lines, bundle.rows("cells")
@@ -354,7 +351,6 @@ def _look(line: LookTaken) -> LastLook:
 
 
 def _lasted_s(lines: Iterable[TrialLine], small: SmallTables) -> float:
-    """Return how long these trials took together, in seconds."""
     lasted_ns = (small.trials.get(line.trial, {}).get("duration_ns") for line in lines)
     return sum(ns or 0 for ns in lasted_ns) / 1e9
 

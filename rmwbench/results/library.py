@@ -197,7 +197,6 @@ class Campaign:
 
     @property
     def arms(self) -> Mapping[str, Mapping[str, ArmResult]]:
-        """Workload -> arm's name -> arm."""
         return MappingProxyType({name: workload.arms for name, workload in self.workloads.items()})
 
     def metrics_table(self) -> "pa.Table":

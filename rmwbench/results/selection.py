@@ -19,12 +19,10 @@ Row = Mapping[str, Any]
 
 
 def is_imported(bundle: Bundle) -> bool:
-    """Whether the bundle was imported and not measured by us."""
     return bundle.campaign.imported is not None
 
 
 def is_capacity(bundle: Bundle) -> bool:
-    """Whether the bundle is a search for a capacity."""
     return bundle.campaign.kind == "capacity"
 
 
@@ -54,7 +52,6 @@ class Selection:
         return ", ".join(f"{key} {' or '.join(values)}" for key, values in self.wanted.items())
 
     def is_of_campaign(self, other: "Selection") -> bool:
-        """Whether both selections are of one campaign."""
         return self.bundle.directory.resolve() == other.bundle.directory.resolve()
 
     def with_floors(self) -> list[Row]:

@@ -540,7 +540,6 @@ class Effect:
 
     @property
     def name(self) -> str:
-        """The name of the effect in tables."""
         return judged_name(f"{self.arm} ÷ {self.against}", self.topic)
 
 
@@ -887,7 +886,6 @@ class Levels:
     steps: tuple[LevelStep, ...]
 
     def step(self, metric: str, level: Any, against: Any) -> StatementAnswer | None:
-        """Return the answer of that step; None if there is none."""
         return next(
             (
                 step.answer

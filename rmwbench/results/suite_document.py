@@ -130,8 +130,6 @@ def suite_answer(directory: Path, who: str, *, imported: str | None = None) -> S
 def _workloads(
     campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> tuple[WorkloadAnswer, ...]:
-    """Return each workload with its effects and its tuning, which are judged over the whole
-    report."""
     arms = campaign.arms
     unjudged = [e for w in arms for e in (*effects.effects(w, arms[w]), *_beside(w, arms))]
     judged_effects = effects.effects_by_workload(unjudged, rules)
@@ -158,7 +156,6 @@ def _correlation(campaign: JudgedCampaign) -> BlockCorrelation | None:
 def _limits(
     campaign: JudgedCampaign, limits: "LimitsFile | None", error: float
 ) -> outcomes.AcceptedLimits | None:
-    """Return the limits of the user, else those of the suite."""
     declared = campaign.plan.outcomes if limits is None else limits
     if declared is None:
         return None
@@ -196,7 +193,6 @@ def _limited(
 def _workload(
     w: Comparison, campaign: JudgedCampaign, rules: Rules, own_cost: OwnCosts | None
 ) -> WorkloadAnswer:
-    """Return a workload without its effects and its tuning."""
     verdicts, at = campaign.verdicts[w.name], campaign.at
     arms = sorted(campaign.arms[w.name], key=lambda a: list(Family).index(a.family))
     facts = [a.facts for a in arms]

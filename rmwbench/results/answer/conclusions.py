@@ -91,7 +91,6 @@ def _part(part: Part, margin: float, *, along: bool) -> Iterator[Line]:
 
 
 def _undone(w: WorkloadAnswer) -> Iterator[str]:
-    """Yield a line for each arm with trials that failed or are void."""
     for a in w.arms:
         t = a.trials
         if bad := progress.undone_trials(a):
@@ -238,7 +237,6 @@ def _tuning(w: WorkloadAnswer) -> list[Line]:
 
 
 def _amount(shown: SuiteAnswer) -> Iterator[str]:
-    """Yield how much was measured, and how much that is worth."""
     campaign = shown.campaign
     if not campaign.finished:
         yield (
@@ -265,7 +263,6 @@ def _amount(shown: SuiteAnswer) -> Iterator[str]:
 
 
 def _slowed(shown: SuiteAnswer) -> Iterator[str]:
-    """Yield which recordings cost time."""
     arms = [arm for workload in shown.workloads for arm in workload.arms]
     if any(arm.traced for arm in arms):
         yield (
@@ -280,7 +277,6 @@ def _slowed(shown: SuiteAnswer) -> Iterator[str]:
 
 
 def _scope(shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
-    """Yield the limits within which the numbers hold."""
     yield (
         "This holds for this machine, on this day, with these versions and configurations; another "
         "machine may order them differently."

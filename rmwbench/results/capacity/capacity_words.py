@@ -61,7 +61,6 @@ def capacity(held: Capacity, title: str) -> str:
 
 
 def without_interval(held: Capacity, title: str) -> str:
-    """Return `412 Hz`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
     unit = held.unit
     if held.state == "bracketed":
         return level(held.value, unit, title)
@@ -85,7 +84,6 @@ def answer(arm: CapacityArm, search: RaisedFactor) -> str:
 
 
 def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
-    """Return the conclusions that may be drawn, then those that may not."""
     may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
     may_not = (
         Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)

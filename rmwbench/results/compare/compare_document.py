@@ -326,7 +326,6 @@ def _measured_sides(
 
 
 def _measured(bundle: Bundle, cells: set[int], apart: Sequence[Topic]) -> dict[int, ArmReport]:
-    """Return the arms of these cells."""
     small = SmallTables(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():

@@ -218,7 +218,6 @@ def _calibration(machine: MachineDocument) -> dict[str, str | None]:
 
 
 def _sampled(side: Selection, trials: Sequence[TrialLine]) -> str:
-    """Return in how many trials the sampler ran beside the workers."""
     numbers = {t.trial for t in trials if t.status == "done"}
     if not numbers:
         return "no trial"

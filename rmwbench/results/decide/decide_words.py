@@ -102,7 +102,6 @@ def observed(met: Met) -> str:
 
 
 def nearest(candidate: DecisionAnswer) -> str:
-    """Return the limit that has the least room."""
     limits = [met for met in candidate.limits if met.measured is not None]
     if not limits:
         return "none was measured"

@@ -91,7 +91,6 @@ def _explanation(
 
 
 def _topics(workload: str, arm: ArmReport, campaign: JudgedCampaign) -> tuple[ArmInTopic, ...]:
-    """Return the arm in each topic, with its latencies, its losses and its verdict."""
     return tuple(
         ArmInTopic(
             topic=topic.name,

@@ -57,7 +57,6 @@ def _of_trial(
 def medians(
     arm: ArmReport, typical: Typical, verdicts: Mapping[str | None, Mapping[str, Verdict]]
 ) -> tuple[MedianAnswer, ...]:
-    """Return one answer, or one for each topic that is judged by itself."""
     if not arm.trials:
         return ()
     topics: list[str | None] = [topic.name for topic in arm.topics]

@@ -64,7 +64,6 @@ def calibration(
 
 
 def machine(bundle: Bundle) -> Machine:
-    """Return the machine of a campaign, as every answer has it."""
     described = bundle.campaign.machine
     machines = len((bundle.campaign.cluster or {}).get("machines") or ()) or 1
     calibrated, warnings = calibration(described, bundle.campaign.created_utc, machines)

@@ -189,7 +189,6 @@ def _suite(file: str) -> str:
 
 
 def of_arm(of_campaign: Sequence[Advice], workload: str, arm: str) -> tuple[Advice, ...]:
-    """Return the advice about this arm in this workload."""
     return tuple(
         advice
         for advice in of_campaign

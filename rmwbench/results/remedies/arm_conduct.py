@@ -39,7 +39,6 @@ def largest_topic(arm: ArmReport) -> str | None:
 def conduct(
     arm: ArmReport, bundle: Bundle, small: SmallTables, *, slower_when_rare: bool
 ) -> Conduct:
-    """Return how an arm with done trials behaved."""
     topic = largest_topic(arm)
     trials = arm.trials_in(topic)
     writer = _writer(arm)
@@ -95,7 +94,6 @@ def metric_of(symptom: Symptom, arm: ArmReport) -> str | None:
 
 
 def _writer(arm: ArmReport) -> dict[str, Any]:
-    """Return the publisher or client of its largest message."""
     writers = [e for e in arm.endpoints if e["kind"] in SENDERS]
     return max(writers, key=lambda e: e["payload_bytes"] or 0, default={})
 

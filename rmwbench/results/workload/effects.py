@@ -59,7 +59,6 @@ def effects_by_workload(
 
 
 def effects(workload: str, arms: Sequence[ArmReport]) -> list[UnjudgedEffect]:
-    """Return each of a workload's arms divided by the arm that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
     return [
         effect

@@ -70,7 +70,6 @@ def _cell(arm: WorkloadArm, talker: str, listener: str) -> PairCell:
 
 
 def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
-    """Return the outcome of a pair, its reason, and the faults of the messages that arrived."""
     if arm.not_supported:
         return "not supported", arm.not_supported, ()
     own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]

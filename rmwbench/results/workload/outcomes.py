@@ -102,7 +102,6 @@ def outcome_matrix(
 
 
 def _has_own(limits: AcceptedLimits, limit_names: Names) -> bool:
-    """Whether any limit is for one of the workload's topics or readers."""
     return any(name in limits.topics for names in limit_names.values() for name in names)
 
 

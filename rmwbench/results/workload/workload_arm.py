@@ -246,7 +246,6 @@ class ArmReport:
         )
 
     def ran_in(self, topic: str | None) -> JudgedArm:
-        """Return everything that ran, in that topic alone or in the whole workload."""
         return self.interim.arm(self.name, self.cell, topic, self.lines)
 
     def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
@@ -353,7 +352,6 @@ class ArmReport:
         )
 
     def common(self, topic: str | None, floor: "ArmReport | None") -> CommonArm:
-        """Return the facts of the arm in that topic alone, or in the whole workload."""
         trials, values = self.trials_in(topic), self.values
         if topic is not None:
             values = {name: _in_trials(GLOSSARY[name], trials) for name in OF_TOPICS}
@@ -497,7 +495,6 @@ def floors(arms: Sequence[ArmReport]) -> dict[Family, ArmReport]:
 def _in_trials(
     entry: glossary.Metric, trials: Sequence[MeasuredTrial]
 ) -> list[tuple[MeasuredTrial, float]]:
-    """Return the trials that have the metric, with its value."""
     return [(t, value) for t in trials if (value := trial_value(entry, t)) is not None]
 
 
