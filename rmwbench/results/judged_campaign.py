@@ -22,8 +22,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.evidence import SmallTables
-from rmwbench.bundle.journal import SETTLING, LookTaken
-from rmwbench.results.model import CampaignIdentity, TrialCounts
+from rmwbench.bundle.journal import SETTLING
+from rmwbench.results.model import CampaignIdentity, TrialCounts, with_fields_of
 from rmwbench.results.selection import Selection, refuse_imported
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
@@ -319,7 +319,7 @@ def _campaign(
             - bundle.unsupported.keys()
             for block, ran in blocks.items()
         ),
-        looks=None if looks is None else _look(looks),
+        looks=None if looks is None else with_fields_of(LastLook, looks),
         trials=_trials(lines, sum(t.block < blocks_run for t in planned)),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
@@ -335,18 +335,6 @@ def _trials(lines: Sequence[TrialLine], planned: int) -> CampaignTrials:
         **vars(TrialCounts.of(line.status for line in lines)),
         repeated=sum(line.repeats is not None for line in lines),
         voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
-    )
-
-
-def _look(line: LookTaken) -> LastLook:
-    return LastLook(
-        blocks=line.blocks,
-        looks=line.looks,
-        alpha=line.alpha,
-        ended=line.ended,
-        decided=line.decided,
-        of=line.of,
-        stop=line.stop,
     )
 
 

@@ -6,7 +6,7 @@ metric has its unit with it. A metric that was not measured has no value and a r
 that lost messages reach is infinite."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -126,12 +126,7 @@ class ArmResult:
                 return MetricResult(name=name, unit="ns", no_data="no such percentile is computed")
             return self.metrics.get(name) or metric_of(name, None)
 
-        return Quantiles(
-            p50=percentile("p50"),
-            p90=percentile("p90"),
-            p99=percentile("p99"),
-            p999=percentile("p999"),
-        )
+        return Quantiles(**{label.name: percentile(label.name) for label in fields(Quantiles)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ Schema of each document is generated from these classes (`answer_schema.py`)."""
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from rmwbench.analysis.stats.estimate import Estimate as Estimate
 from rmwbench.analysis.stats.estimate import NoData as NoData
@@ -20,6 +20,8 @@ from rmwbench.words.fields import ABSENT, EXACT
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
+
+T = TypeVar("T")
 
 
 def document(value: Any) -> Any:
@@ -39,6 +41,11 @@ def document(value: Any) -> Any:
             return finites(value)
         return [document(item) for item in value]
     return finite(value) if isinstance(value, float) else value
+
+
+def with_fields_of(kind: type[T], source: Any) -> T:
+    """Return an object of a dataclass whose fields are the source's attributes of these names."""
+    return kind(**{field.name: getattr(source, field.name) for field in fields(cast(Any, kind))})
 
 
 @dataclass(frozen=True, kw_only=True)

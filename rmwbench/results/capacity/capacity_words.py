@@ -84,11 +84,10 @@ def answer(arm: CapacityArm, search: RaisedFactor) -> str:
 
 
 def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
-    may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
-    may_not = (
-        Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)
+    return (
+        *(Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms)),
+        *(Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)),
     )
-    return (*may, *may_not)
 
 
 def _may(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]:

@@ -52,12 +52,14 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
             continue
         several = f"{len(in_a)} cells of A and {len(in_b)} of B are alike: select one of each"
         both = bool(in_a and in_b)
-        for cell in in_a:
-            reason = several if both else _why(cell, b, keys)
-            alone.append(Unmatched(f"{name(cell)} (A)", reason, True))
-        for cell in in_b:
-            reason = several if both else _why(cell, a, keys, "A")
-            alone.append(Unmatched(f"{name(cell)} (B)", reason, False))
+        alone += [
+            Unmatched(f"{name(c)} (A)", several if both else _why(c, b, keys, "B"), True)
+            for c in in_a
+        ]
+        alone += [
+            Unmatched(f"{name(c)} (B)", several if both else _why(c, a, keys, "A"), False)
+            for c in in_b
+        ]
     return matches, alone
 
 
@@ -84,7 +86,7 @@ def _grouped(cells: Sequence[Row], keys: Sequence[str]) -> dict[tuple[str | None
     return groups
 
 
-def _why(cell: Row, other: Selection, keys: Sequence[str], side: str = "B") -> str:
+def _why(cell: Row, other: Selection, keys: Sequence[str], side: str) -> str:
     for key in keys:
         value = value_of(cell, key)
         if value is not None and value not in {value_of(c, key) for c in other.cells}:

@@ -40,10 +40,6 @@ class _Case:
     remedy: Remedy | None
 
     @property
-    def topic(self) -> str | None:
-        return largest_topic(self.arm)
-
-    @property
     def group(self) -> _Group:
         return self.symptom.symptom, self.arm.cell["middleware"], self.remedy
 
@@ -128,7 +124,7 @@ def _gains(case: _Case, arms: Sequence[ArmReport]) -> Iterator[_Gain]:
     metrics = judged_loss(arm.primary), arm.primary, *([symptom_metric] if symptom_metric else [])
     group = (case.workload, arm.name, symptom.value)
     for metric in dict.fromkeys(metrics):
-        topic = case.topic if metric in POOLED else None
+        topic = largest_topic(arm) if metric in POOLED else None
         yield _Gain(case, remedy_arm, statement(remedy_arm, arm, metric, topic, group))
 
 
@@ -144,7 +140,7 @@ def _advice(
         seen=tuple(
             SymptomOfArm(
                 workload=case.workload,
-                topic=case.topic,
+                topic=largest_topic(case.arm),
                 arm=case.arm.name,
                 amounts=case.symptom.amounts,
             )

@@ -41,7 +41,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.bundle.evidence import SmallTables
 from rmwbench.results.explain.explain_model import ArmTrials, TailAnswer, UndoneTrial
-from rmwbench.results.model import Estimate, Ratio, TrialCounts
+from rmwbench.results.model import Estimate, Ratio, TrialCounts, with_fields_of
 from rmwbench.results.shown import (
     ArmVerdict,
     CommonArm,
@@ -231,17 +231,9 @@ class ArmReport:
             voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
             numbers=tuple(t.trial for t in self.trials),
             failures=tuple(
-                UndoneTrial(
-                    trial=x.trial,
-                    block=x.block,
-                    status=x.status,
-                    reason=x.reason,
-                    cause=x.cause,
-                    failed_by=x.failed_by,
-                    codes=x.codes,
-                )
-                for x in self.lines
-                if x.status in ("failed", "void")
+                with_fields_of(UndoneTrial, line)
+                for line in self.lines
+                if line.status in ("failed", "void")
             ),
         )
 
