@@ -6,7 +6,7 @@ metric has its unit with it. A metric that was not measured has no value and a r
 that lost messages reach is infinite."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
@@ -280,7 +280,6 @@ def _arms(arms: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
 
 def _arm(arm: shown.AnyArm) -> ArmResult:
     whole = arm if isinstance(arm, shown.WorkloadArm) else None
-    verdict = arm.verdict
     return ArmResult(
         name=arm.arm,
         middleware=arm.middleware,
@@ -293,13 +292,8 @@ def _arm(arm: shown.AnyArm) -> ArmResult:
         path=whole.path if whole else None,
         flags=whole.flags if whole else (),
         not_supported=whole.not_supported if whole else None,
-        verdict=VerdictResult(
-            verdict=verdict.verdict,
-            against=verdict.against,
-            ratio=verdict.ratio or Ratio(),
-            by=verdict.by,
-            fates=verdict.fates,
-            reason=verdict.reason,
+        verdict=replace(
+            model.with_fields_of(VerdictResult, arm.verdict), ratio=arm.verdict.ratio or Ratio()
         ),
         times_floor=arm.times_floor,
         metrics=MappingProxyType(

@@ -84,7 +84,7 @@ def summarise(
     limit_names = {w.name: _limit_names(arms[w.name]) for w in campaign.workloads}
     workloads = _workloads(campaign, level, described.calibration.own_cost)
     levels = factor_levels.levels_of_arms(arms, level)
-    shown = SuiteAnswer(
+    answer = SuiteAnswer(
         campaign=campaign.campaign,
         machine=described,
         block_correlation=_correlation(campaign),
@@ -105,9 +105,9 @@ def summarise(
     hosts = {e["host"] for rows in small.endpoints.values() for e in rows}
     calibrated = aa_noise(bundle.campaign.machine.aa_floor) is not None
     return replace(
-        shown,
+        answer,
         conclusions=conclusions(
-            shown, calibrated=calibrated, margin=campaign.rules.margin, one_host=len(hosts) == 1
+            answer, calibrated=calibrated, margin=campaign.rules.margin, one_host=len(hosts) == 1
         ),
     )
 
@@ -204,7 +204,7 @@ def _workload(
     topic_noun = noun(topic_answers.topics(arms))
     deciding = decisive(_expected(by_topic, arms), undelivered, w.primary_metric)
     overall = over_topics(deciding, undelivered, words(w.primary_metric), families, topic_noun)
-    shown = tuple(
+    arm_answers = tuple(
         a.answer(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],
             overall[a.name].topic if by_topic else None,
@@ -223,10 +223,10 @@ def _workload(
         title=_title(w),
         description=w.description,
         primary_metric=w.primary_metric,
-        arms=shown,
+        arms=arm_answers,
         topics=of_topics,
         topic_names=tuple(dict.fromkeys(name for a in arms for name in a.topic_names)),
-        matrix=matrix(shown),
+        matrix=matrix(arm_answers),
         judged=at,
         resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), campaign, rules)),
         tuning=(),
@@ -235,7 +235,7 @@ def _workload(
         charts=_charts(
             w.primary_metric, arms, curves=not of_topics or is_of_chain(w.primary_metric)
         ),
-        own_cost=own_share(own_cost, payload_bytes, shown, of_topics),
+        own_cost=own_share(own_cost, payload_bytes, arm_answers, of_topics),
         machine_bound_blocks=tuple(campaign.left_out_blocks(w.name)),
         **_features("of_workload", arms),
     )

@@ -24,38 +24,38 @@ Line = tuple[Kind, str]
 
 
 def conclusions(
-    shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
+    suite: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
 ) -> tuple[Conclusion, ...]:
     """Return the `conclusions` of docs/formats/show.md: the workloads in their order, the cautions
     about the campaign last."""
     out: list[Conclusion] = []
-    along = {name for ladder in shown.levels for name in ladder.comparisons}
-    for workload in shown.workloads:
+    along = {name for ladder in suite.levels for name in ladder.comparisons}
+    for workload in suite.workloads:
         out += _workload(workload, margin, along=workload.workload in along)
     of_campaign = (
-        *_amount(shown),
-        *_small_own_cost(shown),
-        *_slowed(shown),
-        *_scope(shown, calibrated=calibrated, margin=margin, one_host=one_host),
+        *_amount(suite),
+        *_small_own_cost(suite),
+        *_slowed(suite),
+        *_scope(suite, calibrated=calibrated, margin=margin, one_host=one_host),
     )
     out += (Conclusion(kind="caution", workload=None, text=text) for text in of_campaign)
     return tuple(out)
 
 
 def merged_lines(
-    shown: SuiteAnswer, kind: Kind, titles: Mapping[str, str] | None = None
+    suite: SuiteAnswer, kind: Kind, titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
     """Return (place, text) of the lines of a kind, in their order; a line that several workloads
     share is returned once. The place is the names of the workloads, or their `titles`; it is empty
     for a line about the whole campaign."""
     workloads_of: dict[tuple[bool, str], list[str]] = {}
-    for line in shown.conclusions:
+    for line in suite.conclusions:
         if line.kind == kind:
             name = line.workload
             names = workloads_of.setdefault((name is None, line.text), [])
             if name is not None:
                 names.append(titles[name] if titles else name)
-    everywhere = len(shown.workloads)
+    everywhere = len(suite.workloads)
     return [
         ("every workload" if len(names) == everywhere > 3 else _list(names) if names else "", text)
         for (_, text), names in workloads_of.items()
@@ -236,14 +236,14 @@ def _tuning(w: WorkloadAnswer) -> list[Line]:
     return out
 
 
-def _amount(shown: SuiteAnswer) -> Iterator[str]:
-    campaign = shown.campaign
+def _amount(suite: SuiteAnswer) -> Iterator[str]:
+    campaign = suite.campaign
     if not campaign.finished:
         yield (
             f"The campaign is not finished: {campaign.trials.done} of {campaign.trials.planned} "
             "trials are done. `rmwbench resume` continues it."
         )
-    if not shown.workloads:
+    if not suite.workloads:
         pass  # nothing was compared, so no number of blocks would decide more
     elif campaign.blocks_complete < 5:
         counted = fmt.counted(campaign.blocks_complete, "block is", "blocks are")
@@ -253,7 +253,7 @@ def _amount(shown: SuiteAnswer) -> Iterator[str]:
             f"{campaign.blocks_complete} blocks are few: a difference that is not decided may well be "
             "there; each workload says what could have been seen."
         )
-    alike = shown.block_correlation
+    alike = suite.block_correlation
     if alike is not None and alike.inflates:
         yield (
             "Neighbouring blocks resemble each other in the same arm (correlation "
@@ -262,8 +262,8 @@ def _amount(shown: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _slowed(shown: SuiteAnswer) -> Iterator[str]:
-    arms = [arm for workload in shown.workloads for arm in workload.arms]
+def _slowed(suite: SuiteAnswer) -> Iterator[str]:
+    arms = [arm for workload in suite.workloads for arm in workload.arms]
     if any(arm.traced for arm in arms):
         yield (
             "This campaign was traced: recording every thread's schedule costs time, so its "
@@ -276,7 +276,7 @@ def _slowed(shown: SuiteAnswer) -> Iterator[str]:
         )
 
 
-def _scope(shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
+def _scope(suite: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool) -> Iterator[str]:
     yield (
         "This holds for this machine, on this day, with these versions and configurations; another "
         "machine may order them differently."
@@ -289,23 +289,23 @@ def _scope(shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: boo
             f"difference below {margin * 100:.2g} % is claimed, but a biased machine could still "
             "show one."
         )
-    if not all(is_resource(w.primary_metric) for w in shown.workloads):
+    if not all(is_resource(w.primary_metric) for w in suite.workloads):
         yield (
             "Percentiles from p99 on contain the machine's own pauses (scheduler, hypervisor): "
             "compare them between arms with care, and not at all with numbers from elsewhere."
         )
-    if count := shown.campaign.trials.void:
+    if count := suite.campaign.trials.void:
         yield (
             f"{fmt.counted(count, 'trial')} void, by rules that look at the machine "
             "or the path only, never at the result; no number contains them."
         )
 
 
-def _small_own_cost(shown: SuiteAnswer) -> Iterator[str]:
+def _small_own_cost(suite: SuiteAnswer) -> Iterator[str]:
     """Yield one line for all workloads in which the instrument's own part is small, with the
     largest share."""
     shares = [
-        (w.own_cost.largest_share, w.workload) for w in shown.workloads if w.own_cost is not None
+        (w.own_cost.largest_share, w.workload) for w in suite.workloads if w.own_cost is not None
     ]
     small = [(share, name) for share, name in shares if share is not None and share < LARGE]
     if small:

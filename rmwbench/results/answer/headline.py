@@ -145,9 +145,9 @@ def _all_carry(first: WorkloadFact, lead: WorkloadFact, workload: Part) -> bool:
     )
 
 
-def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:
+def conditions(suite: SuiteAnswer) -> dict[str, LevelsOutcome]:
     """Return each workload's outcome under the suite's limits; empty if the suite declares none."""
-    return {c.workload: c for c in shown.outcomes.conditions} if shown.outcomes else {}
+    return {c.workload: c for c in suite.outcomes.conditions} if suite.outcomes else {}
 
 
 def is_untimed(arm: AnyArm) -> bool:
@@ -164,20 +164,20 @@ def _detail(workload: Part, first: WorkloadFact) -> str:
         if len(first.arms) > 3:
             return ""  # the table has them
         return "; ".join(
-            f"{arm.arm} {shown.full}"
+            f"{arm.arm} {value.full}"
             for arm in facts.contenders(workload)
             if arm.arm in first.arms
-            and (shown := fmt.metric(arm.metrics.get(workload.primary_metric))).state == "measured"
+            and (value := fmt.metric(arm.metrics.get(workload.primary_metric))).state == "measured"
         )
     lead = facts.leader(workload)
     return "" if lead is None else _numbers(lead, workload.primary_metric)
 
 
 def _numbers(arm: AnyArm, metric: str) -> str:
-    shown = fmt.metric(arm.metrics.get(metric))
-    if shown.state != "measured":
+    value = fmt.metric(arm.metrics.get(metric))
+    if value.state != "measured":
         return ""
     floor = fmt.ratio(arm.times_floor)
     over = " over readers that turned out unlike" if arm.spread and arm.spread.unlike else ""
-    text = f"{arm.arm}: {shown.full} {facts.title_of(metric)}{over}"
+    text = f"{arm.arm}: {value.full} {facts.title_of(metric)}{over}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."

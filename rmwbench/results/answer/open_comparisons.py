@@ -41,11 +41,11 @@ def open_comparisons(
     )
 
 
-def lines(shown: SuiteAnswer) -> list[str]:
+def lines(suite: SuiteAnswer) -> list[str]:
     """Return a line for each length of campaign that decides something, then one for comparisons
     that no length is known to decide."""
     groups: dict[str, list[OpenComparison]] = {}
-    for c in shown.more:
+    for c in suite.more:
         groups.setdefault(_length(c), []).append(c)
     out, decided = [], 0
     for length, members in groups.items():
@@ -54,7 +54,7 @@ def lines(shown: SuiteAnswer) -> list[str]:
             out.append(f"{length}: {listed}")
         else:
             decided += len(members)
-            out.append(f"{length}: {listed} ({decided} of {len(shown.more)} that are open)")
+            out.append(f"{length}: {listed} ({decided} of {len(suite.more)} that are open)")
     return out
 
 

@@ -85,7 +85,7 @@ def summarise(bundle: Bundle) -> Searched:
     arms = _arms(bundle, plan)
     _probes(bundle, limit, arms)
     search = _search(plan, limit)
-    shown = tuple(_arm(arm, search, limit) for arm in arms.values())
+    capacities = tuple(_arm(arm, search, limit) for arm in arms.values())
     used = (
         *search.curve,
         *LOSSES,
@@ -96,8 +96,8 @@ def summarise(bundle: Bundle) -> Searched:
         campaign=_campaign(bundle),
         machine=machine(bundle),
         search=search,
-        arms=shown,
-        conclusions=capacity_words.conclusions(search, shown),
+        arms=capacities,
+        conclusions=capacity_words.conclusions(search, capacities),
         glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in dict.fromkeys(used)},
     )
 

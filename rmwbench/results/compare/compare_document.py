@@ -300,12 +300,12 @@ def _cautions(
 
 def _definition_reason(m: Match) -> str:
     differences = definition_differences(m)
-    shown = [
+    texts = [
         f"{d.name}: {' → '.join('absent' if x is None else x for x in (d.a, d.b))}"
         for d in differences[:3]
     ]
     more = f", and {len(differences) - 3} more" if len(differences) > 3 else ""
-    return f"the workload is another one: {'; '.join(shown)}{more}"
+    return f"the workload is another one: {'; '.join(texts)}{more}"
 
 
 def _measured_sides(

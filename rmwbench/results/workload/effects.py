@@ -152,6 +152,6 @@ def _words(gains_of: Mapping[str, gains.Gain]) -> str:
 
 def columns(workload: WorkloadAnswer) -> list[str]:
     """Return the metrics that any effect of the workload has, in the order of a table's columns."""
-    shown = {name for effect in workload.effects for name in effect.ratios}
+    names = {name for effect in workload.effects for name in effect.ratios}
     ordered = dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
-    return [name for name in ordered if name in shown]
+    return [name for name in ordered if name in names]

@@ -303,15 +303,15 @@ def _reason(part: _LimitPart, nothing: NothingArrives, judged: judge.ArmJudgemen
     measured = _measured(judged.metric, part)
     if judged.outcome == NONE or NONE in judged.may:
         bound = amount(nothing.at_least, nothing.metric)
-        shown = "at least" if judged.outcome == NONE else "too few messages to show"
-        return f"nothing arrived; {measured}: {shown} {bound}"
+        word = "at least" if judged.outcome == NONE else "too few messages to show"
+        return f"nothing arrived; {measured}: {word} {bound}"
     limit = next(limit for limit in part.acceptable if limit.metric == judged.metric)
     return f"{measured}; the limit is {amount(limit.at_most, judged.metric)}"
 
 
 def _measured(metric: str, part: _LimitPart) -> str:
-    shown = fmt.metric(in_unit_of_limit(part.arm.metrics.get(metric)))
-    value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
+    number = fmt.metric(in_unit_of_limit(part.arm.metrics.get(metric)))
+    value = f"no data ({number.basis})" if number.state == "absent" else number.full
     waiting = slow(part.arm.under_way.get(metric, 0), part.wanted.get(metric, 0))
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
