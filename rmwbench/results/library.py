@@ -17,8 +17,6 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, shown
-from rmwbench.results.model import Ratio
-from rmwbench.results.shown import TrialValue
 from rmwbench.results.suite_document import suite_answer
 
 if TYPE_CHECKING:
@@ -72,7 +70,7 @@ class VerdictResult:
 
     verdict: str
     against: str | None
-    ratio: Ratio
+    ratio: model.Ratio
     by: str | None
     fates: Fates | None
     reason: str | None
@@ -95,9 +93,9 @@ class ArmResult:
     flags: tuple[str, ...]
     not_supported: str | None
     verdict: VerdictResult
-    times_floor: Ratio
+    times_floor: model.Ratio
     metrics: Mapping[str, MetricResult]
-    per_trial: Mapping[str, tuple[TrialValue, ...]]
+    per_trial: Mapping[str, tuple[shown.TrialValue, ...]]
 
     @property
     def response_latency(self) -> Quantiles:
@@ -293,7 +291,8 @@ def _arm(arm: shown.AnyArm) -> ArmResult:
         flags=whole.flags if whole else (),
         not_supported=whole.not_supported if whole else None,
         verdict=replace(
-            model.with_fields_of(VerdictResult, arm.verdict), ratio=arm.verdict.ratio or Ratio()
+            model.with_fields_of(VerdictResult, arm.verdict),
+            ratio=arm.verdict.ratio or model.Ratio(),
         ),
         times_floor=arm.times_floor,
         metrics=MappingProxyType(

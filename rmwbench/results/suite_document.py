@@ -310,9 +310,9 @@ def _resolutions(
     resolution."""
     out = {}
     for topic in judged_topics:
-        groups = best.groups({judged_name(workload, topic): [a.judged[topic] for a in arms]})
+        members_of = best.groups({judged_name(workload, topic): [a.judged[topic] for a in arms]})
         contending = {
-            g: members for g, members in groups.items() if not all(a.floor for a in members)
+            g: members for g, members in members_of.items() if not all(a.floor for a in members)
         }
         for group, members in contending.items():
             out[topic, group[1] if len(contending) > 1 else None] = _resolution(

@@ -13,10 +13,9 @@ import numpy as np
 from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
 from rmwbench.analysis.capacity.knee import KNEE_FACTOR, LoadPoint, knee
 from rmwbench.analysis.capacity.limit import Condition, Limit, LimitFinding, judge
-from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.context import Context
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Metric
 from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
@@ -26,17 +25,6 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal import SearchEnded
 from rmwbench.results.capacity import capacity_model as model
 from rmwbench.results.capacity import capacity_words
-from rmwbench.results.capacity.capacity_model import (
-    CapacityArm,
-    KneeAnswer,
-    LimitBreak,
-    MachineBound,
-    ProbeKind,
-    RaisedFactor,
-    SearchCampaign,
-    Searched,
-    SearchLevel,
-)
 from rmwbench.results.machine.calibration_document import machine
 from rmwbench.results.model import CampaignIdentity, GlossaryEntry, TrialCounts
 
@@ -73,7 +61,7 @@ class ArmProbes:
     ended: str | None = None
 
 
-def summarise(bundle: Bundle) -> Searched:
+def summarise(bundle: Bundle) -> model.Searched:
     """Return the answer of a search. Raises UserError for a broken bundle."""
     plan = bundle.campaign.capacity or {}
     limit = Limit(
@@ -92,7 +80,7 @@ def summarise(bundle: Bundle) -> Searched:
         "achieved_rate",
         *(c.metric for c in limit.conditions),
     )
-    return Searched(
+    return model.Searched(
         campaign=_campaign(bundle),
         machine=machine(bundle),
         search=search,
@@ -102,9 +90,9 @@ def summarise(bundle: Bundle) -> Searched:
     )
 
 
-def _search(plan: Mapping[str, Any], limit: Limit) -> RaisedFactor:
+def _search(plan: Mapping[str, Any], limit: Limit) -> model.RaisedFactor:
     conditions = tuple(model.SearchCondition(**c) for c in plan["limit"]["conditions"])
-    return RaisedFactor(
+    return model.RaisedFactor(
         along=plan["along"],
         factor=plan["factor"],
         unit=plan["unit"],
@@ -169,7 +157,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             arm.search.record(level, probe.finding.holds)
 
 
-def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
+def _arm(arm: ArmProbes, search: model.RaisedFactor, limit: Limit) -> model.CapacityArm:
     cell = next(iter(arm.cells.values()), {})
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
@@ -182,7 +170,7 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
         for level in sorted(arm.cells)
         if any(p.level == level for p in arm.probes)
     )
-    answer = CapacityArm(
+    answer = model.CapacityArm(
         arm=arm.about["arm"],
         middleware=cell.get("middleware") or arm.about["middleware"],
         layer=cell.get("layer"),
@@ -207,7 +195,7 @@ def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
 
 
 def _probe(probe: MeasuredProbe) -> model.Probe:
-    kind: ProbeKind = "void"
+    kind: model.ProbeKind = "void"
     causes: tuple[str, ...] = ((probe.reason or "too few messages").splitlines()[0],)
     if probe.finding is not None:
         kind, causes = probe.finding.kind, probe.finding.causes
@@ -216,7 +204,7 @@ def _probe(probe: MeasuredProbe) -> model.Probe:
     )
 
 
-def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
+def _at_level(arm: ArmProbes, level: float, limit: Limit) -> model.SearchLevel:
     probes = [p for p in arm.probes if p.level == level]
     judged = [(p, p.finding) for p in probes if p.finding is not None]
     findings = [finding for _, finding in judged]
@@ -233,7 +221,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
         metrics[name] = aggregate(GLOSSARY[name], trials)
     growth = [p.stability.growth_hz for p, _ in judged if p.stability and p.stability.unstable]
     idle = [p.idle for p, _ in judged if p.idle is not None]
-    return SearchLevel(
+    return model.SearchLevel(
         level=level,
         cell=arm.cells[level]["cell"],
         held=kinds["holds"],
@@ -248,9 +236,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
     )
 
 
-def steady(
-    entry: glossary.Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bool]
-) -> Estimate:
+def steady(entry: Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bool]) -> Estimate:
     """Return a latency of a level over its trials, in which a trial with a growing queue counts as
     infinitely slow: no data if these are half or more, else the median with the range."""
     if not any(unstable):
@@ -286,11 +272,11 @@ def _tail(limit: Limit) -> str:
     return next((m for m in tails if GLOSSARY[m].q > 0.5), TAIL)
 
 
-def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
+def _knee(levels: Sequence[model.SearchLevel], unit: Unit) -> model.KneeAnswer:
     points = [LoadPoint(at.level, at.metrics[MEDIAN].value, at.unstable) for at in levels]
     answer = knee(points)
     if answer is not None:
-        return KneeAnswer(
+        return model.KneeAnswer(
             value=answer.load,
             unit=unit,
             base=answer.base_load,
@@ -299,10 +285,10 @@ def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
         )
     medians_ns = [ns for at in levels if (ns := at.metrics[MEDIAN].value) is not None]
     if len(medians_ns) < 2:
-        return KneeAnswer(no_data="too few levels with a latency")
+        return model.KneeAnswer(no_data="too few levels with a latency")
     if not np.isfinite(medians_ns).any():
-        return KneeAnswer(no_data="the median message does not arrive at any level")
-    return KneeAnswer(no_data=f"the median stays below {KNEE_FACTOR:g} × its least")
+        return model.KneeAnswer(no_data="the median message does not arrive at any level")
+    return model.KneeAnswer(no_data=f"the median stays below {KNEE_FACTOR:g} × its least")
 
 
 def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
@@ -314,7 +300,7 @@ def _near(arm: ArmProbes, capacity: Capacity) -> list[MeasuredProbe]:
     return [p for p in failing if (capacity.low or 0) <= p.level <= 2.1 * capacity.value] or failing
 
 
-def _breaks(arm: ArmProbes, capacity: Capacity) -> LimitBreak | None:
+def _breaks(arm: ArmProbes, capacity: Capacity) -> model.LimitBreak | None:
     """Return how the limit breaks just above the capacity: the most frequent kind, with the cause
     of its middle probe by level."""
     failing = [(p, p.finding) for p in _near(arm, capacity) if p.finding is not None]
@@ -325,7 +311,7 @@ def _breaks(arm: ArmProbes, capacity: Capacity) -> LimitBreak | None:
     of_kind = [(probe, finding) for probe, finding in failing if finding.kind == kind]
     of_kind.sort(key=lambda pair: (pair[0].level, pair[0].number))
     probe, finding = of_kind[len(of_kind) // 2]
-    return LimitBreak(
+    return model.LimitBreak(
         kind=kind,
         cause="; ".join(finding.causes),
         level=probe.level,
@@ -334,22 +320,22 @@ def _breaks(arm: ArmProbes, capacity: Capacity) -> LimitBreak | None:
     )
 
 
-def _machine_bound(arm: ArmProbes, capacity: Capacity) -> MachineBound | None:
+def _machine_bound(arm: ArmProbes, capacity: Capacity) -> model.MachineBound | None:
     """Return the idle share if the machine had no time left where the limit broke; else None."""
     idle = [p.idle for p in _near(arm, capacity) if p.idle is not None]
     if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
         return None
-    return MachineBound(idle=float(np.median(idle)), of=len(idle))
+    return model.MachineBound(idle=float(np.median(idle)), of=len(idle))
 
 
 def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, json.loads(cell["definition"]).get("flags") or ())) if cell else ()
 
 
-def _campaign(bundle: Bundle) -> SearchCampaign:
+def _campaign(bundle: Bundle) -> model.SearchCampaign:
     lines = bundle.trials()
     wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
-    return SearchCampaign(
+    return model.SearchCampaign(
         **vars(CampaignIdentity.of(bundle)),
         rounds=1 + max((line.block for line in lines), default=-1),
         trials=TrialCounts.of(line.status for line in lines),

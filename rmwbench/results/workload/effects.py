@@ -17,7 +17,6 @@ from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
-from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.results.workload.workload_arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -150,7 +149,7 @@ def _words(gains_of: Mapping[str, gains.Gain]) -> str:
     return "; ".join(f"{verb} {', '.join(names)}" for verb, names in metrics if names)
 
 
-def columns(workload: WorkloadAnswer) -> list[str]:
+def columns(workload: shown.WorkloadAnswer) -> list[str]:
     """Return the metrics that any effect of the workload has, in the order of a table's columns."""
     names = {name for effect in workload.effects for name in effect.ratios}
     ordered = dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))

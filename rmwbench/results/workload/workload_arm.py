@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import (
     MeasuredTrial,
     aggregate,
@@ -17,7 +16,7 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, json_column
 from rmwbench.analysis.metrics.fates import FateCounts, Fates
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Metric
 from rmwbench.analysis.metrics.judged_topics import (
     OF_TOPICS,
     POOLED,
@@ -281,7 +280,7 @@ class ArmReport:
             return None
         return spread(self.trials_in(topic), self.endpoints)
 
-    def refused(self, entry: glossary.Metric) -> str | None:
+    def refused(self, entry: Metric) -> str | None:
         """Return the reason why no comparison uses this metric of the arm; None if one may."""
         timed = entry.unit in TIMES or entry.kind == "fraction"
         if timed and interim.is_untimed(self.cell):
@@ -484,13 +483,11 @@ def floors(arms: Sequence[ArmReport]) -> dict[Family, ArmReport]:
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
-def _in_trials(
-    entry: glossary.Metric, trials: Sequence[MeasuredTrial]
-) -> list[tuple[MeasuredTrial, float]]:
+def _in_trials(entry: Metric, trials: Sequence[MeasuredTrial]) -> list[tuple[MeasuredTrial, float]]:
     return [(t, value) for t in trials if (value := trial_value(entry, t)) is not None]
 
 
-def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
+def _in_trial(entry: Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
     """Return the metric's value, or (events, of) for a fraction."""
     if entry.kind != "fraction":
         return trial_value(entry, trial)
