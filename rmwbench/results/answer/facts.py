@@ -203,12 +203,10 @@ class Alone(WorkloadFact):
     def clause(self, order: RankingWords) -> str:
         if not self.absent and not self.failing:
             return f"{self.arm} was measured alone, so there is nothing to compare it with"
+        states = ((self.absent, "none"), (self.failing, "failed in every trial so far"))
         others = [
-            f"{names(arms)} {verb_of(arms, 'has', 'have')} {what}"
-            for arms, what in (
-                (self.absent, "none"),
-                (self.failing, "failed in every trial so far"),
-            )
+            f"{names(arms)} {verb_of(arms, 'has', 'have')} {state}"
+            for arms, state in states
             if arms
         ]
         return (

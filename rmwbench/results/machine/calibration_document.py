@@ -98,13 +98,10 @@ def _own_costs(stored: Mapping[str, Any]) -> OwnCosts:
 
 
 def _costs_at(stored: Mapping[str, Any]) -> CostsAtSize:
-    return CostsAtSize(
-        payload_bytes=stored["payload_bytes"],
-        response_latency=_metric(stored.get("response_latency")),
-        service_latency=_metric(stored.get("service_latency")),
-        consumed_latency=_metric(stored.get("consumed_latency")),
-        cpu_per_message=_metric(stored.get("cpu_per_message")),
-    )
+    metrics = {
+        k: _metric(v) for k, v in _fields(CostsAtSize, stored).items() if k != "payload_bytes"
+    }
+    return CostsAtSize(payload_bytes=stored["payload_bytes"], **metrics)
 
 
 def _metric(stored: Mapping[str, Any] | None) -> Estimate | None:

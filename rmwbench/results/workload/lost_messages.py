@@ -32,10 +32,7 @@ def losses(
 def _links(trial: MeasuredTrial) -> dict[str, int]:
     """Return the number of frames with data that each link lost, by link and reason in words."""
     frames = trial.network.wire.lost_data if trial.network.wire else {}
-    return {
-        f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
-        for (host, way, verdict), n in frames.items()
-    }
+    return {f"{host} {way}: {VERDICTS.get(v, v)}": n for (host, way, v), n in frames.items()}
 
 
 def measure(place: LossPlace) -> str:

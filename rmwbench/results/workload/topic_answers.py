@@ -11,11 +11,7 @@ from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
-from rmwbench.results.workload.workload_arm import (
-    ArmReport,
-    floors,
-    qos_words,
-)
+from rmwbench.results.workload.workload_arm import ArmReport, floors, qos_words
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, Verdict]]
@@ -86,14 +82,15 @@ def _topic(
 def _readers(topic: measured.Topic) -> Readers | None:
     if topic.readers is None:
         return None
+    readers, asked = topic.readers, topic.readers.asked
     return Readers(
-        nodes=topic.readers.nodes,
-        hosts=topic.readers.hosts,
-        differ=topic.readers.differ,
-        qos=qos_words(json_column(topic.readers.asked.qos)),
-        process=topic.readers.asked.process,
-        hold_ns=topic.readers.asked.hold_ns,
-        joins=topic.readers.asked.joins,
+        nodes=readers.nodes,
+        hosts=readers.hosts,
+        differ=readers.differ,
+        qos=qos_words(json_column(asked.qos)),
+        process=asked.process,
+        hold_ns=asked.hold_ns,
+        joins=asked.joins,
     )
 
 
@@ -124,13 +121,9 @@ def facts(topic: TopicAnswer) -> str:
     Readers that differ from others have their difference, too, such as `keeps each message 50
     ms`."""
     parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
-    size = (
-        fmt.quantity(topic.payload_bytes, "bytes")
-        if topic.payload_bytes is not None
-        else "any size"
-    )
-    rate = topic.rate_hz
-    parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
+    size_bytes, rate_hz = topic.payload_bytes, topic.rate_hz
+    size = "any size" if size_bytes is None else fmt.quantity(size_bytes, "bytes")
+    parts.append(size + ("" if rate_hz is None else f" at {fmt.quantity(rate_hz, 'hz')}"))
     readers = topic.readers
     if readers and "qos" in readers.differ:
         parts.append(readers.qos.replace("_", " "))
