@@ -986,10 +986,7 @@ def _over_topics(workload: WorkloadAnswer) -> list[WorkloadFact]:
         return _over_carried(workload, workload)
     carried = tuple(topic for topic in workload.topics if judged.get(topic.topic) is None)
     part = replace(workload, topics=carried)
-    return [
-        *uncarried,
-        *(_within(fact, part) for fact in _over_carried(part, workload)),
-    ]
+    return [*uncarried, *(_within(fact, part) for fact in _over_carried(part, workload))]
 
 
 def _within(fact: WorkloadFact, carried: WorkloadAnswer) -> WorkloadFact:

@@ -33,12 +33,7 @@ def open_comparisons(
                             minutes=minutes,
                         )
                     )
-    return tuple(
-        sorted(
-            out,
-            key=lambda c: math.inf if c.minutes is None else c.minutes,
-        )
-    )
+    return tuple(sorted(out, key=lambda c: math.inf if c.minutes is None else c.minutes))
 
 
 def lines(suite: SuiteAnswer) -> list[str]:

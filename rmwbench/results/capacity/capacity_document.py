@@ -74,12 +74,7 @@ def summarise(bundle: Bundle) -> model.Searched:
     _probes(bundle, limit, arms)
     search = _search(plan, limit)
     capacities = tuple(_arm(arm, search, limit) for arm in arms.values())
-    used = (
-        *search.curve,
-        *LOSSES,
-        "achieved_rate",
-        *(c.metric for c in limit.conditions),
-    )
+    used = (*search.curve, *LOSSES, "achieved_rate", *(c.metric for c in limit.conditions))
     return model.Searched(
         campaign=_campaign(bundle),
         machine=machine(bundle),
