@@ -28,9 +28,10 @@ def source(primary: str) -> str:
 
 def curves(trials: Mapping[str, list[MeasuredTrial]], primary: str) -> LatencyCharts:
     """Return the curves of a workload or a topic, arms in their order; `primary` is its metric."""
-    latency, entry = source(primary), GLOSSARY[primary]
+    latency = source(primary)
     ecdfs, spectra, all_series = [], [], []
     for arm, of_arm in trials.items():
+        entry = GLOSSARY[primary]
         values = {t.trial: v for t in of_arm if (v := trial_value(entry, t)) is not None}
         ecdfs.append(ecdf(arm, of_arm, latency))
         spectra.append(spectrum(arm, of_arm, latency))
