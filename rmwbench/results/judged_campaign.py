@@ -264,7 +264,7 @@ def _verdicts(
     rules: Rules,
     plan: PlanDocument,
     campaign: CampaignFacts,
-    endings: tuple[int, ...] = (),
+    endings: tuple[int, ...],
 ) -> tuple[dict[str, dict[str, Verdict]], JudgedAt, int]:
     """Return the verdicts, the look at which they were given, and the number of blocks that they
     use (`sequential.arms_after`). The verdicts of a sequential campaign are those of its last look.
