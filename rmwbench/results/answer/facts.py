@@ -679,7 +679,8 @@ def families(part: AnyPart) -> list[tuple[str, AnyPart]]:
     """Return (the opening of a sentence, the part of one family): arms by copy and by loan are
     judged apart, so each family has a sentence. The whole part is returned without an opening if it
     has one family."""
-    present = [family for family in Family if any(a.family is family for a in contenders(part))]
+    arms = [arm for arm in part.arms if arm.role != "floor"]
+    present = [family for family in Family if any(a.family is family for a in arms)]
     if len(present) < 2:
         return [("", part)]
     return [(f"By {family}: ", _of_family(part, family)) for family in present]

@@ -204,8 +204,8 @@ class _MachineCampaigns:
             self._add_trial(data, trial, (number, trial.block), topics, names)
             disturbances = disturbed.disturbances([trial.trial], small.events)
             data.bound_trials += any(d.code == Code.MACHINE_BOUND for d in disturbances)
-        for cell, data in by_cell.items():
-            of_cell = [line for line in lines if line.cell == cell]
+        for cell_number, data in by_cell.items():
+            of_cell = [line for line in lines if line.cell == cell_number]
             failed = {(number, block) for block in interim.failed_blocks(of_cell)}
             data.failed |= failed - data.ran
 
