@@ -1,23 +1,34 @@
-"""A mistake in a model, carried to `file/tree.py` together with the key at which it was made.
+"""A mistake in a model, with the key at which it was made.
 
-The models know what is wrong but not where in the file they stand; only `file/tree.py` knows lines.
-Pydantic keeps a ValueError raised in a validator, so the parts of the later message (expected,
-actual, fix) travel in one.
+A model knows what is wrong, but not its place in the file; only `file/tree.py` knows lines and makes
+a UserError of it. Pydantic keeps a ValueError that a validator raises, so the parts of the later
+message (expected, actual, fix) travel in one.
 """
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.input_file import read_text
+
+At = tuple[str | int, ...]
+"""The keys and list indices from a model down to a part of it."""
 
 
 class Fault(ValueError):
-    """What is wrong, and `at`: the keys and list indices from the model that raised it down to the
-    culprit."""
+    """A mistake. `at` leads from the model that raised it to the value that is wrong."""
 
     def __init__(
         self,
@@ -26,38 +37,56 @@ class Fault(ValueError):
         expected: str | None = None,
         actual: object = None,
         fix: str | None = None,
-        at: tuple[str | int, ...] = (),
+        at: At = (),
     ):
         super().__init__(what)
         self.what, self.expected, self.fix, self.at = what, expected, fix, at
         self.actual = None if actual is None else str(actual)
 
     def user_error(self, where: str) -> UserError:
-        """What a user is told of it, once it is known `where` it is."""
+        """The error that a user sees; `where` names the file and the line."""
         return UserError(
             self.what, where=where, expected=self.expected, actual=self.actual, fix=self.fix
         )
 
 
-def unknown(kind: str, name: object, known: list[str], *, at: tuple[str | int, ...] = ()) -> Fault:
-    """A Fault for a name that is not among `known`, with the nearest one suggested."""
+def unknown(kind: str, name: object, known: Collection[str], *, at: At = ()) -> Fault:
+    """A Fault for a name that is not in `known`; it suggests the nearest one."""
     fault = not_one_of(f"unknown {kind} `{name}`", str(name), known, at=at)
     if not known:
         fault.expected = f"none: the file defines no {kind}"
     return fault
 
 
-def not_one_of(
-    what: str, name: str, known: Collection[str], *, at: tuple[str | int, ...] = ()
-) -> Fault:
-    """A Fault for a name that is none of `known`, with a message of the caller's own."""
+def check_known(kind: str, name: object, known: Collection[str], *, at: At = ()) -> None:
+    """Raises Fault for a name that is not in `known`."""
+    if name not in known:
+        raise unknown(kind, name, known, at=at)
+
+
+def check_distinct(kind: str, names: Iterable[str], *, at: At = ()) -> None:
+    """Raises Fault for the second entry with the same `name`; `at` leads to the list of entries,
+    `kind` is what they are, in the plural."""
+    earlier_names: set[str] = set()
+    for index, name in enumerate(names):
+        if name in earlier_names:
+            raise Fault(
+                f"two {kind} are called `{name}`",
+                expected="a name of its own for each",
+                at=(*at, index, "name"),
+            )
+        earlier_names.add(name)
+
+
+def not_one_of(what: str, name: str, known: Collection[str], *, at: At = ()) -> Fault:
+    """A Fault for a name that is not in `known`, with a message of the caller's own."""
     expected, fix = "one of " + ", ".join(known), did_you_mean(name, known)
     return Fault(what, expected=expected, actual=name, fix=fix, at=at)
 
 
 @contextmanager
 def inside(*at: str | int) -> Iterator[None]:
-    """A Fault that is raised within is counted from further up: `at` leads to what was checked."""
+    """A Fault that is raised within gets a longer path: `at` leads to the part that is checked."""
     try:
         yield
     except Fault as fault:
@@ -66,18 +95,17 @@ def inside(*at: str | int) -> Iterator[None]:
 
 
 def one_of(kind: str, known: Collection[str]) -> AfterValidator:
-    """A validator that refuses a name that is not among `known`."""
+    """A validator that refuses a name that is not in `known`."""
 
     def check(name: str) -> str:
-        if name not in known:
-            raise unknown(kind, name, list(known))
+        check_known(kind, name, known)
         return name
 
     return AfterValidator(check)
 
 
 def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator:
-    """A validator that refuses a number outside of `low` to `high` with the message `what`."""
+    """A validator that refuses a number outside of [low, high] with the message `what`."""
 
     def check(value: float) -> float:
         if not low <= value <= high:
@@ -88,19 +116,36 @@ def within(what: str, low: float, high: float, unit: str = "") -> AfterValidator
     return AfterValidator(check)
 
 
+def text_beside(
+    kind: str, path: str, info: ValidationInfo, most_bytes: int, *, fix: str = ""
+) -> str:
+    """The text of a file that the suite's file names, with a path relative to its own directory.
+    Raises Fault where it cannot be read; `kind` is what the file is, `fix` further advice."""
+    file = Path((info.context or {}).get("directory", ".")) / path
+    try:
+        return read_text(file, most_bytes)
+    except (OSError, ValueError) as error:
+        raise Fault(
+            f"{kind} `{path}` cannot be read",
+            expected=f"a file at {file}",
+            actual=getattr(error, "strerror", None) or str(error),
+            fix=f"paths are relative to the suite's file{fix}",
+        ) from error
+
+
 def places(pattern: str, keys: Iterable[str]) -> dict[str, str]:
-    """Entries of `ELSEWHERE`: each key -> `pattern`, in which `KEY` stands for it."""
+    """Entries of `ELSEWHERE`: each key -> `pattern`, with the key in place of its `KEY`."""
     return {key: pattern.replace("KEY", key) for key in keys}
 
 
 class Strict(BaseModel):
-    """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is not a
-    number), and no changes after loading."""
+    """The base of all models of a suite file: no unknown keys, no silent conversions (`"30"` is not
+    a number), and no changes after loading."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
-    """Keys that people look for here -> where they belong, as a file has it."""
+    """Key that belongs to another part of the file -> that part, as a file has it."""
     UNWRITTEN: ClassVar[frozenset[str]] = frozenset()
-    """Fields that no file has under their name."""
+    """Fields that are not keys of a file."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False
@@ -109,31 +154,31 @@ class Strict(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys_only(cls, data: Any) -> Any:
-        """Pydantic's own `extra="forbid"` cannot name the nearest key; this check comes first and
-        can."""
+        """Refuses an unknown key and suggests the nearest one, which pydantic's own
+        `extra="forbid"` cannot."""
         if isinstance(data, dict):
             check_keys(cls, data)
         return data
 
     def unusual(self, *besides: str) -> dict[str, Any]:
-        """What is not at its default, as JSON, but for the keys `besides`."""
+        """The values that differ from their defaults, as JSON, without the keys `besides`."""
         return self.model_dump(
             mode="json", by_alias=True, exclude_defaults=True, exclude=set(besides)
         )
 
     def set_values(self) -> dict[str, Any]:
-        """What was given, as the model takes it."""
+        """The values that were given, as the model takes them."""
         return {name: getattr(self, name) for name in self.model_fields_set}
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Another one that differs in some keys, validated again."""
+        """A copy with other values of some keys, validated again."""
         return self.model_validate({**self.set_values(), **changes})
 
 
 def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str] = ()) -> None:
     """Raises Fault for a key that neither the model nor `more` has."""
-    fields = ((field.alias or name) for name, field in model.model_fields.items())
-    known = [*(name for name in fields if name not in model.UNWRITTEN), *more]
+    keys = ((field.alias or name) for name, field in model.model_fields.items())
+    known = [*(key for key in keys if key not in model.UNWRITTEN), *more]
     for key in data:
         if key not in known:
             fault = unknown("key", key, known, at=(key,))
@@ -144,26 +189,22 @@ def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str]
 
 _Item = TypeVar("_Item")
 ListOf = Annotated[tuple[_Item, ...], Field(strict=False)]
-"""A list in a file, which is a tuple once it is read."""
+"""A list in a file; a tuple in the model."""
 
 
 def _check_scalar(value: Any) -> str | int | float | bool:
     if not isinstance(value, str | int | float | bool) or (
         isinstance(value, float) and not math.isfinite(value)
     ):
-        shape = (
-            "nothing"
-            if value is None
-            else value
-            if isinstance(value, float)
-            else f"a {type(value).__name__}"
-        )
+        shape = value if isinstance(value, float) else f"a {type(value).__name__}"
         raise Fault(
-            "this is not a single value", expected="a text, a number, true or false", actual=shape
+            "this is not a single value",
+            expected="a text, a number, true or false",
+            actual="nothing" if value is None else shape,
         )
     return value
 
 
 Scalar = Annotated[Any, AfterValidator(_check_scalar)]
-"""A level or an option's value: one text, number or truth value. Not a pydantic union, whose errors
-name each of its members in turn instead of saying what was expected."""
+"""The value of a level or an option: one text, number or truth value. It is not a pydantic union,
+whose errors name each member in turn instead of saying what was expected."""

@@ -169,7 +169,7 @@ def test_two_backends_in_one_comparison_are_refused():
 def test_what_is_held_against_another_has_its_backend():
     alike = [("a", None, "kernel"), ("b", "a", "kernel"), ("c", "elsewhere", "switch")]
     check_one_backend(alike)
-    with pytest.raises(Fault, match="`b` is held against `a`, whose network has another backend"):
+    with pytest.raises(Fault, match="`b` is compared with `a`, whose network has another backend"):
         check_one_backend([("a", None, "switch"), ("b", "a", "kernel")])
 
 

@@ -206,7 +206,7 @@ def test_a_network_beside_is_of_the_hosts_that_have_a_link_there():
     [
         ("{eth0: {links: {all: {}}}}", "`eth0` is not a valid name"),
         ("{wlan0: {links: {}}}", "links"),
-        ("{wlan0: {links: {robot: {}}}}", "network `wlan0` leads to nobody"),
+        ("{wlan0: {links: {robot: {}}}}", "network `wlan0` leads to no other host"),
         ("{wlan0: {links: {robot: {}, nobody: {}}}}", "nobody"),
         ("{wlan0: {links: {all: {up: {rate_mbps: 5, bottleneck: nic}}}}}", "this is for `eth0`"),
         ("{wlan0: {links: {all: {both: {medium: air}}}}}", "there is no medium `air`"),
@@ -229,7 +229,7 @@ def test_a_network_beside_that_cannot_be_is_refused(beside, what):
         ("{all: [{name: a, address: 172.17.0.1}]}", "not an address with its prefix", 14),
         ("{all: [{name: a, address: 10.77.0.1/16}]}", "those of the links between hosts", 14),
         (f"{{all: [{DOCKER}, {DOCKER}]}}", "two interfaces are called `docker0`", 14),
-        (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have one address", 14),
+        (f"{{all: [{DOCKER}, {{name: b, address: 172.17.0.1/24}}]}}", "have the same address", 14),
     ],
 )
 def test_an_interface_that_cannot_be_is_refused_at_its_line(interfaces, what, line):
@@ -269,7 +269,7 @@ def test_a_host_roams_from_medium_to_medium():
         ("{at_s: 1, host: robot, change: roam, medium: ap3}", "unknown medium `ap3`"),
         ("{at_s: 1, host: robot, change: roam, medium: ap1}", "is on `ap1` already"),
         ("{at_s: 1, host: base, change: roam, medium: ap2}", "`base` is on no medium"),
-        ("{at_s: 1, host: robot, change: up, gap_ms: 5}", "`gap_ms` is of a host that roams"),
+        ("{at_s: 1, host: robot, change: up, gap_ms: 5}", "`gap_ms` is for a host that roams"),
         (
             "{at_s: 1, host: robot, change: roam, medium: ap2, gap_ms: 9000}",
             "after the steady state is over",

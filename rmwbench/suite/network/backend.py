@@ -1,9 +1,9 @@
-"""What carries out a network: the switch, which can do everything; or the kernel, which is for more
-than 1 Gbit/s and as a check of the switch, and can do less.
+"""The backend that emulates a network: the switch, which has every feature; or the kernel, which is
+for more than 1 Gbit/s and as a check of the switch, and has fewer.
 
-What the kernel's way can never do is told here; what it cannot do on this machine is found by
-trying (rmwbench/lab/network/kernel.py). One comparison never has both: they differ in when a
-loss is drawn, in what a frame costs and whom it costs.
+This module says what the kernel can never emulate; what it cannot do on this machine is found by
+trying (rmwbench/lab/network/kernel.py). One comparison never has both backends: they differ in when
+they draw a loss, in the cost of a frame, and in the process that bears it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,8 @@ from rmwbench.suite.network.spec import Bernoulli, Spec
 
 _SEEDED = "the kernel's own generator takes no seed and has no states"
 _WHY = {
-    "jitter_ms": "the kernel's only jitter is another law, which lets frames overtake",
-    "reorder": "the kernel's reordering is another: it sends some frames early instead of some "
-    "late",
+    "jitter_ms": "the kernel's only jitter follows another law, which lets frames overtake",
+    "reorder": "the kernel sends some frames early instead of some late",
     "duplicate": "the kernel's duplicates cannot be combined with a rate",
     "corrupt": "the kernel's corruption also falls on Ethernet headers",
     "medium": "the kernel has no model of airtime",
@@ -26,7 +25,8 @@ _WHY = {
 
 
 def lacking(links: Links) -> Iterator[str]:
-    """Why the kernel cannot be this network, whatever the machine; nothing for the switch."""
+    """The reasons why the kernel cannot emulate this network on any machine; none for the
+    switch."""
     network = links.network
     if network.backend != KERNEL:
         return
@@ -64,14 +64,14 @@ def _lacking_of(spec: Spec) -> Iterator[str]:
     )
     if spec.delay_ms and spec.rate_mbps and not spec.at_nic and limit is not None:
         yield (
-            f"`{limit}` beside `delay_ms`: what waits and what is under way share a queue that "
-            "counts frames"
+            f"`{limit}` beside `delay_ms`: frames that wait and frames under way share a queue "
+            "that counts frames"
         )
 
 
 def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
-    """Raises Fault where a comparison would have both backends. `workloads` are (workload, the one it
-    is held against or None, backend) of every cell of several hosts."""
+    """Raises Fault where a comparison would have both backends. `workloads`: (workload, its `against`
+    or None, backend) of every cell of several hosts."""
     backends: dict[str, str] = {}
     for name, _, backend in workloads:
         if backends.setdefault(name, backend) != backend:
@@ -79,12 +79,12 @@ def check_one_backend(workloads: Sequence[tuple[str, str | None, str]]) -> None:
                 f"workload `{name}` would be compared over two backends of the network",
                 expected="`backend: switch` or `backend: kernel` in all networks of a workload",
                 actual="both",
-                fix="a workload for each; what they say cannot be compared",
+                fix="write a workload for each; their results cannot be compared",
             )
     for name, against, backend in workloads:
         if against is not None and backends.get(against, backend) != backend:
             raise Fault(
-                f"workload `{name}` is held against `{against}`, whose network has another backend",
+                f"workload `{name}` is compared with `{against}`, whose network has another backend",
                 expected=f"`backend: {backends[against]}` in both",
                 actual=f"{backend} and {backends[against]}",
             )

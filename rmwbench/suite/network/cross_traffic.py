@@ -1,26 +1,26 @@
-"""Cross traffic: TCP of others over the network of a workload, such as downloads and videos on the
-robot's radio link, between hosts of their own.
+"""Cross traffic: TCP of other programs over the network of a workload, such as downloads and videos
+on the robot's radio link, between hosts of their own.
 
-Cross traffic shares the links and is not measured itself. Sockets of the kernel make it, with the
-kernel's congestion control (docs/formats/load.md), because its answer to a loss or a full queue
-matters as much as its volume: a stream of datagrams at a fixed rate would never give way. So there
-is no cross traffic over UDP.
+Cross traffic shares the links and is not measured itself. It uses the kernel's sockets and
+congestion control (docs/formats/load.md), because its reaction to a loss or a full queue matters as
+much as its volume: a stream of datagrams at a fixed rate would never give way. So there is no cross
+traffic over UDP.
 """
 
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import At, Fault, Strict
 from rmwbench.suite.name_rules import ALL, NodeName
 
 MEGABYTE = 1_000_000
 
 
 class CrossTraffic(Strict):
-    """`flows` connections `from` one host `to` another, which send all the time, or, as a video
-    player loads, a piece of `piece_mb` every `every_s` each. The network's congestion control
-    applies where `congestion_control` is not given."""
+    """`flows` connections `from` one host `to` another. Each sends all the time, or, as a video
+    player loads, a piece of `piece_mb` every `every_s`. `congestion_control` is the network's by
+    default."""
 
     from_: Annotated[NodeName, Field(alias="from")]
     to: NodeName
@@ -42,7 +42,7 @@ class CrossTraffic(Strict):
         for name, other in (("piece_mb", "every_s"), ("every_s", "piece_mb")):
             if getattr(self, name) is not None and getattr(self, other) is None:
                 raise Fault(
-                    f"`{name}` alone says no rate",
+                    f"`{name}` alone does not define a rate",
                     expected=f"`{other}` beside it, as in `piece_mb: 2, every_s: 2`; neither for a "
                     "download",
                     at=(name,),
@@ -55,7 +55,7 @@ class CrossTraffic(Strict):
 
     @property
     def piece(self) -> dict[str, int] | None:
-        """The piece as the load protocol takes it; None for flows that send all the time."""
+        """The piece in the load protocol; None for flows that send all the time."""
         if self.piece_mb is None or self.every_s is None:
             return None
         return {
@@ -82,19 +82,20 @@ class CrossTraffic(Strict):
 
 
 def hosts_of(traffic: tuple[CrossTraffic, ...]) -> tuple[str, ...]:
-    """The hosts of cross traffic, each once, in the order in which the suite names them."""
+    """The hosts of cross traffic, each once, in the order of the suite."""
     return tuple(dict.fromkeys(host for flows in traffic for host in (flows.from_, flows.to)))
 
 
-def called_all(at: tuple[str | int, ...]) -> Fault:
+def called_all(at: At) -> Fault:
+    """The Fault for a host with the reserved name `all`."""
     return Fault(
         "no host is called `all`: it stands for every link", expected="another name", at=at
     )
 
 
 def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> None:
-    """Raises Fault, with its place in the list, where cross traffic uses one of the workload's
-    `hosts`, whose interface counters would mix both, or where two entries have the same ends."""
+    """Raises Fault, counted from the list, where cross traffic uses one of the workload's `hosts`,
+    whose interface counters would mix both, or where two entries have the same ends."""
     names: set[str] = set()
     for index, flows in enumerate(traffic):
         for key, host in (("from", flows.from_), ("to", flows.to)):
@@ -111,7 +112,7 @@ def check_hosts(traffic: tuple[CrossTraffic, ...], hosts: tuple[str, ...]) -> No
             raise Fault(
                 f"there is cross traffic from {flows.name} already",
                 expected="more `flows`, or another host",
-                actual="two of it",
+                actual="two entries",
                 at=(index, "to"),
             )
         names.add(flows.name)

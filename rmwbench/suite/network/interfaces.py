@@ -1,10 +1,10 @@
-"""Interfaces that a host has besides the one that leads to the others (Docker's bridge, a VPN's
+"""Further interfaces of a host besides the one that leads to the others (Docker's bridge, a VPN's
 tunnel, a second card), and the network of a cell whose hosts are machines.
 
-The further interfaces lead nowhere: what a middleware sends into them is gone, and what it
-announces of them nobody can reach. That is what most robots and laptops have, and what a namespace
-with one clean `eth0` hides. Between machines nothing of the network is ours, and only they are
-named.
+The further interfaces lead to no host: frames that a middleware sends into them are lost, and
+nobody can reach the addresses of them that it announces. Most robots and laptops have such
+interfaces; a namespace with one `eth0` hides their effect. Nothing is emulated between machines, so
+such a network has only their names.
 """
 
 import ipaddress
@@ -14,18 +14,18 @@ from typing import Any
 
 from pydantic import field_validator
 
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import Fault, Strict, check_distinct
 
 TAKEN = ("lo", "eth0")
 MOST = 16
 OURS = ipaddress.IPv4Network("10.77.0.0/16")
-"""The links between hosts take these, in each of their networks."""
+"""The addresses of the links between hosts, the same in each network."""
 PEER = "-p"
-"""Behind the name: the other end of the pair, which nobody listens to."""
+"""The end of the name of the veth's other end, which no process listens to."""
 
 
 def checked_name(name: str) -> str:
-    """The name of a device beside `eth0`. Raises Fault."""
+    """Returns the name. Raises Fault for an invalid name of a device beside `eth0`."""
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
     if (
         name in TAKEN
@@ -43,9 +43,9 @@ def checked_name(name: str) -> str:
 
 
 class Interface(Strict):
-    """`address` with its prefix, as `ip addr` shows it. `multicast: false` is a tunnel's: no
-    multicast and no address resolution. `carrier: false`: up, but with nothing plugged in, as
-    docker0 is without containers."""
+    """`address` has its prefix, as `ip addr` shows it. `multicast: false`, as of a tunnel: no
+    multicast and no address resolution. `carrier: false`: up without a carrier, as docker0 is
+    without containers."""
 
     name: str
     address: str
@@ -95,24 +95,19 @@ class Interface(Strict):
 
 
 def check_interfaces(interfaces: tuple[Interface, ...]) -> None:
-    """Raises Fault, counted from the list, for what one host cannot have together."""
+    """Raises Fault, counted from the list, where one host cannot have these interfaces together."""
     if len(interfaces) > MOST:
         raise Fault(
             "too many further interfaces of one host",
             expected=f"at most {MOST}",
             actual=len(interfaces),
         )
+    check_distinct("interfaces", (interface.name for interface in interfaces))
     for index, interface in enumerate(interfaces):
         for other in interfaces[:index]:
-            if interface.name == other.name:
-                raise Fault(
-                    f"two interfaces are called `{interface.name}`",
-                    expected="a name of its own for each",
-                    at=(index, "name"),
-                )
             if interface.local == other.local:
                 raise Fault(
-                    f"`{interface.name}` and `{other.name}` have one address",
+                    f"`{interface.name}` and `{other.name}` have the same address",
                     expected="an address of its own for each",
                     actual=interface.address,
                     at=(index, "address"),
@@ -124,7 +119,7 @@ REAL = "real"
 
 @dataclass(frozen=True)
 class Spot:
-    """One host's machine, and the address that the others reach it at."""
+    """The machine of one host, and its address for the others."""
 
     machine: str
     address: str
@@ -132,31 +127,30 @@ class Spot:
 
 @dataclass(frozen=True)
 class Gang:
-    """Host → spot, in the order of the hosts, and what keeps gangs on one network apart."""
+    """`spots`: host → spot, in the order of the hosts. `domain_id` keeps gangs on one network
+    apart. `cards`: host → what its machine says of the interface with that address. `notes`: flags
+    of every trial of the gang."""
 
     spots: Mapping[str, Spot]
     domain_id: int = 0
     cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Host → what its machine says of the interface with that address."""
     notes: tuple[str, ...] = ()
-    """What every trial of theirs is flagged with."""
 
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """`left_out`: in words, the emulation that the suite asks for and that is not made. `gang`: the
-    machines, once they are chosen; a plan has none, and neither has what a bundle stores of a
-    cell."""
+    """`left_out`: the emulation that the suite asks for and that is not done, in words. `gang`: the
+    machines, once they are chosen; a plan and a stored cell have none."""
 
     hosts: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     gang: Gang | None = None
 
     def definition(self) -> dict[str, Any]:
-        """What a cell stores of it, in place of the emulated one's."""
+        """The network as a cell stores it, in place of an emulated one."""
         return {"kind": REAL, "hosts": list(self.hosts), "not_emulated": list(self.left_out)}
 
     def lines(self) -> list[str]:
-        """What a plan says of it."""
+        """The lines of a plan about this network."""
         text = f"network: {REAL}, between {', '.join(self.hosts)}; nothing is emulated"
         return [text, *(f"left out: {line}" for line in self.left_out)]

@@ -1,8 +1,8 @@
-"""Recorded links: how rate, delay and loss went over time, read from a file beside the suite's.
+"""Recorded links: rate, delay and loss over time, read from a file beside the suite's.
 
-Two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`; an empty
-place leaves what the link's spec says. Mahimahi's is one whole number per line: the millisecond at
-which 1504 bytes may go.
+There are two formats. Ours is CSV with a header of `t_s` and any of `rate_mbps`, `delay_ms`, `loss`;
+an empty cell keeps the value of the link's spec. Mahimahi's has one whole number per line: the
+millisecond at which 1504 bytes may be sent.
 """
 
 import csv
@@ -14,8 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationInfo
 
-from rmwbench.input_file import read_text
-from rmwbench.suite.fault import Fault
+from rmwbench.suite.fault import Fault, text_beside
 
 COLUMNS = ("rate_mbps", "delay_ms", "loss")
 MAHIMAHI_BYTES = 1504
@@ -28,7 +27,8 @@ Row = tuple[int, int | None, int | None, float | None]
 
 
 class LinkTrace(BaseModel):
-    """`rows`, or `opportunities_ns`, times at which 1504 bytes may go; `text` is the file."""
+    """A trace has `rows`, or `opportunities_ns`, the times at which 1504 bytes may be sent; `text` is
+    the content of its file."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +47,7 @@ class LinkTrace(BaseModel):
 
     @property
     def largest_rate_bps(self) -> int:
-        """The largest rate, or the mean of Mahimahi's; 0 where it says nothing of a rate."""
+        """The largest rate, or the mean rate of Mahimahi's format; 0 for a trace without rates."""
         if self.opportunities_ns:
             bits = 8 * MAHIMAHI_BYTES * len(self.opportunities_ns)
             return bits * 1_000_000_000 // self.opportunities_ns[-1]
@@ -67,7 +67,7 @@ class LinkTrace(BaseModel):
         return {"rows": [list(row) for row in self.rows], "repeat": True}
 
     def definition(self) -> dict[str, Any]:
-        """What a cell says of it; the text is a file of each trial."""
+        """The trace as a cell stores it; each trial has the text as a file."""
         return {
             "file": self.name,
             "sha256": self.sha256,
@@ -76,28 +76,17 @@ class LinkTrace(BaseModel):
 
 
 def _trace(value: Any, info: ValidationInfo) -> Any:
-    """A path, relative to the suite's file; a Trace passes."""
+    """Reads a path, which is relative to the suite's file; returns a LinkTrace as it is."""
     if not isinstance(value, str):
         return value
-    file = Path((info.context or {}).get("directory", ".")) / value
-    try:
-        text = read_text(file, MAX_TRACE_BYTES)
-    except (OSError, ValueError) as error:
-        raise Fault(
-            f"trace `{value}` cannot be read",
-            expected=f"a file at {file}",
-            actual=getattr(error, "strerror", None) or str(error),
-            fix="paths are relative to the suite's file",
-        ) from error
-    return parsed(Path(value).name, text)
+    return parsed(Path(value).name, text_beside("trace", value, info, MAX_TRACE_BYTES))
 
 
 TraceFile = Annotated[LinkTrace, BeforeValidator(_trace)]
 
 
 def parsed(name: str, text: str) -> LinkTrace:
-    """A trace from its text, in whichever format. Raises Fault with the line of the trace's
-    file."""
+    """The trace of a text in either format. Raises Fault with the line of the trace's file."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:
         raise Fault(
@@ -123,7 +112,7 @@ def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:
         if len(times_ns) > 1 and times_ns[-1] < times_ns[-2]:
             raise _wrong(name, number, f"at least {times_ns[-2] // 1_000_000}: times ascend", line)
     if times_ns[-1] == 0:
-        raise _wrong(name, len(lines), "a time after 0: it is when the trace repeats", lines[-1])
+        raise _wrong(name, len(lines), "a time after 0, when the trace repeats", lines[-1])
     return tuple(times_ns)
 
 
@@ -133,24 +122,21 @@ def _rows(name: str, lines: list[str]) -> tuple[Row, ...]:
     if header[:1] != ["t_s"] or len(header) < 2 or not set(header[1:]) <= set(COLUMNS):
         raise _wrong(name, 1, "t_s and any of " + ", ".join(COLUMNS), lines[0])
     rows: list[Row] = []
-    for number, cells in enumerate(reader, start=2):
-        if len(cells) != len(header):
-            raise _wrong(name, number, f"{len(header)} values", lines[number - 1])
+    for number, fields in enumerate(reader, start=2):
+        line = lines[number - 1]
+        if len(fields) != len(header):
+            raise _wrong(name, number, f"{len(header)} values", line)
         values = dict.fromkeys(("t_s", *COLUMNS))
-        for column, cell in zip(header, cells, strict=True):
-            values[column] = _number(name, number, cell)
+        for column, field in zip(header, fields, strict=True):
+            values[column] = _number(name, number, field)
         if values["t_s"] is None or (rows and values["t_s"] * 1e9 <= rows[-1][0]):
-            raise _wrong(name, number, "a time after that of the line before", lines[number - 1])
+            raise _wrong(name, number, "a time after that of the line before", line)
         rate, delay, loss = (values[column] for column in COLUMNS)
         if rate is not None and rate <= 0:
-            raise _wrong(
-                name,
-                number,
-                "a rate of more than 0 Mbit/s; loss 1 is a link that is down",
-                lines[number - 1],
-            )
+            expected = "a rate of more than 0 Mbit/s; loss 1 is a link that is down"
+            raise _wrong(name, number, expected, line)
         if loss is not None and loss > 1:
-            raise _wrong(name, number, "a loss between 0 and 1", lines[number - 1])
+            raise _wrong(name, number, "a loss between 0 and 1", line)
         rate_bps = None if rate is None else round(rate * 1e6)
         delay_ns = None if delay is None else round(delay * 1e6)
         rows.append((round(values["t_s"] * 1e9), rate_bps, delay_ns, loss))
@@ -159,15 +145,15 @@ def _rows(name: str, lines: list[str]) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _number(name: str, line: int, cell: str) -> float | None:
-    if not cell.strip():
+def _number(name: str, line: int, field: str) -> float | None:
+    if not field.strip():
         return None
     try:
-        value = float(cell)
+        value = float(field)
     except ValueError:
-        raise _wrong(name, line, "a number", cell) from None
+        raise _wrong(name, line, "a number", field) from None
     if not math.isfinite(value) or value < 0:
-        raise _wrong(name, line, "a number of at least 0", cell)
+        raise _wrong(name, line, "a number of at least 0", field)
     return value
 
 

@@ -1,5 +1,5 @@
-"""The network between the hosts of a workload, as a suite says it: links, shared media, what
-changes when.
+"""The network between the hosts of a workload, as a suite says it: links, shared media, and changes
+within a trial.
 
 Every host has one link to a switch, `up` from it and `down` to it (docs/formats/link.md). A network
 is named in the suite's `networks`, or written into the workload that has it.
@@ -7,11 +7,11 @@ is named in the suite's `networks`, or written into the workload that has it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from rmwbench.suite.fault import Fault, ListOf, Strict, inside, places, unknown
+from rmwbench.suite.fault import At, Fault, ListOf, Strict, check_known, inside, places
 from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
@@ -26,8 +26,8 @@ MOST_HOSTS = 100
 MOST_BESIDE = 4
 DEFAULT_MTU_BYTES = 1500
 QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
-"""Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost
-the rate."""
+"""Above this rate the switch delivers in batches, at most this far apart: with a wake-up per frame
+it could not hold the rate."""
 
 ROAM = "roam"
 
@@ -37,26 +37,51 @@ OF_LINKS = places(
     "`networks: {thin: {links: {all: {both: {KEY: …}}}}}`, and `network: thin` in the workload",
     Spec.model_fields,
 )
-"""Where what links do belongs, for who looks for it in an arm, a workload or the suite."""
+"""Key of a link -> its place in a suite file, for an arm, a workload or a suite that has it."""
 
 _DIRECTIONS = ("up", "down")
 SPEC_KEYS = ("both", *_DIRECTIONS)
 
 
-class Access(Strict):
-    """One host's link: `both` directions alike, or `up` and `down`."""
+class DirectionSpecs(Strict):
+    """The specs of a link: `both` directions alike, or `up` and `down`."""
 
     both: Spec | None = None
     up: Spec | None = None
     down: Spec | None = None
 
     @model_validator(mode="after")
-    def _one_way_to_say_it(self) -> "Access":
-        _check_directions(self)
+    def _each_direction_once(self) -> Self:
+        if self.both is not None and (self.up is not None or self.down is not None):
+            other = "up" if self.up is not None else "down"
+            raise Fault(
+                f"`both` and `{other}` contradict each other",
+                expected="`both`, or `up` and `down`",
+                actual=f"both `both` and `{other}`",
+                at=("both",),
+            )
         return self
 
+    @property
+    def specs_by_key(self) -> dict[str, Spec]:
+        """The specs that are given, by their keys."""
+        return {key: spec for key in SPEC_KEYS if (spec := getattr(self, key)) is not None}
+
+    def spec(self, direction: str) -> Spec | None:
+        """The spec of one direction, or None where it is not given. The bottleneck of `both` at the
+        NIC is there on the way up only; on the way down the rate is the path's."""
+        if self.both is None:
+            return self.up if direction == "up" else self.down
+        if direction == "down" and self.both.at_nic:
+            return self.both.changed({"bottleneck": None})
+        return self.both
+
+
+class Access(DirectionSpecs):
+    """One host's link."""
+
     def at(self, direction: str) -> Spec:
-        return _spec_of(self, direction) or NOTHING
+        return self.spec(direction) or NOTHING
 
     def with_level(self, field: str, level: Any) -> "Access":
         """Both directions with one field replaced, validated again."""
@@ -77,9 +102,9 @@ class Codel(Strict):
 
 
 class Medium(Strict):
-    """Airtime that links share: one transmission at a time, `overhead_us` before each; unicast is
-    repeated up to `retries` times where it is lost (`phy_loss`), multicast goes once at the basic
-    rate. What waits for it is limited by `queue_frames`, and kept short by `codel` where asked."""
+    """Airtime that links share: one transmission at a time, `overhead_us` before each. A unicast
+    frame that is lost (`phy_loss`) is repeated up to `retries` times; a multicast frame is sent once,
+    at the basic rate. `queue_frames` limits the queue, and `codel` keeps it short."""
 
     rate_mbps: RateMbps
     overhead_us: float = Field(default=100.0, ge=0, le=1e6)
@@ -124,9 +149,9 @@ class PriorityClass(Strict):
         return {"class": 0} | {key: value for key, value in keys.items() if value is not None}
 
 
-class NetworkChange(Strict):
-    """What becomes of a host's link, `at_s` seconds after the start of the steady state: a `change`
-    by name, or a new spec. `roam`: the host leaves its medium, is nowhere for `gap_ms`, and then on
+class NetworkChange(DirectionSpecs):
+    """A change of a host's link, `at_s` seconds after the start of the steady state: a `change` by
+    name, or new specs. `roam`: the host leaves its medium, is on none for `gap_ms`, and then on
     `medium`, with another address where `new_address` says so."""
 
     at_s: Span
@@ -137,26 +162,22 @@ class NetworkChange(Strict):
     medium: str | None = None
     gap_ms: float | None = Field(default=None, ge=0, le=3_600_000)
     new_address: bool | None = None
-    both: Spec | None = None
-    up: Spec | None = None
-    down: Spec | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> "NetworkChange":
-        _check_directions(self)
-        specs = [key for key in SPEC_KEYS if getattr(self, key) is not None]
-        if (self.change is None) == (not specs):
+        spec_keys = list(self.specs_by_key)
+        if (self.change is None) == (not spec_keys):
             raise Fault(
                 "what changes?",
                 expected="`change: blackhole`, or a spec such as `up: {rate_mbps: 5}`",
-                actual=f"both `change` and `{specs[0]}`" if specs else "neither",
+                actual=f"both `change` and `{spec_keys[0]}`" if spec_keys else "neither",
                 at=("at_s",),
             )
         roaming_keys = ("medium", "gap_ms", "new_address")
         key = next((key for key in roaming_keys if getattr(self, key) is not None), None)
         if key is not None and self.change != ROAM:
             raise Fault(
-                f"`{key}` is of a host that roams",
+                f"`{key}` is for a host that roams",
                 expected=f"`change: {ROAM}` beside it",
                 actual=f"change {self.change}" if self.change else "a new spec",
                 at=(key,),
@@ -171,25 +192,20 @@ class NetworkChange(Strict):
 
     @property
     def renumbers(self) -> bool:
-        """Whether the host has another address then."""
+        """Whether the host has another address after it."""
         return self.change == "new_address" or bool(self.new_address)
 
     @property
     def joined_s(self) -> float:
-        """When a host that roams is on its new medium."""
+        """The time at which a host that roams is on its new medium."""
         return self.at_s + (self.gap_ms or 0) / 1e3
 
-    def spec(self, direction: str) -> Spec | None:
-        """The new spec of a direction, or None where it stays."""
-        return _spec_of(self, direction)
-
     def with_level(self, field: str, level: Any) -> "NetworkChange":
-        """Its new specs with one field set, but for those that give it themselves."""
-        specs = {key: spec for key in SPEC_KEYS if (spec := getattr(self, key)) is not None}
+        """The change with one field set in its new specs, except in those that set it already."""
         return self.changed(
             {
                 key: spec.changed({field: level})
-                for key, spec in specs.items()
+                for key, spec in self.specs_by_key.items()
                 if field not in spec.model_fields_set
             }
         )
@@ -207,20 +223,20 @@ class NetworkChange(Strict):
 
 
 class SecondNetwork(Strict):
-    """A second network between hosts that have an interface of its name there. `links`: of the
-    hosts that are on it, or of `all`."""
+    """A second network; a host on it has an interface of its name. `links`: host, or `all` -> its
+    link."""
 
     links: dict[str, Access] = Field(min_length=1)
 
     def access(self, host: str) -> Access | None:
-        """The host's link; None where it has none."""
+        """The host's link, or None if it is not on this network."""
         return self.links.get(host) or self.links.get(ALL)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Port:
-    """Where a host is plugged in: with `eth0`, whose port is called as the host, or with the
-    interface of a network beside, the `network`-th of them. `number` is the host's."""
+    """The port of an interface: of a host's `eth0`, with the host's name, or of its interface in
+    the `network`-th network beside. `number` is the host's."""
 
     name: str
     host: str
@@ -230,7 +246,7 @@ class Port:
 
 
 class Network(Strict):
-    """What lies between the hosts of a workload. Without any of it: links that do nothing."""
+    """The network between the hosts of a workload; by default its links do nothing."""
 
     links: dict[str, Access] = Field(default_factory=dict)
     media: dict[str, Medium] = Field(default_factory=dict)
@@ -252,11 +268,9 @@ class Network(Strict):
         for name, beside in self.beside.items():
             self._check_beside(name, beside)
         for host, access in self.links.items():
-            for key in SPEC_KEYS:
-                self._check_spec(getattr(access, key), ("links", host, key))
+            self._check_specs(access, ("links", host))
         for index, change in enumerate(self.changes):
-            for key in SPEC_KEYS:
-                self._check_spec(getattr(change, key), ("changes", index, key))
+            self._check_specs(change, ("changes", index))
             self._check_bottleneck(change, index)
             if change.change == ROAM:
                 self._check_roam(change, index)
@@ -280,20 +294,20 @@ class Network(Strict):
                     at=("interfaces", host),
                 )
         for host, access in beside.links.items():
-            for key in SPEC_KEYS:
-                spec, at = getattr(access, key), ("beside", name, "links", host, key)
-                self._check_spec(spec, at)
-                if spec is not None and spec.at_nic:
+            at = ("beside", name, "links", host)
+            self._check_specs(access, at)
+            for key, spec in access.specs_by_key.items():
+                if spec.at_nic:
                     raise Fault(
                         "this is for `eth0`",
                         expected="`bottleneck: path`",
                         actual="nic",
-                        at=(*at, "bottleneck"),
+                        at=(*at, key, "bottleneck"),
                     )
 
     def _check_priority(self) -> None:
-        """Where the rate is at a host's own device, frames wait there in one line, and none of
-        them in the switch, which is what knows priorities."""
+        """Refuses `priority` where the rate is at a host's own device: frames wait there in one
+        queue, and only the switch knows priorities."""
         at_nic = next((host for host, access in self.links.items() if access.at("up").at_nic), None)
         if at_nic is not None:
             raise Fault(
@@ -304,8 +318,8 @@ class Network(Strict):
             )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
-        """Checks that something limits cross traffic: TCP takes all that there is, which would be all
-        that the switch and a processor have."""
+        """Refuses cross traffic without a limit: TCP would take all that the switch and a processor
+        can carry."""
         if not any(spec.limited for spec in (self.up(traffic.from_), self.down(traffic.to))):
             raise Fault(
                 f"nothing limits the cross traffic from {traffic.name}",
@@ -314,51 +328,51 @@ class Network(Strict):
                 at=("cross_traffic", index, "to"),
             )
 
-    def _check_spec(self, spec: Spec | None, at: tuple[str | int, ...]) -> None:
-        if spec is None:
-            return
-        if spec.medium is not None and spec.medium not in self.media:
-            if self.media:
-                raise unknown("medium", spec.medium, list(self.media), at=(*at, "medium"))
-            raise Fault(
-                f"there is no medium `{spec.medium}`",
-                expected=f"`media: {{{spec.medium}: {{rate_mbps: 54}}}}` in the network",
-                at=(*at, "medium"),
-            )
-        if spec.at_nic and at[-1] == "down":
-            raise Fault(
-                "what goes down to a host does not pass its own device",
-                expected="`bottleneck: path` for `down`",
-                actual="nic",
-                at=(*at, "bottleneck"),
-            )
+    def _check_specs(self, specs: DirectionSpecs, at: At) -> None:
+        for key, spec in specs.specs_by_key.items():
+            if spec.medium is not None and not self.media:
+                raise Fault(
+                    f"there is no medium `{spec.medium}`",
+                    expected=f"`media: {{{spec.medium}: {{rate_mbps: 54}}}}` in the network",
+                    at=(*at, key, "medium"),
+                )
+            if spec.medium is not None:
+                check_known("medium", spec.medium, self.media, at=(*at, key, "medium"))
+            if spec.at_nic and key == "down":
+                raise Fault(
+                    "`bottleneck: nic` is for the way up: the way down does not pass the host's own "
+                    "device",
+                    expected="`bottleneck: path` for `down`",
+                    actual="nic",
+                    at=(*at, key, "bottleneck"),
+                )
 
     def _check_bottleneck(self, change: NetworkChange, index: int) -> None:
         spec = change.spec("up")
         if spec is None:
             return
+        at = ("changes", index, "up" if change.up is not None else "both")
         before = self.up(change.host)
         if spec.at_nic != before.at_nic:
             raise Fault(
                 f"the bottleneck of `{change.host}` cannot move within a trial",
                 expected="the same `bottleneck` before and after",
                 actual="nic and path",
-                at=("changes", index, "up" if change.up is not None else "both"),
+                at=at,
             )
         if spec.at_nic and spec.nic_queue_unit != before.nic_queue_unit:
             raise Fault(
-                f"the queue at the device of `{change.host}` cannot count something else within a "
-                "trial: what waits in it would be lost",
+                f"the queue at the device of `{change.host}` cannot have a limit in another unit "
+                "within a trial: the frames in it would be lost",
                 expected=f"a limit in {before.nic_queue_unit}, as before",
                 actual=spec.nic_queue_unit,
-                at=("changes", index, "up" if change.up is not None else "both"),
+                at=at,
             )
 
     def _check_roam(self, change: NetworkChange, index: int) -> None:
-        """Checks that there is a medium to leave and another one to go to."""
+        """Checks that the host leaves one medium for another."""
         at = ("changes", index, "medium")
-        if change.medium not in self.media:
-            raise unknown("medium", change.medium, list(self.media), at=at)
+        check_known("medium", change.medium, self.media, at=at)
         medium = self._medium_before(change)
         if medium is None:
             raise Fault(
@@ -375,8 +389,8 @@ class Network(Strict):
             )
 
     def _medium_before(self, change: NetworkChange) -> str | None:
-        """The medium that a host is on when it roams: that of its link, of a new spec, or where it
-        roamed before."""
+        """The medium of a host just before it roams: that of its link, of its last new spec, or of
+        its last roaming."""
         medium = self.up(change.host).medium or self.down(change.host).medium
         for earlier in sorted(self.changes, key=lambda other: other.at_s):
             if earlier is change or earlier.at_s >= change.at_s:
@@ -397,11 +411,11 @@ class Network(Strict):
         return self.spec(host, "down")
 
     def further(self, host: str) -> tuple[Interface, ...]:
-        """The interfaces of a host that lead nowhere."""
+        """The host's interfaces that lead to no other host."""
         return self.interfaces.get(host, self.interfaces.get(ALL, ()))
 
     def spec(self, host: str, direction: str) -> Spec:
-        """What the link of its `eth0` does in that direction."""
+        """The spec of the link of the host's `eth0` in one direction."""
         access = self.links.get(host) or self.links.get(ALL)
         spec = access.at(direction) if access else NOTHING
         if self.trace is not None and spec.trace is None and spec.medium is None:
@@ -409,8 +423,8 @@ class Network(Strict):
         return spec
 
     def with_level(self, field: str, level: Any) -> "Network":
-        """Every link with one field replaced in both directions, also by the specs that replace
-        its own within a trial."""
+        """The network with one field replaced in both directions of every link, and in the specs of
+        its changes."""
         links = {ALL: Access(), **self.links}
         changes: dict[str, Any] = {
             "links": {host: access.with_level(field, level) for host, access in links.items()}
@@ -422,8 +436,8 @@ class Network(Strict):
 
 @dataclass(frozen=True)
 class Links:
-    """The network of one cell: its hosts, in the order of their addresses, and what lies between
-    them. The last of them, `others`, are not the workload's: only cross traffic is there."""
+    """The network of one cell, with its hosts in the order of their addresses. The last of them are
+    `others`, which only cross traffic uses."""
 
     name: str | None
     hosts: tuple[str, ...]
@@ -439,7 +453,7 @@ class Links:
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """The ports of every `eth0`, in the order of the hosts; then those of the networks beside."""
+        """The ports of every `eth0`, in the order of the hosts, then those of the networks beside."""
         numbers = {host: number for number, host in enumerate(self.hosts, start=1)}
         ports = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
         for network, (name, beside) in enumerate(self.network.beside.items(), start=1):
@@ -451,11 +465,11 @@ class Links:
         return tuple(ports)
 
     def ports_beside(self, host: str) -> tuple[Port, ...]:
-        """Where a host is plugged in besides its `eth0`, in the order of the networks."""
+        """The host's ports in the networks beside, in the order of the networks."""
         return tuple(port for port in self.ports if port.host == host and port.network)
 
     def beside(self, host: str) -> tuple[str, ...]:
-        """The devices of these ports."""
+        """The host's devices in the networks beside."""
         return tuple(port.device for port in self.ports_beside(host))
 
     def port_spec(self, port: Port, direction: str) -> Spec:
@@ -477,19 +491,19 @@ class Links:
 
     @property
     def specs(self) -> list[Spec]:
-        """The specs of every direction of every port, and those that replace them within the trial."""
+        """The specs of every direction of every port, and those of the changes."""
         specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
         new_specs = [change.spec(way) for change in self.network.changes for way in _DIRECTIONS]
         return specs + [spec for spec in new_specs if spec is not None]
 
     @property
     def traces(self) -> dict[str, LinkTrace]:
-        """Every trace by its text's sha256: two files in different folders may have one name."""
+        """SHA-256 of its text -> trace; two files in different folders may have one name."""
         return {spec.trace.sha256: spec.trace for spec in self.specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
-        """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`
-        beside them where the rate is at the host's own device."""
+        """The network as a cell stores it: specs in the units of the link protocol, with `nic` beside
+        them where the rate is at the host's own device."""
         network = self.network
         definition: dict[str, Any] = {
             "name": self.name,
@@ -525,8 +539,8 @@ class Links:
 
 
 def described(spec: Spec) -> dict[str, Any]:
-    """A spec as a cell stores it: as the link protocol has it, with its trace's file instead of its
-    rows."""
+    """A spec as a cell stores it: as the link protocol has it, with the file of its trace instead of
+    the rows."""
     definition = spec.wire()
     if spec.trace is not None:
         definition["trace"] = spec.trace.definition()
@@ -541,8 +555,8 @@ def resolved(
     hosts: tuple[str, ...],
     timeline: Timeline,
 ) -> Links | None:
-    """The network of a workload with these hosts; None for one host, where nothing lies between.
-    Raises Fault, counted from the workload."""
+    """The network of a workload with these hosts; None for a single host. Raises Fault, counted from
+    the workload."""
     if len(hosts) < 2:
         return None
     name = network if isinstance(network, str) else None
@@ -570,13 +584,12 @@ def _check_hosts_named(network: Network, hosts: tuple[str, ...]) -> None:
     for name, beside in network.beside.items():
         paths += [("beside", name, "links", host) for host in beside.links]
     for at in paths:
-        if at[-1] not in (*hosts, ALL):
-            raise unknown("host", at[-1], [*hosts, ALL], at=at)
+        check_known("host", at[-1], (*hosts, ALL), at=at)
     for name, beside in network.beside.items():
         members = [host for host in hosts if beside.access(host) is not None]
         if len(members) < 2:
             raise Fault(
-                f"network `{name}` leads to nobody",
+                f"network `{name}` leads to no other host",
                 expected="links of two hosts, or of all",
                 actual=members[0],
                 at=("beside", name, "links"),
@@ -588,35 +601,13 @@ def _check_changes(
 ) -> None:
     """Raises Fault, counted from the network."""
     for index, change in enumerate(changes):
-        if change.host not in hosts:
-            raise unknown("host", change.host, list(hosts), at=("changes", index, "host"))
+        check_known("host", change.host, hosts, at=("changes", index, "host"))
         if change.joined_s >= timeline.steady_s:
             keys = "at_s" if change.change != ROAM else "at_s and gap_ms together"
             raise Fault(
                 "the network changes after the steady state is over",
                 expected=f"{keys} below {timeline.steady_s:g} s",
                 actual=f"{change.joined_s:g}",
-                fix="lengthen `steady_s`, or let it change earlier",
+                fix="lengthen `steady_s`, or change the network earlier",
                 at=("changes", index, "at_s"),
             )
-
-
-def _check_directions(item: Access | NetworkChange) -> None:
-    if item.both is not None and (item.up is not None or item.down is not None):
-        other = "up" if item.up is not None else "down"
-        raise Fault(
-            f"`both` and `{other}` contradict each other",
-            expected="`both`, or `up` and `down`",
-            actual=f"both `both` and `{other}`",
-            at=("both",),
-        )
-
-
-def _spec_of(item: Access | NetworkChange, direction: str) -> Spec | None:
-    """The spec of one direction. `both` with its bottleneck at the NIC has it there on the way up; on
-    the way down the rate is the path's."""
-    if item.both is None:
-        return item.up if direction == "up" else item.down
-    if direction == "down" and item.both.at_nic:
-        return item.both.changed({"bottleneck": None})
-    return item.both

@@ -1,4 +1,4 @@
-"""A network in words, for people who look at a plan: what each link does, and what changes when."""
+"""A network in words for a plan: the effects of each link, and the changes within a trial."""
 
 from rmwbench.suite.network.network import ROAM, Links, Medium, NetworkChange, Port
 from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, GilbertElliottTime, Spec
@@ -6,11 +6,8 @@ from rmwbench.words.numbers import counted
 
 
 def network_lines(links: Links) -> list[str]:
-    """One line per host with something to say, then the network's own settings and changes."""
-    lines = []
-    for port in links.ports:
-        if not port.network:
-            lines.append(f"{port.host}: {_both_ways(links, port)}")
+    """A line for each host, then lines for the network's own settings and changes."""
+    lines = [f"{port.host}: {_both_ways(links, port)}" for port in links.ports if not port.network]
     network = links.network
     if network.backend != "switch":
         lines.append(f"emulated by {network.backend}")
@@ -111,7 +108,7 @@ def _spec(spec: Spec) -> str:
 
 
 def _memory(correlation_ms: float | None) -> str:
-    """How long a jitter remembers, in words, where that is not as usual."""
+    """The correlation time of a jitter in words; empty for the usual one."""
     match correlation_ms:
         case None:
             return ""
@@ -122,7 +119,7 @@ def _memory(correlation_ms: float | None) -> str:
 
 
 def _states(loss: GilbertElliott | GilbertElliottTime) -> str:
-    """The losses in its states, where they are not none and all."""
+    """The losses in both states in words; empty where they are 0 and 100 %."""
     if (loss.good, loss.bad) == (0, 1):
         return ""
     return f", {100 * loss.good:g} % lost while good and {100 * loss.bad:g} % while bad"

@@ -1,7 +1,7 @@
-"""What one direction of a link does to frames: as a suite says it, and as the link protocol takes
-it (docs/formats/link.md).
+"""The effects of one direction of a link on frames: as a suite writes them, and as the link protocol
+has them (docs/formats/link.md).
 
-Units stand in the names of the fields; what is left out does nothing.
+The names of the fields have the units; an absent field has no effect.
 """
 
 from typing import Annotated, Any, Literal
@@ -56,7 +56,7 @@ MtuBytes = Annotated[
 
 
 class Bernoulli(Strict):
-    """Each frame is lost with chance `p`, whatever became of the others."""
+    """Each frame is lost with chance `p`, independent of all others."""
 
     kind: Literal["bernoulli"]
     p: Chance
@@ -67,7 +67,7 @@ class Bernoulli(Strict):
 
     @property
     def correlation(self) -> float:
-        """The correlation of the loss of one frame with that of the next."""
+        """The correlation between the losses of two consecutive frames."""
         return 0.0
 
     def wire(self) -> dict[str, Any]:
@@ -75,8 +75,8 @@ class Bernoulli(Strict):
 
 
 class GilbertElliott(Strict):
-    """Bursts: per frame a good link turns bad with chance `p` and a bad one good with chance `r`;
-    in each state a frame is lost with the chance `good` or `bad`."""
+    """Bursts: with each frame a good link turns bad with chance `p`, and a bad link good with chance
+    `r`; a frame is lost with the chance `good` or `bad` of the state."""
 
     kind: Literal["gilbert_elliott"]
     p: Chance
@@ -115,8 +115,8 @@ class GilbertElliott(Strict):
 
 
 class GilbertElliottTime(Strict):
-    """Bursts in time: the link is good for `good_ms` and bad for `bad_ms` on average, at the same
-    instants for every candidate."""
+    """Bursts in time: the link is good for `good_ms` and bad for `bad_ms` on average, and changes
+    at the same instants for every candidate."""
 
     kind: Literal["gilbert_elliott_time"]
     good_ms: Milliseconds
@@ -144,7 +144,7 @@ class GilbertElliottTime(Strict):
 
 
 def _loss(value: Any) -> Any:
-    """A number is the chance of each frame."""
+    """Reads a number as the chance of a Bernoulli loss."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return {"kind": "bernoulli", "p": float(value)}
     if isinstance(value, str):
@@ -164,10 +164,10 @@ Loss = Annotated[
 
 
 class Police(Strict):
-    """The limit of each flow (protocol, addresses and ports of both ends): what exceeds it is
-    dropped at once, as a wireless controller's protection against floods does. A bucket of
-    `burst_kb` or `burst_packets`, full at first. With `protocol`, flows of that alone; otherwise of
-    all that is IP."""
+    """A limit for each flow (protocol, addresses and ports of both ends): frames above it are
+    dropped at once, as a wireless controller's protection against floods does. It is a token bucket
+    of `burst_kb` or `burst_packets`, full at first. It applies to flows of `protocol`, by default
+    to all IP."""
 
     rate_mbps: RateMbps | None = None
     burst_kb: float | None = Field(default=None, gt=0, le=1e6)
@@ -181,7 +181,7 @@ class Police(Strict):
         limits = [name for name in burst_of if getattr(self, name) is not None]
         if len(limits) != 1:
             raise Fault(
-                "what does the policer limit?",
+                "the policer needs one limit",
                 expected="`rate_mbps` with `burst_kb`, or `packets_per_s` with `burst_packets`",
                 actual="both" if limits else "neither",
                 at=(limits[1],) if limits else (),
@@ -198,16 +198,16 @@ class Police(Strict):
             )
         if getattr(self, burst) is None:
             raise Fault(
-                f"`{limit}` alone is not a policer: how much may come at once?",
+                f"`{limit}` alone is not a policer, which also limits bursts",
                 expected=f"`{burst}` beside it",
                 at=(limit,),
             )
         if self.burst_kb is not None and self.burst_bytes < LARGEST_USUAL_FRAME_BYTES:
             raise Fault(
-                "a smaller burst than a frame lets none of them through",
+                "a burst smaller than a frame lets no frame through",
                 expected=f"`burst_kb` of at least {LARGEST_USUAL_FRAME_BYTES / 1000:g}",
                 actual=f"{self.burst_kb:g}",
-                fix="`change: blackhole` is a link that carries nothing",
+                fix="for a link that carries nothing write `change: blackhole`",
                 at=("burst_kb",),
             )
         return self
@@ -227,7 +227,7 @@ class Police(Strict):
 
     @property
     def words(self) -> str:
-        """What it drops, such as `UDP above 500 packets/s and 50 packets at once dropped, flow by flow`."""
+        """For example `UDP above 500 packets/s and 50 packets at once dropped, flow by flow`."""
         limit = (
             f"{self.rate_mbps:g} Mbit/s"
             if self.rate_mbps is not None
@@ -248,11 +248,11 @@ QUEUES = ("queue_kb", "queue_frames", "queue_ms")
 class Spec(Strict):
     """One direction of a host's link.
 
-    `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or
-    `nic`, at the host's own device, where a sender blocks while its socket's buffer is smaller than
-    the queue. `jitter_ms` is a standard deviation, of
-    a process that keeps the order and forgets within `jitter_correlation_ms`; with 0 there, a draw
-    per frame, and frames overtake. Of the queue's limits one may be given.
+    `bottleneck` is the place of the rate: `path`, in the network, which drops frames that do not
+    fit; or `nic`, at the host's own device, where a sender blocks while its socket's buffer is
+    smaller than the queue. `jitter_ms` is the standard deviation of a process that keeps the order
+    of frames and has the correlation time `jitter_correlation_ms`; with a time of 0 each frame has
+    a draw of its own, and frames overtake. At most one of the queue's limits is given.
     """
 
     rate_mbps: RateMbps | None = None
@@ -284,9 +284,9 @@ class Spec(Strict):
                 actual=", ".join(limits),
                 at=(limits[1],),
             )
-        waits = "`rate_mbps`, a `medium` or a `trace` of rates: nothing waits otherwise"
+        rate = "`rate_mbps`, a `medium` or a `trace` of rates: without one no frame waits"
         for name, needs, is_met in (
-            *((limit, waits, self.limited) for limit in limits),
+            *((limit, rate, self.limited) for limit in limits),
             ("bottleneck", "`rate_mbps`, whose place it is", self.rate_mbps is not None),
             ("jitter_correlation_ms", "`jitter_ms`", self.jitter_ms is not None),
             ("reorder_by_ms", "`reorder`, the chance of it", self.reorder is not None),
@@ -319,7 +319,7 @@ class Spec(Strict):
 
     @property
     def largest_rate_bps(self) -> int:
-        """The largest of its own rate and its trace's; 0 without any."""
+        """The larger of its own rate and its trace's; 0 without a rate."""
         return max(self.rate_bps or 0, self.trace.largest_rate_bps if self.trace else 0)
 
     @property
@@ -328,28 +328,28 @@ class Spec(Strict):
 
     @property
     def nic_queue_unit(self) -> Literal["frames", "bytes"]:
-        """The unit of the limit of the device's queue."""
+        """The unit of the queue's limit at the device."""
         return "frames" if self.queue_kb is None and self.queue_ms is None else "bytes"
 
     @property
     def limited(self) -> bool:
-        """Whether there is a rate, whosever it is."""
+        """Whether the spec, its medium or its trace limits the rate."""
         traced = self.trace is not None and self.trace.changes_rate
         return self.rate_mbps is not None or self.medium is not None or traced
 
     @property
     def nothing(self) -> bool:
-        """Whether frames pass as if it were not there."""
+        """Whether the spec has no effect."""
         return not self.wire() and not self.at_nic
 
     def nic(self) -> dict[str, int] | None:
-        """The rate at the host's own device and the limit of what waits there, or None."""
+        """The rate and the queue's limit at the host's own device, or None for a rate in the path."""
         if not self.at_nic or self.rate_bps is None:
             return None
         return {"rate_bps": self.rate_bps} | self._queue()
 
     def wire(self) -> dict[str, Any]:
-        """The spec of the link protocol: without the rate where that is the device's."""
+        """The spec in the link protocol, without the rate of a host's own device."""
         settings: dict[str, Any] = {}
         if self.rate_bps is not None and not self.at_nic:
             settings["rate_bps"] = self.rate_bps
@@ -382,7 +382,7 @@ class Spec(Strict):
         return settings
 
     def _queue(self) -> dict[str, int]:
-        """The limit of the queue; nothing where it has none."""
+        """The limit of the queue; empty without a limit."""
         if self.queue_kb is not None:
             return {"queue_bytes": round(self.queue_kb * 1000)}
         if self.queue_frames is not None:
