@@ -53,7 +53,7 @@ EDITS = {
         "Bytes(100)",
         "Bytes(8000000000)",
         8,
-        "larger than a middleware can be asked to carry",
+        "larger than any middleware carries",
         "at most 1073741824 bytes",
     ),
     "rate beyond the clock": (RATE, "rate_hz: 3e6}", 8, "the clock cannot hold", "saturation"),

@@ -144,14 +144,14 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
         ),
         (
             nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, leaves_s: 0.5}"),
-            "leaves before it is there",
+            "leaves before it joins",
             15,
         ),
-        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0}"), "leaves before it is there", 15),
-        (nodes(TALKER, LISTENER[:-1] + ", restarts_s: 0.5}"), "comes back before it has left", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0}"), "leaves before it joins", 15),
+        (nodes(TALKER, LISTENER[:-1] + ", restarts_s: 0.5}"), "restarts before it leaves", 15),
         (
             nodes(TALKER, LISTENER[:-1] + ", leaves_s: 0.5, restarts_s: 0.5}"),
-            "comes back before it has left",
+            "restarts before it leaves",
             15,
         ),
         (
@@ -161,7 +161,7 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
         ),
         (
             nodes(TALKER, LISTENER[:-1] + ", joins_s: 0.5, killed_s: 0.4}"),
-            "is killed before it is there",
+            "is killed before it joins",
             15,
         ),
         (
@@ -171,7 +171,7 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
         ),
         (
             nodes(TALKER, LISTENER[:-1] + ", killed_s: 0.5, restarts_s: 0.5}"),
-            "comes back before it has left",
+            "restarts before it leaves",
             15,
         ),
         (
@@ -182,11 +182,11 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: -1}"), "between 0 and 86400", 15),
         (nodes(TALKER, LISTENER[:-1] + ", joins_s: soon}"), "`joins_s` is not a number", 15),
         (graph("{nodes: 1}"), "`nodes` is out of range", 13),
-        (graph("{nodes: 4, topics: 1}"), "leave node 3 of 4 without any", 13),
+        (graph("{nodes: 4, topics: 1}"), "leave node 3 of 4 without a topic", 13),
         (graph("{nodes: 4, publishers_per_topic: 5}"), "more endpoints of a topic than nodes", 13),
         (graph("{nodes: 4, processes: 5}"), "more processes than nodes", 13),
         (graph("{nodes: 4, processes: all}"), "not a valid number of processes", 13),
-        (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` spreads", 13),
+        (graph("{nodes: 4, stagger_s: 0.1}"), "`stagger_s` alone does nothing", 13),
         (graph("{nodes: 4, joins_s: 0.8, stagger_s: 0.1}"), "joins after the steady state", 13),
         (graph("{nodes: 4}\n    subscribers: 2"), "`subscribers` and `graph` contradict", 14),
         (

@@ -121,7 +121,7 @@ CONTRADICTIONS = {
     "orphaned subscription": (
         nodes("{name: x, publishers: [{topic: t}]}", "{name: y, subscriptions: [{topic: u}]}"),
         15,
-        "nobody publishes",
+        "no node publishes",
     ),
     "qualities that never match": (
         nodes(

@@ -81,7 +81,7 @@ def test_a_tree_of_frames_has_the_numbers_of_its_transforms_in_pieces():
         ("OccupancyGrid(10)", "does not say its size"),
         ("PointCloud2(3)", "a payload of 48 bytes cannot carry"),
         ("LaserScan(0)", "a payload of 0 bytes cannot carry"),
-        ("OccupancyGrid(100000x100000)", "larger than a middleware can be asked"),
+        ("OccupancyGrid(100000x100000)", "larger than any middleware carries"),
         ("LaserScan()", "unknown message type"),
         ("TFMessage(1)", "a payload of 56 bytes cannot carry"),
         ("TFMessage(10001)", "so many transforms"),

@@ -75,7 +75,7 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
                                  "Bytes(64)"), "message of a service", 10),
         (("message: Bytes(320)", "clients: 2\n    request: Bytes(8)\n    reply: "
                                  "Bytes(64)"), "cannot carry", 10),
-        (nodes("{name: k, clients: [{service: add}]}"), "nobody serves `add`", 14),
+        (nodes("{name: k, clients: [{service: add}]}"), "no node serves `add`", 14),
         (nodes("{name: s, services: [{service: add, request: "
                "Bytes(64)}]}"), "without a type of its reply", 14),
         (nodes(SERVED, "{name: k, clients: [{servce: add}]}"), "unknown key `servce`", 15),

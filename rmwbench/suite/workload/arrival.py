@@ -1,8 +1,8 @@
-"""When a publisher sends: open loop by default, so that a slow middleware cannot slow the question
-down.
+"""The arrival process of a publisher's messages: open loop by default, so that a slow middleware
+does not lower the load.
 
-Each kind knows its protocol form and how many messages are due in a span, because the record
-capacity, the percentiles that a trial allows and the plan's arithmetic all follow from that count.
+Each kind has its form in the worker protocol and the count of messages that are due in a span, since
+the record capacity, the percentiles that a trial allows and the plan's duration follow from it.
 """
 
 import math
@@ -16,10 +16,11 @@ from rmwbench.suite.seed import derive_seed
 
 MAX_RATE_HZ = 2_000_000
 MIN_PERIOD_NS = 500
-"""About ten clock reads of 25 ns with their stamps: below this the schedule measures itself."""
+"""About ten clock reads of 25 ns with their stamps: with a shorter period the schedule would measure
+itself."""
 
 MAX_TRACE_MESSAGES = 50_000
-"""A trace travels in one protocol line of at most 1 MiB."""
+"""A trace is sent in one protocol line of at most 1 MiB."""
 
 
 def _holdable(rate_hz: float) -> float:
@@ -44,39 +45,37 @@ def _holdable(rate_hz: float) -> float:
 RateHz = Annotated[float, AfterValidator(_holdable)]
 
 
-def _due_before(end_ns: int, period_ns: int, phase_ns: int) -> int:
-    """How many of the times `phase + k · period` lie in [0, end)."""
-    return max(0, -((phase_ns - end_ns) // period_ns))
-
-
 def _due(begin_ns: int, end_ns: int, period_ns: int, phase_ns: int) -> int:
-    """How many of them lie in [begin, end)."""
-    return _due_before(end_ns, period_ns, phase_ns) - _due_before(begin_ns, period_ns, phase_ns)
+    """The number of times `phase + k · period`, k ≥ 0, in [begin, end)."""
+    before_begin, before_end = (
+        max(0, -((phase_ns - time_ns) // period_ns)) for time_ns in (begin_ns, end_ns)
+    )
+    return before_end - before_begin
 
 
 MOST_JITTER = 0.25
 MOST_PHASE_NS = 1_000_000_000
-"""A drawn phase is at most this: enough to keep slow flows apart, and none of them misses a window for it."""
+"""The longest drawn phase: it keeps slow flows apart, and none of them misses its window."""
 
 
 def _phase_ns(phase_ns: int | None, period_ns: int, seed: int) -> int:
-    """The phase that was asked for, or one drawn from the trial's seed, uniform within the
-    period."""
-    return (
-        derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS) if phase_ns is None else phase_ns
-    )
+    """The given phase, or one drawn from the trial's seed, uniform within the period."""
+    if phase_ns is not None:
+        return phase_ns
+    return derive_seed(seed, "phase") % min(period_ns, MOST_PHASE_NS)
 
 
 class Periodic(Strict):
     """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each
     flow and trial, the same for all arms of a block: flows that fire in the same instant are a
-    special case, and a phase that never changes could favour one arm in every trial. `count` is then
-    that of phase 0, which has the most from the start of the warm-up; `fewest` holds for any.
+    special case, and a phase that never changes could favour one arm in every trial. `count` is
+    then the count with phase 0, the largest from the start of the warm-up; `fewest` holds for any
+    phase.
 
-    With `jitter_ms` each message is due that much earlier or later: the standard deviation of a
-    normal distribution, cut off at half a period and drawn from the trial's seed. Flows of one node
-    that name their phases are early or late together, as an image and its camera_info are. Workers
-    get a trace then, which has its period beside it."""
+    `jitter_ms` is the standard deviation by which each message is early or late: a normal
+    distribution, cut off at half a period and drawn from the trial's seed. Flows of one node with
+    given phases are early or late together, as an image and its camera_info are. Workers then get a
+    trace with its period."""
 
     kind: Literal["periodic"]
     rate_hz: RateHz
@@ -108,8 +107,8 @@ class Periodic(Strict):
         return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": phase_ns}
 
     def jittered(self, wire: dict[str, Any], messages: int, seed: int) -> dict[str, Any]:
-        """What `wire` became with jitter: the times of so many messages, and of two more, which it
-        may move into the window."""
+        """The result of `wire` with jitter: the times of that many messages, and of two more, which
+        the jitter may move into the window."""
         random, half = Random(seed), self.period_ns // 2 - 1
         sd_ns = 1e6 * (self.jitter_ms or 0.0)
         offsets_ns = [
@@ -121,7 +120,7 @@ class Periodic(Strict):
 
 
 class Poisson(Strict):
-    """Independent arrivals; the seed is the trial's, so that arms of one block get the same
+    """Independent arrivals. The seed is the trial's, so that all arms of a block get the same
     times."""
 
     kind: Literal["poisson"]
@@ -136,7 +135,7 @@ class Poisson(Strict):
 
 
 class Burst(Strict):
-    """`count` messages back to back, `rate_hz` times per second; the phase as of periodic ones."""
+    """`count` messages back to back, `rate_hz` times per second, with a phase as in Periodic."""
 
     kind: Literal["burst"]
     rate_hz: RateHz
@@ -173,7 +172,7 @@ class Burst(Strict):
 
 
 class TraceArrival(Strict):
-    """Recorded times, counted from the start of the warm-up; it is not repeated."""
+    """Recorded times, counted from the start of the warm-up, which are not repeated."""
 
     kind: Literal["trace"]
     offsets_ns: ListOf[int]
@@ -214,15 +213,14 @@ class TraceArrival(Strict):
 
 
 class Saturation(Strict):
-    """Back to back, `limit` messages at most: a throughput mode, whose latencies are queueing, not
-    response times."""
+    """At most `limit` messages back to back: a throughput mode, whose latencies are queueing times
+    and not response times."""
 
     kind: Literal["saturation"]
     limit: int = Field(ge=1, le=100_000_000)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        """An upper bound: how many of them fall into a span is the middleware's answer, not the
-        plan's."""
+        """An upper bound: the middleware, not the plan, determines the count in a span."""
         return self.limit
 
     def wire(self, seed: int) -> dict[str, Any]:
@@ -230,27 +228,27 @@ class Saturation(Strict):
 
 
 class Relay(Strict):
-    """Publish what the node's subscription on topic `from` received, in its callback; its count is
-    that topic's."""
+    """The node publishes each message that its subscription on topic `from` received, in the
+    callback; the count is that topic's."""
 
     kind: Literal["relay"]
     source: str = Field(alias="from")
 
 
 SELDOM = 1e-5
-"""The share of phases that is not minded: 60 Hz has 60 messages in 1 s although 60 periods of whole
-nanoseconds are 20 ns longer."""
+"""The share of phases that `fewest` ignores: 60 Hz has 60 messages in 1 s although 60 periods of
+whole nanoseconds are 20 ns longer."""
 
 
 def fewest(arrival: Any, begin_ns: int, end_ns: int) -> int:
-    """How many messages are due in [begin, end) whatever phase and jitter are drawn: what
-    percentiles may rest on."""
+    """The number of messages that are due in [begin, end) with any drawn phase and jitter, on which
+    percentiles may rest."""
     jitters = isinstance(arrival, Periodic) and arrival.jitter_ms is not None
     moved_out = 2 if jitters else 0  # one at each end
     if not isinstance(arrival, Periodic | Burst) or arrival.phase_ns is not None:
         return max(0, arrival.count(begin_ns, end_ns) - moved_out)
     period_ns = arrival.period_ns
-    # With a growing phase the last message falls out of the span here, and one comes in later.
+    # With a growing phase the last message leaves the span at `out_ns`; later another one enters it.
     out_ns, later_ns = end_ns % period_ns, (begin_ns - end_ns) % period_ns
     falls_out = out_ns < min(period_ns, MOST_PHASE_NS) and later_ns > SELDOM * period_ns
     phases = (0, out_ns) if falls_out else (0,)

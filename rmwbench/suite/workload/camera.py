@@ -1,11 +1,11 @@
-"""What the messages of a camera hold: the synthetic pattern, or frames of a source outside of the
+"""The content of a camera's messages: the synthetic pattern, or frames of a source outside of the
 worker.
 
-`frames: synthetic` is written by the worker for each message anew, and no compressor makes it
-smaller. `frames: photo` and `frames: rendered` are a scene that is drawn here, with a sensor's
-noise and without. `frames: gstreamer` is GStreamer's test picture, and `frames: gstreamer ELEMENT
-key=value …` any other source of GStreamer's. Width, height and rate are the publisher's own: its
-message type `Image(WIDTHxHEIGHT)` and its period. docs/suites.md says how such a workload is run.
+`frames: synthetic`: the worker writes a new pattern for each message, which no compressor makes
+smaller. `frames: photo` and `frames: rendered`: a scene that rmwbench draws, with and without a
+sensor's noise. `frames: gstreamer`: GStreamer's test picture; `frames: gstreamer ELEMENT key=value …`:
+any other source of GStreamer. The publisher's message type `Image(WIDTHxHEIGHT)` and its period give
+width, height and rate. docs/suites.md says how such a workload is run.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from rmwbench.suite.fault import Fault, unknown
+from rmwbench.suite.fault import Fault, check_known
 from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.message_type import MessageType
 
@@ -23,21 +23,22 @@ KINDS = (SYNTHETIC, PHOTO, RENDERED, GSTREAMER)
 TEST_PICTURE = "videotestsrc pattern=smpte"
 PIXEL_BYTES = 3
 ROW_MULTIPLE_BYTES = 4
-"""GStreamer pads each row of an RGB picture to this; a padded row is not what `Image` says."""
+"""GStreamer pads each row of an RGB picture to a multiple of this; a message of type `Image` has no
+padding."""
 LARGEST_DENOMINATOR = 1001
 """Largest denominator of a rate (television: 30000/1001)."""
 
 
 def _checked(text: str) -> str:
     kind, _, element = text.partition(" ")
-    if kind not in KINDS:
-        raise unknown("source of frames", kind, list(KINDS))
+    check_known("source of frames", kind, KINDS)
     if kind != GSTREAMER and element:
         raise Fault(f"the source {kind} has no element", expected=kind, actual=text)
     if "!" in element:
         raise Fault(
             "a source is one element of GStreamer's",
-            expected="such as `gstreamer videotestsrc pattern=ball`; what follows it is ours",
+            expected="such as `gstreamer videotestsrc pattern=ball`; rmwbench adds the elements "
+            "after it",
             actual=text,
         )
     return text
@@ -48,7 +49,7 @@ Source = Annotated[str, AfterValidator(_checked)]
 
 @dataclass(frozen=True)
 class PixelFormat:
-    """RGB, eight bits each."""
+    """The format of RGB pixels with eight bits per channel."""
 
     width: int
     height: int
@@ -64,21 +65,21 @@ class PixelFormat:
 
 
 def is_drawn(source: str) -> bool:
-    """Whether the frames are drawn here; GStreamer's otherwise."""
+    """Whether rmwbench draws the frames, and not GStreamer."""
     return source in (PHOTO, RENDERED)
 
 
 def element(source: str) -> str:
-    """The source's words for GStreamer."""
+    """The element of GStreamer with its properties."""
     return source.partition(" ")[2] or TEST_PICTURE
 
 
 def frame_format(source: str, type_: MessageType, arrival: Any) -> PixelFormat:
-    """The format of a publisher that sends frames. Raises Fault where it cannot: no image, no
-    steady rate, rows that GStreamer would pad."""
+    """The pixel format of a publisher of frames. Raises Fault for another type than an image, for a
+    rate that is not steady, and for rows that GStreamer would pad."""
     if type_.pixels is None:
         raise Fault(
-            "frames are of images",
+            "only images have frames",
             expected="a message type such as Image(1920x1080)",
             actual=type_.name,
             fix="leave out `frames`, or publish images",

@@ -1,29 +1,28 @@
-"""Whether a graph of nodes can run: names, orphans, relays in a circle. What is wrong is told with
-its place in the list of nodes. A node without any endpoint may stand there: an empty node costs
-processor time and memory, too."""
+"""Checks of a graph of nodes: repeated names, topics without a publisher, relays in a circle. A node
+without endpoints is allowed: an empty node costs processor time and memory, too."""
 
 from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 
-from rmwbench.suite.fault import Fault, not_one_of
+from rmwbench.suite.fault import Fault, check_distinct, not_one_of
 from rmwbench.suite.workload.arrival import Relay
 from rmwbench.suite.workload.topology import Node
 
 
 def check_graph(nodes: Sequence[Node]) -> None:
-    """Raises Fault (with `at` counted from the list of nodes) for a graph that cannot run: doubled
-    names, orphans, relays in a circle."""
+    """Raises Fault, counted from the list of nodes, for a graph that cannot run."""
     if not nodes:
         raise Fault("a workload needs nodes", expected="at least one", actual="an empty list")
-    _check_names(nodes)
+    check_distinct("nodes", (node.name for node in nodes))
+    _check_hosts(nodes)
     published = {publisher.topic for node in nodes for publisher in node.publishers}
     served = {service.service for node in nodes for service in node.services}
     for index, node in enumerate(nodes):
         for position, subscription in enumerate(node.subscriptions):
             if subscription.topic not in published:
                 raise not_one_of(
-                    f"nobody publishes topic `{subscription.topic}`",
+                    f"no node publishes topic `{subscription.topic}`",
                     subscription.topic,
                     sorted(published) or ["(no topic is published)"],
                     at=(index, "subscriptions", position, "topic"),
@@ -31,7 +30,7 @@ def check_graph(nodes: Sequence[Node]) -> None:
         for position, client in enumerate(node.clients):
             if client.service not in served:
                 raise not_one_of(
-                    f"nobody serves `{client.service}`",
+                    f"no node serves `{client.service}`",
                     client.service,
                     sorted(served) or ["(there is no service)"],
                     at=(index, "clients", position, "service"),
@@ -51,34 +50,27 @@ def check_graph(nodes: Sequence[Node]) -> None:
 
 
 def _check_killed_together(nodes: Sequence[Node]) -> None:
-    """Checks that nodes of one process are killed together, since SIGKILL ends the whole
-    process."""
-    first: dict[str, Node] = {}
+    """Checks that nodes of one process are killed together: SIGKILL ends the whole process."""
+    first_nodes: dict[str, Node] = {}
     for index, node in enumerate(nodes):
-        first_node = first.setdefault(node.process_name, node)
+        first_node = first_nodes.setdefault(node.process_name, node)
         if node.killed_s != first_node.killed_s:
+            expected, actual = (
+                "absent" if pair_node.killed_s is None else f"{pair_node.killed_s:g}"
+                for pair_node in (first_node, node)
+            )
             raise Fault(
                 f"process `{node.process_name}` is killed as a whole, with all of its nodes",
-                expected=f"killed_s {'absent' if first_node.killed_s is None else f'{first_node.killed_s:g}'}, "
-                f"as node `{first_node.name}` says",
-                actual="absent" if node.killed_s is None else f"{node.killed_s:g}",
+                expected=f"killed_s {expected}, as node `{first_node.name}` says",
+                actual=actual,
                 fix="the same `killed_s` at all nodes of the process, or another process",
                 at=(index, "killed_s") if node.killed_s is not None else (index, "name"),
             )
 
 
-def _check_names(nodes: Sequence[Node]) -> None:
-    names: set[str] = set()
+def _check_hosts(nodes: Sequence[Node]) -> None:
     host_of: dict[str, str] = {}
     for index, node in enumerate(nodes):
-        if node.name in names:
-            raise Fault(
-                f"two nodes are called `{node.name}`",
-                expected="a name of its own for each",
-                actual=node.name,
-                at=(index, "name"),
-            )
-        names.add(node.name)
         if host_of.setdefault(node.process_name, node.host) != node.host:
             raise Fault(
                 f"process `{node.process_name}` is on two hosts",

@@ -1,9 +1,9 @@
 """Message types with exact sizes: the CDR before the payload, the payload, the CDR after it.
 
-The names and sizes are those of the types that the published evaluations used, so that a suite can
-repeat them byte for byte; the payload is the type's array, because that is what a robot fills and
-what our identity header lives in. Fields that only an older tool read (time, id) are zero: identity
-travels in the payload. Types without 64 contiguous payload bytes are absent: `_TOO_SMALL`.
+The names and sizes are those of the types in the published evaluations, so that a suite can repeat
+them byte for byte. The payload is the type's array, which a robot fills, and has the header with the
+message's identity. Fields that only older tools read (time, id) are zero. Types without 64
+contiguous payload bytes are absent: `_TOO_SMALL`.
 """
 
 import math
@@ -41,8 +41,8 @@ class MessageType:
     pixels: tuple[int, int] | None = None
     """Width and height of an image."""
     piece_bytes: int | None = None
-    """The size of a piece, where the payload stands in several; its worker knows the type. Who
-    serialises nothing carries it in one piece, before all that is between."""
+    """The size of a piece of a payload in several pieces, whose positions the worker knows. A
+    middleware that does not serialise has the pieces together, before the bytes between them."""
 
     @property
     def cdr_bytes(self) -> int:
@@ -62,8 +62,7 @@ class MessageType:
 def message_type(name: str) -> MessageType:
     """The type of that name; raises Fault for an unknown name or a payload that cannot carry the
     identity header."""
-    match = _BYTES.fullmatch(name)
-    if match:
+    if match := _BYTES.fullmatch(name):
         return _bytes(int(match[1]))
     if match := _IMAGE.fullmatch(name):
         return _image(f"Image({int(match[1])}x{int(match[2])})", int(match[1]), int(match[2]))
@@ -74,7 +73,7 @@ def message_type(name: str) -> MessageType:
     if (largest_bytes := _TOO_SMALL.get(name)) is not None:
         raise Fault(
             f"`{name}` is too small to carry the message's identity",
-            expected=f"{HEADER_BYTES} bytes that lie together",
+            expected=f"{HEADER_BYTES} contiguous bytes",
             actual=f"{largest_bytes} bytes at most",
             fix=f"take Bytes({HEADER_BYTES}), the smallest message, or Imu; `rmwbench types` lists all",
         )
@@ -86,10 +85,9 @@ def message_type(name: str) -> MessageType:
 
 def service_type(name: str, part: str) -> MessageType:
     """The `request` or the `reply` of the service type, whose one field is `uint8[] data`. Raises
-    Fault for anything but `Bytes(N)`: what is asked of a service is how long the way there and back
-    is, not what stands in the fields."""
-    match = _BYTES.fullmatch(name)
-    if not match:
+    Fault for any name but `Bytes(N)`: a service is measured by its round trip, whatever its fields
+    are."""
+    if not (match := _BYTES.fullmatch(name)):
         raise Fault(
             f"`{name}` is not a message of a service",
             expected="Bytes(N), such as Bytes(64)",
@@ -105,7 +103,7 @@ def service_type(name: str, part: str) -> MessageType:
 
 
 def message_type_names() -> list[str]:
-    """Every named type; those of any size besides (`FAMILIES`)."""
+    """The names of all types of one size; `FAMILIES` are the others."""
     return [*_LAYOUTS, "Image1080p"]
 
 
@@ -123,8 +121,7 @@ def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
 
 def _bytes(payload_bytes: int) -> MessageType:
     _checked(payload_bytes)
-    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0), then the length of
-    # `data`
+    # MultiArrayLayout without dimensions (an empty sequence and data_offset 0); the length of `data`
     layout = CdrLayout().u32(0).u32(0).u32(payload_bytes).payload(payload_bytes)
     return _from_layout(f"Bytes({payload_bytes})", "std_msgs/msg/UInt8MultiArray", layout)
 
@@ -140,7 +137,7 @@ def _checked(payload_bytes: int) -> int:
         )
     if payload_bytes > MAX_PAYLOAD_BYTES:
         raise Fault(
-            "the payload is larger than a middleware can be asked to carry",
+            "the payload is larger than any middleware carries",
             expected=f"at most {MAX_PAYLOAD_BYTES} bytes",
             actual=f"{payload_bytes} bytes",
         )
@@ -156,8 +153,8 @@ def _array(payload_bytes: int) -> Callable[[], CdrLayout]:
 
 
 def _point_cloud(payload_bytes: int) -> Callable[[], CdrLayout]:
-    """A cloud of points with eight 32-bit float channels, in one row; channel names are empty, as
-    the published sizes have it."""
+    """A cloud of points with eight 32-bit float channels, in one row. The channel names are empty,
+    as in the published sizes."""
     point_bytes = 32
 
     def lay_out() -> CdrLayout:
@@ -185,14 +182,13 @@ def _radar_track() -> CdrLayout:
 
 
 def _stamped(total_bytes: int) -> Callable[[], CdrLayout]:
-    """A stamp of 8 bytes and a tracking number of 4, which identity in the payload makes idle; then
-    the payload."""
+    """A stamp of 8 bytes and a tracking number of 4, both unused, then the payload."""
     return lambda: CdrLayout().u64(0).u32(0).payload(total_bytes - 12)
 
 
 def _sized(name: str, kind: str, numbers: list[int]) -> MessageType:
-    """One of `sensor_types.SIZED` with these numbers; Fault for too many or too few of them, or a
-    size that no message may have."""
+    """A type of `sensor_types.SIZED` with these numbers of elements. Raises Fault for a wrong count
+    of numbers, and for a size that no message may have."""
     form = next(form for form in sensor_types.SIZED if form.startswith(f"{kind}("))
     if len(numbers) != form.count("x") + 1:
         raise Fault(f"`{name}` does not say its size", expected=form, actual=name)
@@ -220,7 +216,7 @@ FAMILIES = {
     "OccupancyGrid(WIDTHxHEIGHT)": "a map of that many cells: nav_msgs/msg/OccupancyGrid",
     "TFMessage(N)": "N transforms of a tree of frames, from 2: tf2_msgs/msg/TFMessage",
 }
-"""Types of any size: how a suite writes them, and what they are."""
+"""Type of any size, as a suite writes it → its description."""
 KIB, MIB = 1024, 1024 * 1024
 
 _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
@@ -243,7 +239,7 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
     "NavSatFix": ("rmwbench_msgs/msg/NavSatFix", _nav_sat_fix),
     "RadarTrack": ("rmwbench_msgs/msg/RadarTrack", _radar_track),
     "Imu": ("sensor_msgs/msg/Imu", sensor_types.imu),
-    # What stages of a pipeline pass on; the name is the published one, the size too ("1k" has 1032
+    # Messages between the stages of a pipeline, with the published names and sizes ("1k" has 1032
     # bytes).
     **{
         f"Stamped{size}": (f"rmwbench_msgs/msg/Stamped{size}", _stamped(total_bytes))
@@ -255,5 +251,5 @@ _TOO_SMALL = {
     "Struct16": 16, "Range": 16, "RadarDetection": 56,  # before time and id
     "Twist": 48, "TwistStamped": 48, "Pose": 56, "PoseStamped": 56, "Transform": 56,
 }  # fmt: skip
-"""Types that users ask for and that cannot hold the 64-byte header → the bytes of numbers that lie
-together in them."""
+"""Type that users ask for and that cannot hold the 64-byte header → its contiguous bytes of
+numbers."""

@@ -1,5 +1,5 @@
-"""Quality of service in ROS 2's words. Contradictions are refused here, not dropped silently by a
-middleware."""
+"""Quality of service in ROS 2's terms. A contradiction is refused here; a middleware might ignore
+it silently."""
 
 from typing import Annotated, Any, Literal
 
@@ -13,7 +13,8 @@ Depth = Annotated[int, Field(le=1_000_000)]
 
 
 class Qos(Strict):
-    """ROS 2's default: reliable, volatile, the last 10. `depth` is absent with `keep_all`."""
+    """The defaults are ROS 2's: reliable, volatile, the last 10. `depth` is absent with
+    `keep_all`."""
 
     reliability: Literal["reliable", "best_effort"] = "reliable"
     durability: Literal["volatile", "transient_local"] = "volatile"
@@ -43,8 +44,7 @@ class Qos(Strict):
         return self
 
     def wire(self) -> dict[str, Any]:
-        """The `qos` object of the worker protocol, which carries a depth always: 0 stands for none
-        under `keep_all`."""
+        """The `qos` object of the worker protocol; its depth is 0 with `keep_all`."""
         depth = 0 if self.history == "keep_all" else self.depth or DEFAULT_DEPTH
         settings = {
             "reliability": self.reliability,
@@ -57,8 +57,8 @@ class Qos(Strict):
 
 
 def incompatibility(writer: Qos, reader: Qos) -> str | None:
-    """Why DDS would never match the two (a reader may not ask for more than its writer offers), or
-    None where they match."""
+    """The reason why DDS would never match the two (a reader may not request more than its writer
+    offers), or None where they match."""
     if writer.reliability == "best_effort" and reader.reliability == "reliable":
         return "a reliable subscription never matches a best-effort publisher"
     if writer.durability == "volatile" and reader.durability == "transient_local":

@@ -1,10 +1,10 @@
-"""Which thread of a process sends for its publishers and clients.
+"""The threads of a process that send for its publishers and clients.
 
-`own`: each has one, so a publish call that takes long makes nobody else late. `shared`: one sends
-for all that begin together, in the order in which their messages are due, as a single-threaded
-executor runs its timers. Until there was a choice all were `shared`, which charged a command's
-topic with the publish call of the camera beside it; so a cell stores `own`, and says nothing where
-it is `shared`, as cells from before do.
+`own`: each has a thread, so a publish call that takes long delays no other. `shared`: one thread
+sends for all that begin together, in the order in which their messages are due, as a
+single-threaded executor runs its timers. In older campaigns all were `shared`, which added the
+publish call of a camera to the latency of a command's topic; so a cell stores `own`, and a stored
+cell without a schedule is `shared`.
 """
 
 from collections import Counter
@@ -17,17 +17,17 @@ from rmwbench.suite.fault import Fault
 Schedule = Literal["own", "shared"]
 
 WITHOUT = ("relay", "saturation")
-"""Kinds of arrival that share no thread: a relay sends in its subscription's callback, and one that
-sends as fast as it can lets nobody else have a turn."""
+"""Kinds of arrival that share no thread: a relay sends in its subscription's callback, and a
+saturation leaves no time for others."""
 MOST_THREADS = 1_000
-"""In a process. A thread's stack takes memory as it is used, some tens of kilobytes; what the
-kernel lets one user have of threads is some tens of thousands."""
+"""The most threads of a process. A thread's stack uses some tens of kilobytes, and the kernel's
+limit for a user is some tens of thousands of threads."""
 
 
 @dataclass(frozen=True)
 class Sender:
-    """A publisher or client. `joins`: its node and the time, where it joins in the course of a
-    trial, by which it is begun apart from the others of its process; `arrival`: its kind."""
+    """A publisher or client. `joins`: the node and the time if it joins within a trial, so that it
+    begins apart from the others of its process. `arrival`: the kind."""
 
     endpoint: int
     process: str
@@ -36,8 +36,7 @@ class Sender:
 
 
 def sharing(senders: Iterable[Sender]) -> frozenset[int]:
-    """The endpoints for which one thread sends, along with others, where the schedule is
-    `shared`."""
+    """The endpoints that share a thread with others under the schedule `shared`."""
     scheduled = [sender for sender in senders if sender.arrival not in WITHOUT]
     counts = Counter((sender.process, sender.joins) for sender in scheduled)
     return frozenset(
@@ -58,7 +57,7 @@ def check_threads(senders: Iterable[Sender]) -> None:
 
 
 def schedule_of(definition: Mapping[str, Any]) -> Schedule | None:
-    """The schedule of a cell as it is stored; None where no thread could be shared."""
+    """The schedule of a stored cell; None where no thread could be shared."""
     senders = (
         Sender(
             stored.get("endpoint", number),

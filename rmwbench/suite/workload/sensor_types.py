@@ -1,14 +1,13 @@
-"""Messages as robots have them, of ROS 2's own packages: their serialised bytes around the array
-that a driver fills.
+"""Message types of ROS 2's own packages: the serialised bytes around the array that a driver fills.
 
-Each has a header at time zero with an empty frame id; only the frames of a tf2_msgs/TFMessage have
-names. The payload of that type stands in pieces, the seven numbers of each transform: two of them
-hold the identity of a message.
+Each message has a header at time zero with an empty frame id; only the frames of a
+tf2_msgs/TFMessage have names. The payload of that type is in pieces, the seven numbers of each
+transform: two pieces hold the identity of a message.
 
 The bytes are XCDR version 1, little endian: a primitive is aligned to its own size, counted from
 behind the 4-byte encapsulation header (OMG DDS-XTypes 1.3, 7.4.1; the encapsulation identifier is
-RTPS 2.5, 10.2). The small writer here lays out what surrounds a payload. It marks the payload and
-does not write it, since it may be megabytes.
+RTPS 2.5, 10.2). `CdrLayout` writes the bytes around a payload, and not the payload itself, which
+may have megabytes.
 """
 
 import struct
@@ -20,15 +19,15 @@ ENCAPSULATION = bytes.fromhex("00010000")  # CDR_LE, no options
 
 
 class CdrLayout:
-    """Collects fields in order; `prefix` and `suffix` are the bytes before and after the one call
-    of `payload`."""
+    """Collects fields in order; `prefix` and `suffix` are the bytes before and after the
+    payload."""
 
     def __init__(self) -> None:
         self._parts = [bytearray(ENCAPSULATION), bytearray()]
         self._body_bytes = 0
         self.payload_bytes: int | None = None
         self.piece_bytes: int | None = None
-        """The size of a piece, where a payload stands in several (`piece`); None where it lies together."""
+        """The size of a piece of a payload in several pieces (`piece`); None for a contiguous one."""
 
     @property
     def prefix(self) -> bytes:
@@ -65,7 +64,7 @@ class CdrLayout:
         return self.u32(len(data))._append(data)
 
     def payload(self, payload_bytes: int) -> "CdrLayout":
-        """The place where the payload stands; alignment behind it is counted through it."""
+        """Marks the place of the payload, whose size counts for the alignment of later fields."""
         if self.payload_bytes is not None:
             raise ValueError("a layout has one payload")
         self.payload_bytes = payload_bytes
@@ -73,8 +72,8 @@ class CdrLayout:
         return self
 
     def piece(self, piece_bytes: int) -> "CdrLayout":
-        """The next of several pieces, of one size, in which the payload stands. What is between
-        them is the first part of `suffix`, as if the pieces lay together before it."""
+        """Marks the next of several pieces of the payload, all of one size. The bytes between them
+        are the first part of `suffix`, as if the pieces were contiguous before it."""
         self.piece_bytes = piece_bytes
         self.payload_bytes = (self.payload_bytes or 0) + piece_bytes
         self._body_bytes += piece_bytes
@@ -91,12 +90,13 @@ FLOAT32 = 7
 CHANNELS = ("x", "y", "z", "intensity")
 POINT_BYTES = 4 * len(CHANNELS)
 TRANSFORM_BYTES = 7 * 8
-"""A translation and a quaternion: of all that a transform has, what changes."""
+"""A translation and a quaternion: the part of a transform that changes."""
 MOST_TRANSFORMS = 10_000
-"""More than any robot has; every transform has the same size up to here, whatever its name."""
+"""More than any robot has. Up to this number all transforms have the same size, since their names
+have the same length."""
 
 Layout = tuple[str, CdrLayout]
-"""The ROS type, and where its payload stands."""
+"""The ROS type and its layout."""
 
 
 def header(layout: CdrLayout) -> CdrLayout:
@@ -105,8 +105,8 @@ def header(layout: CdrLayout) -> CdrLayout:
 
 
 def imu() -> CdrLayout:
-    """The payload is the covariance of the orientation, 9 doubles: the first of the type's arrays,
-    which are alike."""
+    """The payload is the covariance of the orientation, 9 doubles: the first of three equal
+    arrays."""
     layout = header(CdrLayout()).f64(*[0.0] * 4).payload(72)
     # angular velocity and linear acceleration, each with its covariance
     return layout.f64(*[0.0] * (3 + 9 + 3 + 9))
@@ -119,15 +119,14 @@ def laser_scan(beams: int) -> Layout:
 
 
 def point_cloud(points: int) -> Layout:
-    """The payload are the points in one row: x, y, z and intensity, as a lidar's driver has
-    them."""
+    """The payload are the points in one row: x, y, z and intensity, as of a lidar's driver."""
     layout = header(CdrLayout()).u32(1, points).u32(len(CHANNELS))
     for index, name in enumerate(CHANNELS):
         layout.string(name).u32(4 * index).u8(FLOAT32).u32(1)
     payload_bytes = POINT_BYTES * points
     # little endian, point_step, row_step, length of data
     layout.u8(0).u32(POINT_BYTES, payload_bytes, payload_bytes)
-    # not dense: any bytes may be there
+    # not dense: a point may have any bytes
     return "sensor_msgs/msg/PointCloud2", layout.payload(payload_bytes).u8(0)
 
 
@@ -140,9 +139,9 @@ def occupancy_grid(width: int, height: int) -> Layout:
 
 
 def transforms(count: int) -> Layout:
-    """The payload are the transforms' numbers: base_link to link_0000, link_0001, …, as
-    robot_state_publisher sends the joints of a robot in one message. 40 bytes are between two of
-    them."""
+    """The payload are the numbers of the transforms base_link to link_0000, link_0001, …, as
+    robot_state_publisher sends the joints of a robot in one message. There are 40 bytes between two
+    transforms."""
     if count > MOST_TRANSFORMS:
         raise Fault(
             "a message with so many transforms cannot be sent",
@@ -162,5 +161,5 @@ SIZED: dict[str, tuple[int, Callable[..., Layout]]] = {
     "OccupancyGrid(WIDTHxHEIGHT)": (1, occupancy_grid),
     "TFMessage(N)": (TRANSFORM_BYTES, transforms),
 }
-"""Types of any size, as a suite writes them → the bytes of an element, and the layout of one with
-these numbers."""
+"""Type of any size, as a suite writes it → the bytes of an element, and the function from the
+numbers of elements to the layout."""

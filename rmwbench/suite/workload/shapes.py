@@ -15,16 +15,14 @@ from rmwbench.suite.workload.topology import BringUp, Node, Placement
 SHARED = "robot"
 """The process of a shorthand with `processes: one`."""
 LAUNCH_S = 0.2
-"""When the nodes of a bring-up are started: after each process has noted what it used until the
-steady state began."""
-
+"""The start of the nodes of a bring-up, after each process has noted the resources that it used
+before the steady state."""
 
 Hosts = Sequence[str]
-"""Names; nodes are dealt out to them."""
+"""Names of hosts, over which nodes are distributed."""
 
 
-# Nodes never change once made, and every cell of a suite asks again: thousands of times in a large
-# one.
+# A large suite needs the same nodes thousands of times, and nodes never change.
 @lru_cache(maxsize=256)
 def chain(
     topic: str,
@@ -34,9 +32,9 @@ def chain(
     hosts: Hosts,
     relays_host: str | None,
 ) -> tuple[Node, ...]:
-    """talker → relay_1 → … → relay_n → listener_1 … listener_m; the first topic is `topic`, the
-    relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n. Without, or where
-    all relays have a host of their own, the talker is on the first host and the listeners are on
+    """The nodes talker → relay_1 → … → relay_n → listener_1 … listener_m. The first topic is
+    `topic`, and the relays publish `topic_1` … `topic_n`. With relays node i is on host i mod n.
+    Without relays, or with `relays_host`, the talker is on the first host and the listeners are on
     the others in turn."""
     shared = SHARED if processes == "one" else None
     topics = [topic, *(f"{topic}_{hop}" for hop in range(1, relays + 1))]
@@ -58,8 +56,8 @@ def chain(
 
 @lru_cache(maxsize=256)
 def calls(service: str, clients: int, processes: Placement, hosts: Hosts) -> tuple[Node, ...]:
-    """client_1 … client_n ⇄ service, each client at the workload's rate; the service on the first
-    host, the clients on the others in turn."""
+    """The nodes client_1 … client_n ⇄ service, each client at the workload's rate. The service is on
+    the first host, and the clients are on the others in turn."""
     shared = SHARED if processes == "one" else None
     nodes = [_node("service", shared, services=[{"service": service}])]
     nodes += [
@@ -79,7 +77,7 @@ def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
 
 
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:
-    """Raises Fault for `hosts` of a shorthand that cannot be, counted from the workload."""
+    """Raises Fault, counted from the workload, for impossible `hosts` of a shorthand."""
     if not hosts:
         raise Fault(
             "nothing is listed here",
@@ -133,13 +131,13 @@ Processes = Annotated[Any, AfterValidator(_processes)]
 
 
 class Graph(Strict):
-    """`nodes` nodes with `topics` topics (as many as nodes where absent), dealt out in turn:
-    publisher k of topic t is on node t + k, subscription k on node t + 1 + k, so that a topic
-    crosses nodes wherever there are two.
+    """A graph of `nodes` nodes and `topics` topics (by default as many as nodes). Publisher k of
+    topic t is on node t + k and its subscription k on node t + 1 + k, so that a topic crosses nodes
+    wherever there are two.
 
-    `processes` is `per_node`, or how many processes hold the nodes, in turn as well; hosts take
-    nodes, or those processes, in turn too. `joins_s` makes all of them late, node k by another k ·
-    `stagger_s`: a storm where that is 0; `leaves_s` ends them in the same way.
+    `processes` is `per_node`, or the number of processes over which the nodes are distributed in
+    turn; the processes are distributed over the hosts in the same way. With `joins_s` node k joins
+    k · `stagger_s` after that time, or all at once (a storm); with `leaves_s` nodes leave likewise.
     """
 
     nodes: int = Field(ge=2, le=1000)
@@ -156,7 +154,7 @@ class Graph(Strict):
         for name in ("publishers_per_topic", "subscriptions_per_topic"):
             if getattr(self, name) > self.nodes:
                 raise Fault(
-                    "more endpoints of a topic than nodes: a node would have two of the same",
+                    "more endpoints of a topic than nodes: a node would have two of them",
                     expected=f"{name} of at most {self.nodes}",
                     actual=getattr(self, name),
                     at=(name,),
@@ -170,7 +168,7 @@ class Graph(Strict):
             )
         if self.stagger_s and self.joins_s is None and self.leaves_s is None:
             raise Fault(
-                "`stagger_s` spreads what happens within the steady state",
+                "`stagger_s` alone does nothing",
                 expected="`joins_s` or `leaves_s` beside it",
                 actual="neither",
                 at=("stagger_s",),
@@ -178,8 +176,8 @@ class Graph(Strict):
         return self
 
     def expanded(self, topic: str, hosts: Hosts) -> tuple[Node, ...]:
-        """The nodes node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would be left
-        without any."""
+        """The nodes node_1 … node_N with topics topic_1 … topic_T. Raises Fault where a node would
+        have no topic."""
         publishers: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         subscriptions: list[list[dict[str, str]]] = [[] for _ in range(self.nodes)]
         for number in range(self.topics or self.nodes):
@@ -192,7 +190,7 @@ class Graph(Strict):
         for index in range(self.nodes):
             if not publishers[index] and not subscriptions[index]:
                 raise Fault(
-                    f"{self.topics} topics leave node {index + 1} of {self.nodes} without any",
+                    f"{self.topics} topics leave node {index + 1} of {self.nodes} without a topic",
                     expected="more topics, more publishers or subscriptions of each, or fewer "
                     "nodes",
                     actual=self.topics,

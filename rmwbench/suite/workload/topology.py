@@ -1,8 +1,8 @@
-"""Nodes and topics as a graph: who publishes, subscribes, serves and calls what, in which process,
-on which host, and when it is there; lifecycle nodes and the manager that brings them up.
+"""Nodes and topics as a graph: the endpoints of each node, its process, its host and its life;
+lifecycle nodes and the manager that brings them up.
 
-Most workloads are one of a few shapes, so those have a shorthand (`shapes.py`) that expands into
-the same nodes that a file can also spell out, and everything behind this module knows only nodes.
+Most workloads have one of a few shapes, for which there is a shorthand (`shapes.py`). It expands
+into the same nodes that a file can also list, so all other modules know only nodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,30 +20,30 @@ from rmwbench.suite.workload.message_type import message_type, service_type
 from rmwbench.suite.workload.qos import Qos
 
 SERVICE_TIMEOUT_S = 5.0
-"""Nav2's own: the default of its parameter `service_timeout`."""
+"""The default of Nav2's parameter `service_timeout`."""
 
 Timeout = Annotated[float, within("a time-out is between a millisecond and an hour", 0.001, 3600)]
 
 
 class Lifecycle(Strict):
-    """How long the node's own callbacks take, as a driver's that waits for its device; one that
-    takes longer than the manager waits is one that hangs."""
+    """The duration of the node's own callbacks, such as a driver's that waits for its device. A
+    callback that takes longer than the manager waits stands for a node that hangs."""
 
     configure_s: Span = 0.0
     activate_s: Span = 0.0
 
 
 class Manages(Strict):
-    """Brings up all lifecycle nodes of the workload, in their order. `service_timeout_s`: how long
-    it waits for a node's service, and for each answer."""
+    """The manager brings up all lifecycle nodes of the workload, in their order. It waits for
+    `service_timeout_s` for a node's service, and for each answer."""
 
     service_timeout_s: Timeout = SERVICE_TIMEOUT_S
 
 
 class BringUp(Lifecycle):
-    """node_1 … node_N, each a process of its own, and their manager, in the last. All are started
-    as a launch file does: their sessions are opened and their nodes created at once, at the
-    beginning of the steady state, and the manager begins when it is there."""
+    """The nodes node_1 … node_N and their manager, each in a process of its own. All start as with a
+    launch file: their sessions are opened and their nodes created at once, at the beginning of the
+    steady state, and the manager begins when it is ready."""
 
     nodes: int = Field(ge=1, le=1000)
     service_timeout_s: Timeout = SERVICE_TIMEOUT_S
@@ -53,11 +53,10 @@ Touch = Literal["none", "header", "all"]
 Placement = Literal["per_node", "one"]
 
 SUCCESSOR = " again"
-"""Behind a process's name: the process that takes its place when it was killed. No name of a suite
-has a space."""
+"""The end of the name of the process that replaces a killed one. No name of a suite has a space."""
 
 LOCAL_HOST = "local"
-"""The host of everything that names none: namespaces on this machine."""
+"""The default host: namespaces on this machine."""
 
 
 def _known_message(name: str) -> str:
@@ -76,7 +75,7 @@ OF_QOS = places("`qos: {KEY: …}`", Qos.model_fields)
 
 
 class Publisher(Strict):
-    """What is left out is taken from the workload."""
+    """A publisher; an absent value is the workload's."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
 
@@ -93,8 +92,8 @@ MOST_HOLD_MS = 10_000.0
 
 
 class Subscription(Strict):
-    """Its message type is that of the topic. `hold_ms`: how long the consumer keeps each message,
-    with its memory where that is the middleware's, before it gives it back."""
+    """A subscription with the message type of its topic. The consumer keeps each message for
+    `hold_ms`, also its memory where that is the middleware's, before it gives it back."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = OF_QOS
 
@@ -105,8 +104,8 @@ class Subscription(Strict):
 
 
 class Service(Strict):
-    """Answers each request from within its callback. What is left out is taken from the
-    workload."""
+    """A service that answers each request within its callback; an absent value is the
+    workload's."""
 
     service: TopicName
     request: CallName | None = None
@@ -116,8 +115,8 @@ class Service(Strict):
 
 
 class Client(Strict):
-    """Sends requests by its arrival, whether earlier ones are answered or not; their types are
-    those of the service."""
+    """A client that sends requests by its arrival, whether earlier ones are answered or not. Their
+    types are the service's."""
 
     service: TopicName
     rate_hz: RateHz | None = None
@@ -139,9 +138,9 @@ class Client(Strict):
 
 @dataclass(frozen=True)
 class NodeLife:
-    """When a node is there, in seconds from the start of the steady state. `begin_s` None: from the
-    start of the trial, as part of its barrier; `end_s` None: until its end, which is in order
-    unless the process is `killed` with it."""
+    """The life of a node, in seconds from the start of the steady state. `begin_s` None: it begins
+    with the trial, and the barrier waits for it. `end_s` None: it ends with the trial. `killed`:
+    the life ends with a kill of the process."""
 
     begin_s: float | None = None
     end_s: float | None = None
@@ -152,11 +151,12 @@ class NodeLife:
         return self.begin_s is None and self.end_s is None
 
     def meets(self, other: "NodeLife") -> bool:
-        """Whether there is a time at which both are there."""
+        """Whether the two lives overlap."""
         return self._begins_before_end(other) and other._begins_before_end(self)
 
     def present_at(self, begin_s: float | None) -> bool:
-        """Whether it is there when something begins that begins then; what begins together is."""
+        """Whether the life includes the begin of another one; two that begin together include each
+        other's."""
         if begin_s is None:
             return self.begin_s is None
         return (self.begin_s is None or self.begin_s <= begin_s) and (
@@ -168,15 +168,15 @@ class NodeLife:
 
 
 class Node(Strict):
-    """A ROS node. `process` is its own by default; nodes that name the same process share it (the
-    intra-process case).
+    """A ROS node. By default it has a process of its own; nodes with the same `process` share it
+    (the intra-process case).
 
     `joins_s`, `leaves_s`, `killed_s` and `restarts_s` count from the start of the steady state: a
-    late joiner is created then and nobody waits for it, a leaver is destroyed, and one that
-    restarts comes back under the same name. With `killed_s` the node's whole process gets SIGKILL,
-    and a restart is a new process.
+    late joiner is created then and the barrier does not wait for it, a leaver is destroyed, and a
+    node that restarts comes back under the same name. With `killed_s` the node's whole process gets
+    SIGKILL, and a restart is a new process.
 
-    `lifecycle` makes it a lifecycle node, `manages` the one that brings up all of these.
+    `lifecycle` makes it a lifecycle node, `manages` the manager of all of these.
     """
 
     name: NodeName
@@ -207,7 +207,7 @@ class Node(Strict):
             at_s = getattr(self, key)
             if at_s is not None and at_s <= joins_s:
                 raise Fault(
-                    f"node `{self.name}` {ending} before it is there",
+                    f"node `{self.name}` {ending} before it joins",
                     expected=f"{key} after {joins_s:g}",
                     actual=f"{at_s:g}",
                     at=(key,),
@@ -215,7 +215,7 @@ class Node(Strict):
         if self.restarts_s is not None and (self.ends_s is None or self.restarts_s <= self.ends_s):
             key = "leaves_s" if self.killed_s is None else "killed_s"
             raise Fault(
-                f"node `{self.name}` comes back before it has left",
+                f"node `{self.name}` restarts before it leaves",
                 expected="`leaves_s` or `killed_s`, and restarts_s after it",
                 actual=f"{key} {'absent' if self.ends_s is None else f'{self.ends_s:g}'}, "
                 f"restarts_s {self.restarts_s:g}",
@@ -225,7 +225,7 @@ class Node(Strict):
 
     @property
     def ends_s(self) -> float | None:
-        """When its first life is over, in whatever way."""
+        """The end of its first life."""
         return self.leaves_s if self.killed_s is None else self.killed_s
 
     @property
@@ -233,7 +233,7 @@ class Node(Strict):
         return self.process or self.name
 
     def process_of(self, life: NodeLife) -> str:
-        """The process that it lives in, which is another one after a kill."""
+        """The process of a life; after a kill it is another one."""
         again = (
             self.killed_s is not None
             and life.begin_s is not None
@@ -243,7 +243,7 @@ class Node(Strict):
 
     @property
     def lives(self) -> tuple[NodeLife, ...]:
-        """One, or two of a node that restarts."""
+        """The lives: two of a node that restarts, else one."""
         first = NodeLife(self.joins_s, self.ends_s, self.killed_s is not None)
         return (first,) if self.restarts_s is None else (first, NodeLife(self.restarts_s))
 
@@ -252,7 +252,7 @@ class Node(Strict):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics and services of its endpoints, each as often as it has one."""
+        """The topic or service of each of its endpoints."""
         return (
             *(publisher.topic for publisher in self.publishers),
             *(subscription.topic for subscription in self.subscriptions),
@@ -266,6 +266,6 @@ class Node(Strict):
 
 
 def topics_and_readers(nodes: Sequence[Node]) -> list[str]:
-    """The topics and services by name, then readers by the names of their nodes, each once."""
+    """The names of topics and services, then of nodes with subscriptions, each once."""
     topics = [topic for node in nodes for topic in node.topics]
     return [*dict.fromkeys([*topics, *(node.name for node in nodes if node.subscriptions)])]
