@@ -23,7 +23,7 @@ from rmwbench.lab.process import records
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.timeline import to_ns
 from rmwbench.suite.workload.endpoints import Endpoint
-from rmwbench.suite.workload.schedule import WITHOUT
+from rmwbench.suite.workload.schedule import UNSHARED_ARRIVALS
 from rmwbench.words.numbers import counted
 
 
@@ -120,7 +120,7 @@ def _open_call(outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | Non
     attempted = 0 if rows is None else len(rows)
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
     unsent, due_ns, returned_ns = None, own_window.start_ns, own_window.start_ns
-    if arrival is not None and arrival["kind"] not in WITHOUT:
+    if arrival is not None and arrival["kind"] not in UNSHARED_ARRIVALS:
         unsent = max(
             0, scheduled_messages(arrival, own_window.end_ns - own_window.start_ns) - attempted
         )

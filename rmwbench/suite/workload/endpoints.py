@@ -1,11 +1,10 @@
-"""From the graph to endpoints: their numbers, the peers that each expects, and how many messages
-each will send and read.
+"""From the graph to endpoints: their numbers, their expected peers, and the counts of messages that
+they will send and read.
 
-Everything that a trial must know beforehand is computed here, once, from the plan: the barrier
-waits for `matches`, the record file is as large as `sections` says, and the percentiles that a
-trial allows follow from `steady_messages`. The counts follow from each endpoint's arrivals and from
-when it and its peers are there. Times are ns from the start of the warm-up. A late joiner's
-schedule begins when it joins.
+They are computed once, from the plan, and each trial uses them: the barrier waits for `matches`, the
+record file has the size of `sections`, and the percentiles that a trial allows follow from
+`steady_messages`. The counts follow from the arrivals and lives of an endpoint and its peers. Times
+are in ns from the start of the warm-up. A late joiner's schedule begins when it joins.
 """
 
 import math
@@ -15,7 +14,7 @@ from typing import Any
 
 from rmwbench.codes import SENDERS
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault, inside
+from rmwbench.suite.fault import At, Fault, inside
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.timeline import Timeline, to_ns
 from rmwbench.suite.workload.arrival import Periodic, Relay, Saturation
@@ -35,7 +34,7 @@ RECORD_SLACK = 256
 SENT, RECEIVED = 1, 2
 
 READ_BY = {"publisher": "subscription", "client": "service", "service": "client"}
-"""Kind that writes → kind that reads what it writes; both are on one topic, or of one service."""
+"""Kind of a writer → kind of its readers, on the same topic or service."""
 READERS = tuple(dict.fromkeys(READ_BY.values()))
 
 
@@ -43,12 +42,13 @@ READERS = tuple(dict.fromkeys(READ_BY.values()))
 class Endpoint:
     """One publisher, subscription, service or client of a cell.
 
-    `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies.
-    What follows from the other endpoints has a default until all are there. `peers` are the
-    endpoints it should match in its life, `present` those of them that are there when it is created.
-    `sent` is due from the start of the warm-up to the end of the steady state, `received` adds up
-    what its writers send, `steady_messages` is what it reads (a publisher: sends) in the steady
-    state, the fewest whatever phases are drawn.
+    `type` is the type of the topic, or of the service's requests, and `reply_type` that of its
+    replies. `frames` is the source of a publisher's frames, None for the synthetic one. The fields
+    that depend on other endpoints have defaults until all are known. `peers` are the endpoints that
+    it should match in its life, `present` those that exist when it is created. `sent` counts the
+    messages that are due from the start of the warm-up to the end of the steady state, `received`
+    those that its writers send, and `steady_messages` those that it reads (a publisher: sends) in the
+    steady state, the fewest with any drawn phases.
     """
 
     endpoint: int
@@ -66,7 +66,6 @@ class Endpoint:
     life: NodeLife
     hold_ns: int
     frames: str | None
-    """The source of the frames that a publisher sends, where it is not the synthetic one."""
     peers: tuple[int, ...] = ()
     present: tuple[int, ...] = ()
     sent: int = 0
@@ -88,7 +87,7 @@ class Endpoint:
 
     @property
     def sender(self) -> Sender | None:
-        """The endpoint as a schedule sees it; None where it has no arrival."""
+        """The endpoint in the terms of a schedule; None without an arrival."""
         if self.kind not in SENDERS:
             return None
         arrival = "relay" if self.relay_from is not None else self.arrival.kind
@@ -97,19 +96,22 @@ class Endpoint:
 
     @property
     def read_bytes(self) -> int:
-        """The payload of what it reads."""
+        """The payload of a message that it reads; 0 if it does not read."""
         type_read = self.reply_type if self.kind == "client" else self.type
         return type_read.payload_bytes if type_read is not None and self.reads else 0
 
     @property
     def sections(self) -> tuple[tuple[int, int], ...]:
         """Its sections of the record file, as (kind of record, slots)."""
-        sections = ((SENT, self.sent, self.writes), (RECEIVED, self.received, self.reads))
-        return tuple((kind, _capacity(messages)) for kind, messages, has in sections if has)
+        counts = [(SENT, self.sent)] if self.writes else []
+        counts += [(RECEIVED, self.received)] if self.reads else []
+        return tuple(
+            (kind, math.ceil(messages * RECORD_MARGIN) + RECORD_SLACK) for kind, messages in counts
+        )
 
     @property
     def capacity(self) -> int:
-        """The slots of all its sections."""
+        """The number of slots in all sections."""
         return sum(slots for _, slots in self.sections)
 
     def wire(self, arm: Arm, schedule_seed: int) -> dict[str, Any]:
@@ -144,12 +146,8 @@ class Endpoint:
         return settings | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
 
 
-def _capacity(messages: int) -> int:
-    return math.ceil(messages * RECORD_MARGIN) + RECORD_SLACK
-
-
 class _Counts:
-    """How many messages endpoints send and receive, whose peers are known."""
+    """Counts of the messages that endpoints with known peers send and receive."""
 
     def __init__(self, endpoints: Sequence[Endpoint], timeline: Timeline):
         self._timeline = timeline
@@ -161,8 +159,8 @@ class _Counts:
                 self._publishers.setdefault(e.topic, []).append(e)
 
     def sent(self, e: Endpoint) -> int:
-        """A publisher or client sends all; a service a reply to each request; 0 of a
-        subscription."""
+        """The messages of an endpoint until the end of the steady state; a service sends a reply to
+        each request."""
         match e.kind:
             case "subscription":
                 return 0
@@ -171,8 +169,8 @@ class _Counts:
         return self._due(e, 0, self._timeline.end_ns)
 
     def received(self, e: Endpoint) -> int:
-        """How many messages an endpoint receives from all its writers; a client reads the reply of
-        each of its services to each of its requests."""
+        """The messages from all writers of an endpoint; a client reads the reply of each of its
+        services to each of its requests."""
         match e.kind:
             case "publisher":
                 return 0
@@ -181,23 +179,23 @@ class _Counts:
         return sum(self._due(self._by_number[n], 0, self._timeline.end_ns) for n in e.peers)
 
     def steady(self, e: Endpoint) -> int:
-        """The fewest messages of an endpoint in the steady state while it is there, whatever phases
-        are drawn."""
+        """The fewest messages of an endpoint in the steady state and its life, with any drawn
+        phases."""
         begin_ns, end_ns = self._span(e.life)
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
         writers = [e] if e.kind in SENDERS else [self._by_number[n] for n in e.peers]
         return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
 
     def _span(self, life: NodeLife) -> tuple[int, int]:
-        """When it is there."""
+        """Begin and end of a life."""
         begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
         if life.end_s is None:
             return begin_ns, self._timeline.end_ns
         return begin_ns, self._timeline.warmup_ns + to_ns(life.end_s)
 
     def _due(self, e: Endpoint, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
-        """What a publisher or client sends in a span, at most or at least; a relay sends what all
-        who publish the topic it relays do."""
+        """The messages that a publisher or client sends in a span, with phase 0 or the fewest; a
+        relay sends those of all publishers of its source."""
         key = (e.endpoint, begin_ns, end_ns, fewest)
         if key not in self._counts:
             origin_ns, last_ns = self._span(e.life)
@@ -244,8 +242,8 @@ def endpoints(workload: Workload, timeline: Timeline) -> tuple[Endpoint, ...]:
     )
 
 
-def _at(workload: Workload, key: str, *path: str | int) -> tuple[str | int, ...]:
-    """Where a part of the graph stands in a workload: at a path in its `nodes`, or at a key of its
+def _at(workload: Workload, key: str, *path: str | int) -> At:
+    """The place of a part of the graph in a workload: a path in `nodes`, or a key of the
     shorthand."""
     return (key,) if workload.nodes is None else ("nodes", *path)
 
@@ -266,7 +264,7 @@ def _check_frames(workload: Workload, publisher: Endpoint) -> None:
 
 
 def _check_events(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
-    """Checks what happens to daemons, and to the processes that only read."""
+    """Checks the times at which daemons end and return and readers freeze."""
     if workload.daemons_return_s is not None and (
         workload.daemons_end_s is None or workload.daemons_return_s <= workload.daemons_end_s
     ):
@@ -286,7 +284,7 @@ def _check_events(workload: Workload, nodes: Sequence[Node], timeline: Timeline)
         raise Fault(
             "no process only reads, so none can freeze",
             expected="a node with subscriptions alone, in a process of its own",
-            actual="something in every process that sends",
+            actual="a publisher, client or service in every process",
             at=("readers_freeze_s",),
         )
     for key, event in (
@@ -305,16 +303,15 @@ def _check_events(workload: Workload, nodes: Sequence[Node], timeline: Timeline)
 
 
 def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) -> None:
-    """Checks that nodes come and go within the steady state."""
+    """Checks that nodes join, leave and restart within the steady state."""
     for index, node in enumerate(nodes):
         for key in ("joins_s", "leaves_s", "killed_s", "restarts_s"):
             at_s = getattr(node, key)
             if at_s is not None and at_s >= timeline.steady_s:
                 at = ("nodes", index, key) if workload.nodes is not None else ("graph", key)
+                event = "is killed" if key == "killed_s" else key.removesuffix("_s")
                 raise Fault(
-                    f"node `{node.name}` "
-                    f"{'is ' if key == 'killed_s' else ''}{key.removesuffix('_s')} after the "
-                    "steady state",
+                    f"node `{node.name}` {event} after the steady state",
                     expected=f"{key} below {timeline.steady_s:g}, the length of the steady state",
                     actual=f"{at_s:g}",
                     at=at,
@@ -322,8 +319,8 @@ def _check_lives(workload: Workload, nodes: Sequence[Node], timeline: Timeline) 
 
 
 def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[Endpoint]:
-    """The endpoints, each with its own settings or the workload's; what depends on other endpoints
-    is still missing. Second lives come last, so that a restart changes no number."""
+    """The endpoints without the fields that depend on other endpoints. Second lives come last, so
+    that a restart changes no number."""
     types, services = _topic_types(workload, nodes), _service_types(workload, nodes)
     drafts: list[Endpoint] = []
     for turn in range(2):
@@ -384,8 +381,8 @@ def _of_node(
 
 
 def _frames(workload: Workload, publisher: Publisher, type_: MessageType) -> str | None:
-    """The source of a publisher's frames: that of the workload is for images alone, and one of its
-    own for what must be one. None for the synthetic one, and for a relay."""
+    """The source of a publisher's frames: its own, or for images the workload's. None for the
+    synthetic one, and for a relay."""
     source = publisher.frames or (workload.frames if type_.pixels is not None else None)
     return None if source == SYNTHETIC or isinstance(publisher.arrival, Relay) else source
 
@@ -397,12 +394,12 @@ def _arrival(workload: Workload, sender: Any) -> Any:
 
 
 def _topic_types(workload: Workload, nodes: Sequence[Node]) -> dict[str, MessageType]:
-    """One message type per topic; a relay that names none passes on what it gets."""
-    type_of_topic: dict[str, tuple[str, tuple[str | int, ...]]] = {}
-    relays: list[tuple[str, str, tuple[str | int, ...]]] = []
+    """The message type of each topic; a relay without a type has that of its source."""
+    type_of_topic: dict[str, str] = {}
+    relays: list[tuple[str, str, At]] = []
 
-    def assign(topic: str, name: str, at: tuple[str | int, ...]) -> None:
-        first = type_of_topic.setdefault(topic, (name, at))[0]
+    def assign(topic: str, name: str, at: At) -> None:
+        first = type_of_topic.setdefault(topic, name)
         if first != name:
             raise Fault(
                 f"topic `{topic}` has two message types", expected=first, actual=name, at=at
@@ -419,19 +416,18 @@ def _topic_types(workload: Workload, nodes: Sequence[Node]) -> dict[str, Message
                 name = workload.message
             if name is not None:
                 assign(publisher.topic, name, at)
-    # A chain of relays settles after as many rounds as it has links, in whatever order the file
-    # lists them.
+    # As many rounds as a chain has relays are enough for any order of them in the file.
     for _ in relays:
         for source, target, at in relays:
             if source in type_of_topic:
-                assign(target, type_of_topic[source][0], at)
-    return {topic: message_type(name) for topic, (name, _) in type_of_topic.items()}
+                assign(target, type_of_topic[source], at)
+    return {topic: message_type(name) for topic, name in type_of_topic.items()}
 
 
 def _service_types(
     workload: Workload, nodes: Sequence[Node]
 ) -> dict[str, tuple[MessageType, MessageType]]:
-    """The types of each service: its request and its reply."""
+    """The types of each service's request and reply."""
     types_of_service: dict[str, tuple[str, str]] = {}
     for index, node in enumerate(nodes):
         for position, service in enumerate(node.services):
@@ -453,7 +449,7 @@ def _service_types(
 
 
 def _matched(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint]:
-    """The endpoints with their peers. Raises Fault where a reader asks for more than its writer
+    """The endpoints with their peers. Raises Fault where a reader requests more than its writer
     offers."""
     peers: dict[int, list[Endpoint]] = {draft.endpoint: [] for draft in drafts}
     readers: dict[tuple[str, str], list[Endpoint]] = {}
@@ -463,12 +459,11 @@ def _matched(workload: Workload, drafts: Sequence[Endpoint]) -> list[Endpoint]:
         for reader in readers.get((READ_BY.get(writer.kind, ""), writer.topic), ()):
             if not writer.life.meets(reader.life):
                 continue
-            reason = incompatibility(writer.qos, reader.qos)
-            if reason:
+            if reason := incompatibility(writer.qos, reader.qos):
                 raise Fault(
                     f"contradictory quality of service on topic `{writer.topic}`: {reason}",
-                    expected=f"what node `{writer.node}` offers: {_qos_words(writer.qos)}",
-                    actual=f"node `{reader.node}` asks for {_qos_words(reader.qos)}",
+                    expected=f"as node `{writer.node}` offers: {_qos_words(writer.qos)}",
+                    actual=f"node `{reader.node}` requests {_qos_words(reader.qos)}",
                     at=_at(workload, "qos"),
                 )
             if writer.kind != "service":  # client and service read each other: one pair, not two
@@ -493,8 +488,8 @@ def _qos_words(qos: Qos) -> str:
 
 
 def _saturating_topics(endpoints: Sequence[Endpoint]) -> set[str]:
-    """The topics on which the number of messages is the middleware's answer: a saturating publisher, or
-    a relay behind one."""
+    """The topics whose count of messages depends on the middleware: those of a saturating publisher,
+    or of a relay behind one."""
     topics = {e.topic for e in endpoints if isinstance(e.arrival, Saturation)}
     relays = [e for e in endpoints if isinstance(e.arrival, Relay)]
     for _ in relays:

@@ -16,7 +16,7 @@ from rmwbench.suite.fault import Fault
 
 Schedule = Literal["own", "shared"]
 
-WITHOUT = ("relay", "saturation")
+UNSHARED_ARRIVALS = ("relay", "saturation")
 """Kinds of arrival that share no thread: a relay sends in its subscription's callback, and a
 saturation leaves no time for others."""
 MOST_THREADS = 1_000
@@ -37,7 +37,7 @@ class Sender:
 
 def sharing(senders: Iterable[Sender]) -> frozenset[int]:
     """The endpoints that share a thread with others under the schedule `shared`."""
-    scheduled = [sender for sender in senders if sender.arrival not in WITHOUT]
+    scheduled = [sender for sender in senders if sender.arrival not in UNSHARED_ARRIVALS]
     counts = Counter((sender.process, sender.joins) for sender in scheduled)
     return frozenset(
         sender.endpoint for sender in scheduled if counts[sender.process, sender.joins] > 1
@@ -63,7 +63,7 @@ def schedule_of(definition: Mapping[str, Any]) -> Schedule | None:
             stored.get("endpoint", number),
             stored.get("process") or "",
             None if (at_s := stored.get("joins_s")) is None else (stored.get("node") or "", at_s),
-            (stored.get("arrival") or {}).get("kind", WITHOUT[0]),
+            (stored.get("arrival") or {}).get("kind", UNSHARED_ARRIVALS[0]),
         )
         for number, stored in enumerate(definition.get("endpoints") or ())
     )

@@ -1,5 +1,5 @@
-"""A workload: what is sent, how often, with which quality of service, between which nodes, and what
-the reader does with it."""
+"""A workload: message types, rates, quality of service, nodes, and what readers do with a
+message."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,7 +9,17 @@ from pydantic import Discriminator, Field, Tag, create_model, model_validator
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault, ListOf, Strict, check_keys, inside, one_of, places, unknown
+from rmwbench.suite.fault import (
+    At,
+    Fault,
+    ListOf,
+    Strict,
+    check_keys,
+    check_known,
+    inside,
+    one_of,
+    places,
+)
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
 from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
@@ -36,22 +46,20 @@ from rmwbench.suite.workload.topology import (
 )
 
 PRIMARY = names_for(Use.PRIMARY)
-
-
 PrimaryMetric = Annotated[str, one_of("primary_metric", PRIMARY)]
 ACHIEVED_RATE = "achieved_rate"
-"""What judges a workload that sends as fast as it can, unless it says otherwise: its latencies are
-those of queues that are always full."""
+"""The default primary metric of a workload with a saturation, whose latencies are those of queues
+that are always full."""
 
 
 def _is_saturating(arrival: Any) -> bool:
-    """Whether an arrival, as a file has it or as it was read, is as fast as possible."""
+    """Whether an arrival, in the form of a file or of the model, is a saturation."""
     kind = arrival.get("kind") if isinstance(arrival, dict) else getattr(arrival, "kind", None)
     return kind == "saturation"
 
 
 MESSAGES = ("message", "request", "reply", "rate_hz", "arrival", "frames")
-"""What is sent, and when; where lifecycle nodes are brought up nothing is."""
+"""Keys of messages and their times, which a bring-up of lifecycle nodes does not have."""
 
 RESOLVED = frozenset(
     {
@@ -62,9 +70,9 @@ RESOLVED = frozenset(
         "beside",
     }
 )
-"""The keys of a workload whose effect stands elsewhere in a cell's definition: in its endpoints,
-processes, conditions, network. Whatever any other key says stands with the workload itself, so that
-a new key is kept in the bundle, and as a factor makes cells differ, without another list."""
+"""The keys of a workload whose effect is in another part of a cell's definition: its endpoints,
+processes, conditions, network. The definition has all other keys with the workload itself, so that a
+new key is kept in the bundle, and as a factor makes cells differ, without another list."""
 
 _CHAIN = ("subscribers", "relays", "relays_host")
 EXCLUDES = {
@@ -73,7 +81,7 @@ EXCLUDES = {
     "graph": (*_CHAIN, "processes", "clients"),
     "clients": (*_CHAIN, "message"),
 }
-"""What says where nodes are, and the keys that may then not be there: it says the same."""
+"""Key that defines the nodes → keys that contradict it, since they define nodes as well."""
 
 ONE_HOST = (LOCAL_HOST,)
 
@@ -84,48 +92,44 @@ NetworkOrName = Annotated[
 ]
 
 BESIDE = beside.parts("keys")
-"""What a workload may say of what runs beside it."""
+"""The features beside a workload that have keys in it."""
 BESIDE_KEYS: dict[str, Any] = {part.KEY: (part.KIND, None) for part in BESIDE if part.KEY}
 Beside: Any = create_model("Beside", __base__=Strict, **BESIDE_KEYS)
 """A file has these keys in the workload itself."""
 
 
 class Workload(Strict):
-    """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with
-    `relays` nodes in between. With `clients` it is that many clients of one service, with `graph`
+    """By default a talker and `subscribers` listeners, with `relays` nodes in between. With `clients`
+    it is that many clients of one service, with `nodes` a list of nodes, with `graph` a graph of
     many nodes, with `bring_up` many lifecycle nodes and their manager.
 
-    `primary_metric` is what arms are judged by: the median response, or the achieved rate where
-    `arrival` is a saturation.
+    `primary_metric` judges the arms: by default the median response latency, or the achieved rate
+    where `arrival` is a saturation.
 
-    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every
-    endpoint that says nothing else; each publisher or client has the whole rate. `background` and
-    `host_idle` say what else the machine does meanwhile (on `background_hosts`, all where none is
-    named), `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery
-    server) are killed, in seconds from the start of the steady state (`daemons_end: first` kills
-    only the first, `daemons_end: daemons_host` those on `daemons_host`, where each host has its
-    own), and `daemons_return_s` when what was killed is started again; `readers_freeze_s` when
-    every process that only reads is stopped (SIGSTOP) until the steady state ends.
+    `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos`, `touch` and `frames` (the
+    source of images) are the defaults of all endpoints; each publisher or client has the whole rate.
+    `schedule`: each publisher and client has its `own` thread, or those of a process have a `shared`
+    one.
 
-    `frames` is the source of what publishers of images send; one of its own is what a publisher
-    says itself.
+    `background` and `host_idle` are the load and the idle states of `background_hosts`, by default of
+    all hosts. `containers` puts each process into a container, `real_time` gives it a scheduling
+    class, a processor or locked memory. `ros_variables` sets a case of ROS variables for the process
+    that writes and the one that reads; the trial then only tests whether they are obeyed. `recorder`
+    runs rosbag2's recorder beside the readers (both: rmwbench/beside).
 
-    `schedule` says which thread sends for the publishers and clients of a process: each has its
-    `own`, or one is `shared` by all.
+    Times count from the start of the steady state. At `daemons_end_s` the daemons of an arm's
+    middleware (RouDi, router, discovery server) are killed: all, only the `first`, or those on the
+    `daemons_host`; at `daemons_return_s` they are started again. At `readers_freeze_s` every process
+    that only reads is stopped (SIGSTOP) until the steady state ends.
 
-    `containers` puts each process into a container of its own, `real_time` gives it a scheduling
-    class, a processor or memory that stays. `ros_variables` is a case of ROS variables for the
-    process that writes and the one that reads: whether it is obeyed is all that is then asked.
-    `recorder` puts rosbag2's recorder beside the readers (both: rmwbench/beside).
+    `hosts` distributes the nodes of a shorthand over hosts, except relays with a `relays_host`; a
+    listed node has its own `host`. `network` is the network between hosts, or its name;
+    `daemons_host` is the host of the middleware's daemons, by default the first host.
 
-    `hosts` deals the nodes of a shorthand out to hosts, but for relays that have a `relays_host`;
-    nodes that are written out say theirs. `network` is what lies between hosts, by name or written
-    out; `daemons_host` where the middleware's daemons run, the first host otherwise.
-
-    With `focus` the latencies and losses are of these topics, services and readers (by their node's
-    name) alone, and all others are load beside them. `against` names the workload that this one is
-    put beside, arm by arm and block by block, as ratios. `overload` says that more than five times
-    what a link carries is sent on purpose, which a plan refuses otherwise.
+    With `focus` latencies and losses are those of these topics, services and readers (by the names
+    of their nodes), and all others are load beside them. `against` names the workload that this one
+    is compared with, arm by arm and block by block, as ratios. `overload` allows a load of more than
+    five times a link's capacity, which a plan refuses otherwise.
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
@@ -235,8 +239,7 @@ class Workload(Strict):
     def _check_focus(self) -> None:
         known = topics_and_readers(self.written_out)
         for index, name in enumerate(self.focus):
-            if name not in known:
-                raise unknown("topic, service or reader", name, known, at=("focus", index))
+            check_known("topic, service or reader", name, known, at=("focus", index))
 
     def _check_places(self) -> None:
         known = self.host_names
@@ -256,11 +259,10 @@ class Workload(Strict):
                 at=("overload",),
             )
         for index, host in enumerate(self.background_hosts):
-            if host not in known:
-                raise unknown("host", host, list(known), at=("background_hosts", index))
+            check_known("host", host, known, at=("background_hosts", index))
         for key in ("daemons_host", "relays_host"):
-            if (named_host := getattr(self, key)) is not None and named_host not in known:
-                raise unknown("host", named_host, list(known), at=(key,))
+            if (host_name := getattr(self, key)) is not None:
+                check_known("host", host_name, known, at=(key,))
 
     def _check_chain(self) -> None:
         nodes = self.written_out
@@ -314,7 +316,7 @@ class Workload(Strict):
                 for position, service in enumerate(node.services):
                     self._check_service(service, (index, "services", position))
 
-    def _check_publisher(self, publisher: Publisher, at: tuple[str | int, ...]) -> None:
+    def _check_publisher(self, publisher: Publisher, at: At) -> None:
         if (
             publisher.message is None
             and self.message is None
@@ -327,9 +329,7 @@ class Workload(Strict):
             )
         self._check_sender(publisher, "publisher", "topic", at)
 
-    def _check_sender(
-        self, sender: Publisher | Client, kind: str, name: str, at: tuple[str | int, ...]
-    ) -> None:
+    def _check_sender(self, sender: Publisher | Client, kind: str, name: str, at: At) -> None:
         with inside(*at):
             _one_schedule(sender.rate_hz, sender.arrival)
             if sender.rate_hz is None and sender.arrival is None and self.common_arrival is None:
@@ -339,7 +339,7 @@ class Workload(Strict):
                     at=(name,),
                 )
 
-    def _check_service(self, service: Service, at: tuple[str | int, ...]) -> None:
+    def _check_service(self, service: Service, at: At) -> None:
         for name in ("request", "reply"):
             if getattr(service, name) is None and getattr(self, name) is None:
                 raise Fault(
@@ -350,17 +350,14 @@ class Workload(Strict):
 
     @property
     def common_arrival(self) -> Any:
-        """The workload's arrival, whichever way it was written, or None where every publisher has
-        its own."""
-        return (
-            self.arrival
-            if self.rate_hz is None
-            else Periodic(kind="periodic", rate_hz=self.rate_hz)
-        )
+        """The arrival by `arrival` or `rate_hz`, or None where every publisher has its own."""
+        if self.rate_hz is None:
+            return self.arrival
+        return Periodic(kind="periodic", rate_hz=self.rate_hz)
 
     @property
     def written_out(self) -> tuple[Node, ...]:
-        """The nodes, whatever way they were written."""
+        """The nodes of the list or the shorthand."""
         if self.nodes is not None:
             return self.nodes
         if self.graph is not None:
@@ -383,8 +380,8 @@ class Workload(Strict):
         return self.title or self.name
 
     def definition(self) -> dict[str, Any]:
-        """What a cell stores of it. Keys that say nothing are left out: the definitions of older
-        campaigns stay what they were before there was such a key."""
+        """The workload as a cell stores it, without keys at their defaults: a new key does not
+        change the definitions of older campaigns."""
         always_stored = {
             "name": self.name,
             "title": self.display_title,
