@@ -1,5 +1,4 @@
-"""Factors × workloads × arms → cells: all that is needed to run one combination, and to store
-it."""
+"""Factors × workloads × arms → cells. A cell has all data to run and to store one combination."""
 
 import itertools
 import math
@@ -24,7 +23,7 @@ from rmwbench.suite.factors import (
     with_network_level,
     with_workload_level,
 )
-from rmwbench.suite.fault import Fault, inside, not_one_of
+from rmwbench.suite.fault import At, Fault, inside, not_one_of
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, resolved
@@ -42,19 +41,18 @@ SLOT_BYTES = 64
 
 SPAN = 3
 SPANS_OF_A_MESSAGE = 6
-"""At most, on either side (docs/formats/records.md, layers)."""
+"""The most, on either side (docs/formats/records.md, layers)."""
 LAYERS_OPTION = "layers"
-"""The arm's option that traces the layers that a message passes; workers that cannot refuse it."""
+"""The arm's option that traces the layers of a message's path; workers without a trace refuse it."""
 
 T = TypeVar("T", Workload, Arm, Network)
 
 
 @dataclass(frozen=True)
 class Process:
-    """One worker: its name, its host, and the nodes that live in it. `opens_s`: when its session
-    opens, in seconds from the start of the steady state, where all of its nodes come late; None: at
-    the start of the trial. `follows` is the process whose place it takes, which was killed: it is
-    started when it opens."""
+    """One worker: its name, its host and its nodes. `opens_s`: the time at which its session opens,
+    in seconds from the start of the steady state, if all of its nodes join late; None: the start of
+    the trial. `follows` is the killed process that it replaces; it then starts at `opens_s`."""
 
     name: str
     host: str
@@ -65,8 +63,8 @@ class Process:
 
 @dataclass(frozen=True)
 class Change:
-    """A node that joins or leaves, `at_s` seconds after the start of the steady state, with its
-    endpoints; one that is `killed` leaves with its whole process."""
+    """A node that joins or leaves with its endpoints, `at_s` seconds after the start of the steady
+    state; a `killed` one leaves with its whole process."""
 
     at_s: float
     joins: bool
@@ -79,7 +77,7 @@ class Change:
 @dataclass(frozen=True)
 class Cell:
     """One combination of levels for one arm. `number` counts from 1 in the order of the file.
-    Between several hosts lie `links`, or, where they are machines, the `real` network
+    Several hosts have the network `links`, or, if they are machines, the `real` network
     (rmwbench/suite/placement.py)."""
 
     number: int
@@ -95,15 +93,13 @@ class Cell:
 
     @cached_property
     def comparison(self) -> str:
-        """Cells with the same key are compared: the same workload at the same levels, whatever the
-        arm."""
+        """The workload with its levels, whatever the arm: cells with the same one are compared."""
         levels = ", ".join(named_level(name, level) for name, level in self.factors.items())
         return f"{self.workload.name} [{levels}]" if levels else self.workload.name
 
     @cached_property
     def processes(self) -> tuple[Process, ...]:
-        """The workers of a trial, in the order of the nodes; those that follow killed ones come
-        last."""
+        """The workers of a trial, in the order of the nodes, then those that follow killed ones."""
         nodes_by_process: dict[str, list[Node]] = {}
         for node in self.workload.written_out:
             nodes_by_process.setdefault(node.process_name, []).append(node)
@@ -128,33 +124,29 @@ class Cell:
     @property
     def hosts(self) -> tuple[str, ...]:
         """The hosts in the order of their addresses."""
-        return self.workload.hosts or tuple(
-            dict.fromkeys(process.host for process in self.processes)
-        )
+        return self.workload.host_names
 
     @property
     def all_hosts(self) -> tuple[str, ...]:
-        """The hosts, and behind them those that only cross traffic uses."""
+        """The hosts, then those that only cross traffic uses."""
         return self.hosts if self.links is None else self.links.hosts
 
     @property
     def port_hosts(self) -> tuple[str, ...]:
-        """The host of each port of the network, as its frames are numbered."""
+        """The host of each port of the network, in the order of the ports' numbers."""
         return self.hosts if self.links is None else tuple(port.host for port in self.links.ports)
 
     @property
     def port_interfaces(self) -> tuple[str, ...]:
-        """The interface of that host which each port of the network is plugged into."""
+        """The interface of its host at each port of the network."""
         return () if self.links is None else tuple(port.device for port in self.links.ports)
 
     @property
     def beside(self) -> dict[str, tuple[str, ...]]:
-        """Maps each host to its devices besides `eth0` that lead to others."""
-        return (
-            {}
-            if self.links is None
-            else {host: self.links.beside(host) for host in self.links.hosts}
-        )
+        """Host -> its devices in the networks beside."""
+        if self.links is None:
+            return {}
+        return {host: self.links.beside(host) for host in self.links.hosts}
 
     @property
     def daemons_host(self) -> str:
@@ -162,7 +154,7 @@ class Cell:
 
     @cached_property
     def sides(self) -> dict[str, Side]:
-        """Maps each process to what it runs."""
+        """Process -> its middleware and configuration."""
         return {
             process.name: self.arm.side(process.follows or process.name)
             for process in self.processes
@@ -170,20 +162,19 @@ class Cell:
 
     @property
     def middlewares(self) -> tuple[str, ...]:
-        """The middlewares, each once, in the order of the processes; the arm's own first where any
-        process runs it."""
+        """The middlewares, each once, in the order of the processes."""
         return tuple(dict.fromkeys(side.middleware for side in self.sides.values()))
 
     @cached_property
     def pairs(self) -> dict[int, tuple[int, ...]]:
-        """Maps each reader that is there from the start to its writers: the second half of the
-        barrier waits for each pair's first message."""
+        """Reader that exists from the start -> its writers: the second half of the barrier waits
+        for the first message of each pair."""
         return {e.endpoint: e.present for e in self.endpoints if e.reads and e.life.begin_s is None}
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """Who joins and leaves within the steady state, in the order of time; at one instant, who
-        leaves comes first."""
+        """The nodes that join and leave within the steady state, in the order of time; at one
+        instant those that leave come first."""
         endpoints_by_change: dict[tuple[float, int, str, str, bool], list[int]] = {}
         for e in self.endpoints:
             for at_s, joins in ((e.life.begin_s, 1), (e.life.end_s, 0)):
@@ -204,8 +195,8 @@ class Cell:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """What else the machine does (the arm's own word, else its workload's), in what containers
-        processes are, and how they are scheduled, where that is not as usual."""
+        """The background load and the idle states (the arm's, else the workload's), and unusual
+        containers and scheduling of processes."""
         conditions = {
             "background": self.arm.background or self.workload.background,
             "host_idle": self.arm.host_idle or self.workload.host_idle,
@@ -215,8 +206,7 @@ class Cell:
 
     @cached_property
     def sharing(self) -> frozenset[int]:
-        """The endpoints for which one thread sends along with others where the schedule is
-        `shared`."""
+        """The endpoints that share a thread with others under the schedule `shared`."""
         return sharing(self.senders)
 
     @property
@@ -225,19 +215,18 @@ class Cell:
 
     @property
     def schedule(self) -> Schedule | None:
-        """Whether endpoints of a process send on a shared thread or on their own; None where no
-        thread could be shared."""
+        """The schedule, or None where no thread could be shared."""
         return self.workload.schedule if self.sharing else None
 
     @property
     def background_hosts(self) -> tuple[str, ...]:
-        """The hosts that have the background load; all where the workload names none."""
+        """The hosts with the background load, by default all."""
         return self.workload.background_hosts or self.hosts
 
     @property
     def steady_messages(self) -> int:
-        """The fewest messages that a reader should see in the steady state of one trial: what its
-        percentiles rest on. Of readers that come late or leave only where there are no others:
+        """The fewest messages that a reader should see in the steady state of one trial, on which
+        its percentiles rest. Readers that join late or leave count only where there are no others:
         they are measured apart, and with fewer messages."""
         focus = self.workload.focus
         readers = [
@@ -251,19 +240,19 @@ class Cell:
 
     @property
     def saturating(self) -> bool:
-        """Whether the number of messages is the middleware's answer, so that `steady_messages` is
-        only an upper bound."""
+        """Whether the middleware determines the count of messages, so that `steady_messages` is an
+        upper bound."""
         return any(endpoint.saturating for endpoint in self.endpoints)
 
     @property
     def may_be_silent(self) -> bool:
-        """Whether nothing that is heard may be just what it asks for."""
+        """Whether readers may rightly receive nothing."""
         return any(beside.from_features("cell", "may_silence", self))
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
         """The sections of the process's record file as (kind, endpoint, capacity in slots): kind 1
-        SENT for who writes, 2 RECEIVED for who reads, both for clients and services; 3 SPAN besides
-        where the layers are traced."""
+        SENT for writers, 2 RECEIVED for readers, both for clients and services, and 3 SPAN where the
+        layers are traced. Raises KeyError for an unknown process."""
         self._check_process(process)
         return [
             (kind, endpoint.endpoint, slots)
@@ -279,7 +268,7 @@ class Cell:
 
     @property
     def record_bytes(self) -> int:
-        """How much memory the record files of a trial take."""
+        """The size of all record files of a trial."""
         sections = (
             section for endpoint in self.endpoints for section in self._sections_of(endpoint)
         )
@@ -292,9 +281,9 @@ class Cell:
         only: Collection[int] | None = None,
         joining: str | None = None,
     ) -> list[dict[str, Any]]:
-        """The `nodes` of the protocol's `create` for one process: those that are there from the
-        start, or those with the endpoints in `only`, and the node that is `joining` also without
-        any. `schedule_seed` is the trial's, shared by the arms of a block."""
+        """The `nodes` of the protocol's `create` for one process: those that exist from the start,
+        or those with the endpoints in `only` and the node that is `joining`, which may have none.
+        `schedule_seed` is the trial's, shared by the arms of a block."""
         self._check_process(process)
         nodes = next(p.nodes for p in self.processes if p.name == process)
         wires: dict[str, list[dict[str, Any]]] = {node: [] for node in nodes}
@@ -302,8 +291,8 @@ class Cell:
             is_created = e.life.begin_s is None if only is None else e.endpoint in only
             if is_created and e.node in wires:
                 wires[e.node].append(e.wire(self.arm, schedule_seed))
-        # A node whose endpoints all come later comes with them; one without any from the start, or
-        # when it joins.
+        # A node whose endpoints all come later is created with them; an empty one at the start of
+        # the trial, or when it joins.
         empty_nodes = {
             node.name
             for node in self.workload.written_out
@@ -317,7 +306,7 @@ class Cell:
         ]
 
     def definition(self) -> dict[str, Any]:
-        """The whole cell as JSON: what the bundle stores and the `create` commands are made of."""
+        """The cell as the bundle stores it, in JSON."""
         return {
             "cell": self.number,
             "suite": self.suite,
@@ -350,8 +339,7 @@ class Cell:
         } | self._more()
 
     def _more(self) -> dict[str, Any]:
-        """What most cells do not have: their definitions stay what they were before there was
-        any."""
+        """Keys that most cells do not have: definitions of older campaigns stay the same."""
         definition: dict[str, Any] = {}
         if self.schedule == "own":  # all were shared before there was a choice
             definition["schedule"] = self.schedule
@@ -372,13 +360,12 @@ class Cell:
 
 
 MOST_CELLS = 40_000
-"""Two hundred times what a campaign of a day has; more would not end, and their plan takes
-minutes."""
+"""Two hundred times as many as a campaign of a day has; the plan of more takes minutes."""
 
 
 _last: tuple[Suite, tuple[Cell, ...]] | None = None
-"""Who reads a suite has its cells made to find contradictions, and asks for them next: they are
-made once."""
+"""The last suite and its cells: reading a suite makes its cells to find contradictions, and the
+reader then asks for the same cells."""
 
 
 def cells(suite: Suite) -> tuple[Cell, ...]:
@@ -405,7 +392,7 @@ def _all_cells(suite: Suite) -> tuple[Cell, ...]:
             fix="split the suite, or cross fewer factors",
             at=("factors",) if suite.factors else ("arms",),
         )
-    applied = _Applied(suite)
+    applied = _AppliedLevels(suite)
     cells = [
         cell
         for index, workload in enumerate(suite.workloads)
@@ -428,12 +415,12 @@ def _all_cells(suite: Suite) -> tuple[Cell, ...]:
 
 
 def renumbered(selection: Sequence[Cell]) -> tuple[Cell, ...]:
-    """A plan finds cells by their number's place, so a selection counts from 1 again."""
+    """The cells with numbers from 1: a plan finds a cell by its number."""
     return tuple(replace(cell, number=number) for number, cell in enumerate(selection, start=1))
 
 
 def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
-    """The cells by comparison key, in order."""
+    """Comparison -> its cells, in order."""
     cells_of_key: dict[str, list[Cell]] = {}
     for cell in all_cells:
         cells_of_key.setdefault(cell.comparison, []).append(cell)
@@ -441,7 +428,7 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
 
 
 def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | None]:
-    """The names of the arms that the suite excludes here; None among them: all of them."""
+    """The names of the arms that the suite excludes at these levels; None in it stands for all."""
     axes = {"workload": workload.name, **levels}
     return {
         rule.get("arm")
@@ -450,32 +437,31 @@ def _excluded(suite: Suite, workload: Workload, levels: Levels) -> set[Level | N
     }
 
 
-class _Applied:
-    """Workloads, arms and networks with levels applied. What was applied once is not validated
-    again: of a suite with several factors most combinations differ in one."""
+class _AppliedLevels:
+    """Workloads, arms and networks with levels applied. Each level is applied and validated once:
+    in a suite with several factors most combinations differ in one."""
 
     def __init__(self, suite: Suite):
         self.suite = suite
         self._results: dict[tuple[int, str, type, Level], tuple[Any, Any]] = {}
-        """(id of what a level is applied to, factor, the level with its type) -> that itself, which
-        keeps its id its own, and the result."""
+        """(id of an item, factor, type of the level, level) -> the item, which keeps its id in use,
+        and the item with the level applied."""
         self._graphs: dict[int, tuple[Endpoint, ...]] = {}
         self._numbers = itertools.count(1)
 
     def cells(self, index: int, workload: Workload, levels: Levels) -> list[Cell]:
-        """The cells of the arms that are not excluded here; `index` is the workload's place in the
+        """The cells of the arms that are not excluded; `index` is the workload's place in the
         file."""
         suite, timeline = self.suite, workload.timeline.over(self.suite.timeline)
         excluded = _excluded(suite, workload, levels)
         arms = [arm for arm in suite.arms if None not in excluded and arm.name not in excluded]
         if not arms:
-            # before the levels are applied: an excluded combination may be a contradiction
-            return []
+            return []  # before levels are applied: an excluded combination may be a contradiction
         changed = self.at(workload, levels, f"workload `{workload.name}`", with_workload_level)
         if (graph := self._graphs.get(id(changed))) is None:
             with inside("workloads", index):
                 graph = self._graphs[id(changed)] = endpoints(changed, timeline)
-        links = _links(self, index, workload, changed, levels)
+        links = self._links(index, changed, levels, timeline)
         cells = [
             Cell(
                 next(self._numbers),
@@ -498,11 +484,8 @@ class _Applied:
         return cells
 
     def at(self, item: T, levels: Levels, owner: str, apply: Callable[[T, str, Level], T]) -> T:
-        """The workload or arm with the levels applied; what is wrong with the result is reported at
-        the level's line.
-
-        The history comes first, since whether a depth makes sense depends on it.
-        """
+        """The workload, arm or network with the levels applied. A Fault in the result is reported at
+        the line of the level. The history is applied first, since a depth depends on it."""
         for name in sorted(levels, key=lambda name: name != "history"):
             level = levels[name]
             key = id(item), name, type(level), level
@@ -530,27 +513,24 @@ class _Applied:
                 at=("factors", name, self.suite.factors[name].index(level)),
             ) from error
 
-
-def _links(
-    applied: _Applied, index: int, workload: Workload, changed: Workload, levels: Levels
-) -> Links | None:
-    """The network at these levels. A fault of a named network is reported where it is written."""
-    timeline = workload.timeline.over(applied.suite.timeline)
-    try:
-        links = resolved(applied.suite.networks, changed.network, changed.host_names, timeline)
-    except Fault as fault:
-        at: tuple[str | int, ...] = ("workloads", index)
-        if isinstance(changed.network, str) and fault.at[:1] == ("network",):
-            at, fault.at = ("networks", changed.network), fault.at[1:]
-            fault.what += f" (workload `{workload.name}`)"
-        fault.at = (*at, *fault.at)
-        raise
-    if links is None:
-        return None
-    network = applied.at(
-        links.network, levels, f"the network of workload `{workload.name}`", with_network_level
-    )
-    return replace(links, network=network)
+    def _links(
+        self, index: int, workload: Workload, levels: Levels, timeline: Timeline
+    ) -> Links | None:
+        """The network of a workload at these levels. A Fault of a named network is reported at the
+        network's own line."""
+        try:
+            links = resolved(self.suite.networks, workload.network, workload.host_names, timeline)
+        except Fault as fault:
+            at: At = ("workloads", index)
+            if isinstance(workload.network, str) and fault.at[:1] == ("network",):
+                at, fault.at = ("networks", workload.network), fault.at[1:]
+                fault.what += f" (workload `{workload.name}`)"
+            fault.at = (*at, *fault.at)
+            raise
+        if links is None:
+            return None
+        owner = f"the network of workload `{workload.name}`"
+        return replace(links, network=self.at(links.network, levels, owner, with_network_level))
 
 
 def _check_primary_metric(cell: Cell) -> None:
@@ -575,8 +555,8 @@ def _check_primary_metric(cell: Cell) -> None:
 
 
 def _check_drain(cell: Cell) -> None:
-    """A reliable writer's history may hold this much when the schedule ends. A drain that cannot
-    hold it would cut off what is only slow."""
+    """Refuses a drain that is shorter than the time for a full history of a reliable writer: it
+    would cut off messages that are only slow."""
     window_ns = cell.timeline.end_ns
     for endpoint in cell.endpoints:
         arrival, qos = endpoint.arrival, endpoint.qos.wire()
@@ -584,7 +564,7 @@ def _check_drain(cell: Cell) -> None:
         if endpoint.kind != "publisher" or not isinstance(arrival, Periodic) or not reliable:
             continue
         held_messages = min(qos["depth"], arrival.count(0, window_ns))
-        # so old is the oldest when the newest is sent
+        # the age of the oldest message when the newest is sent
         needed_s = (held_messages - 1) * arrival.period_ns / 1e9
         if needed_s > cell.timeline.drain_most_s:
             raise Fault(
@@ -612,16 +592,15 @@ def _check_networks_vary(suite: Suite, cells: Sequence[Cell]) -> None:
 
 
 def _check_factors_matter(suite: Suite, cells: Sequence[Cell]) -> None:
-    """A factor that leaves a cell as it was would be reported as `makes no difference`, which would
-    be a lie."""
+    """Refuses a factor that does not change a cell: the report would wrongly say that it makes no
+    difference."""
     cell_of_content: dict[tuple[str, ...], Cell] = {}
     graphs: dict[int, str] = {}
-    """What does not depend on the arm, once per workload: cells at the same levels share it."""
+    """id of a workload -> a hash of the content that does not depend on the arm."""
     texts: dict[int, str] = {}
 
     def text_of(part: object) -> str:
-        """Many cells share an arm, a timeline and a network: each is written out once. All live
-        with the cells."""
+        """The text of an arm, a timeline or a network, which many cells share; made once."""
         if (text := texts.get(id(part))) is None:
             text = texts[id(part)] = repr(part)
         return text
@@ -634,8 +613,8 @@ def _check_factors_matter(suite: Suite, cells: Sequence[Cell]) -> None:
             nodes = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
             lives = [endpoint.life for endpoint in cell.endpoints]
             itself = cell.workload.definition(), cell.workload.beside
-            graph = repr((wires, places, nodes, lives, itself))
-            graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
+            text = repr((wires, places, nodes, lives, itself))
+            graphs[id(cell.workload)] = graph = sha256(text.encode()).hexdigest()
         content = (
             cell.workload.name,
             text_of(cell.arm),
@@ -660,8 +639,7 @@ def _check_factors_matter(suite: Suite, cells: Sequence[Cell]) -> None:
 
 
 def _check_overrides_matter(suite: Suite, cells: Sequence[Cell]) -> None:
-    """An override that falls on no process would leave a pair of middlewares talking to itself,
-    under two names."""
+    """Refuses an override of no process: both sides of a pair would run the same middleware."""
     for index, arm in enumerate(suite.arms):
         arm_cells = [cell for cell in cells if cell.arm.name == arm.name]
         for key in arm.processes:

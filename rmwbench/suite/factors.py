@@ -1,10 +1,10 @@
 """Factors: axes of a suite that override a field of every workload or arm, crossed in full.
 
-A factor is named after the field it overrides, so there is nothing to learn beside the fields;
-`options.NAME` and `modes.NAME` reach an option and a mode of the arms, `graph.NAME`,
-`bring_up.NAME` and `recorder.NAME` a field of that part of a workload, `network.NAME` a field of
-every link in both directions. What tells arms apart (middleware, profile) is not a factor: arms are
-compared within a combination of levels, never across.
+A factor has the name of the field that it overrides; `options.NAME` and `modes.NAME` are an option
+and a mode of the arms, `graph.NAME`, `bring_up.NAME` and `recorder.NAME` a field of that part of a
+workload, `network.NAME` a field of every link in both directions. The fields that distinguish arms
+(middleware, profile) are not factors: arms are compared within a combination of levels, never
+across.
 """
 
 from itertools import product
@@ -23,12 +23,12 @@ NO_FACTORS = {
     *("nodes", "hosts", "relays_host", "background_hosts", "daemons_host", "overload"),
     *("arrival", "qos", "graph", "bring_up", "timeline", "beside"),
 }
-"""The keys of a workload that no single level overrides: its name, what it is compared by, lists, and
-parts with keys of their own."""
+"""The keys of a workload that are not factors: its names, metric and comparison, lists, and parts
+with keys of their own."""
 
 
 def _model_of(model: type[Strict], name: str) -> type[Strict] | None:
-    """The model of a key's value; None where the value is a single one."""
+    """The model of a key's value; None for a scalar value."""
     kinds = get_args(model.model_fields[name].annotation)
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, Strict)), None)
 
@@ -61,7 +61,7 @@ def check_factor_name(name: str) -> None:
     """Raises Fault for a factor that overrides nothing."""
     factors = [*WORKLOAD_FACTORS, *QOS_FACTORS, *ARM_FACTORS, *MODE_FACTORS, *PART_FACTORS]
     factors += NETWORK_FACTORS
-    if name == "payload":  # what one is likely to type; no word is similar enough to suggest it
+    if name == "payload":  # a likely mistake, and no factor has a similar name to suggest
         raise Fault(
             "unknown factor `payload`",
             expected="`message`, with levels such as Bytes(4096)",
@@ -74,8 +74,8 @@ def check_factor_name(name: str) -> None:
 
 
 def combinations(factors: dict[str, tuple[Level, ...]]) -> list[Levels]:
-    """Every combination of levels, the last factor fastest; one empty combination where there are
-    no factors."""
+    """Every combination of levels, the last factor fastest; without factors one empty
+    combination."""
     return [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
 
 
@@ -89,7 +89,7 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
         settings = arrival.model_dump(by_alias=True, exclude_unset=True)
         return workload.changed({"arrival": settings | {"rate_hz": level}})
     if factor == "network" and len(workload.host_names) < 2:
-        # nothing lies between one host; the cell stays as it was, and is refused for that
+        # a single host has no network; `cells` refuses a factor that leaves the cell as it was
         return workload
     if factor in WORKLOAD_FACTORS:
         return workload.changed({factor: level})
@@ -100,8 +100,8 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
 
 
 def with_network_level(network: Network, factor: str, level: Level) -> Network:
-    """Every link with one level applied in both directions, validated again; unchanged for any
-    other factor."""
+    """The network with one level applied to every link in both directions, validated again;
+    unchanged for any other factor."""
     if factor not in NETWORK_FACTORS:
         return network
     return network.with_level(factor.removeprefix(NETWORK_PREFIX), level)
@@ -116,7 +116,7 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
         return arm.changed({"options": {**arm.options, factor.removeprefix(OPTION_PREFIX): level}})
     if factor in MODE_FACTORS:
         mode = {factor.removeprefix(MODE_PREFIX): level}
-        processes = {  # one vocabulary for all middlewares, so a level is for every side
+        processes = {  # modes are common to all middlewares, so a level is for every side
             key: side if side.modes is None else side.changed({"modes": side.modes | mode})
             for key, side in arm.processes.items()
         }

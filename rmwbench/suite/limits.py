@@ -1,6 +1,6 @@
-"""What a user accepts: the limits of a suite's `outcomes:`, `capacity`, `show` and `decide`.
+"""The limits that a user accepts, of a suite's `outcomes:`, `capacity`, `show` and `decide`.
 
-One vocabulary and one file for all of them (docs/limits.md):
+All of them share these keys and one kind of file (docs/limits.md):
 
     limits: four-cameras
     title: a robot with four cameras on one board
@@ -9,8 +9,8 @@ One vocabulary and one file for all of them (docs/limits.md):
       front: {response_latency_p99_ms: 50}                           # of a topic's own
     of: {workload: cameras, levels: {subscribers: 4}}                # which cells are this robot
 
-Every limit is an upper one, and its unit stands in its name: fractions are bare, times end in
-`_ms`, memory in `_mib`, `cpu_cores` says it itself.
+Every limit is an upper one, and its key has the unit: times end in `_ms`, memory in `_mib`;
+fractions and `cpu_cores` have no suffix.
 """
 
 from collections.abc import Mapping
@@ -19,13 +19,12 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY, TopicScope, Use, names_for
-from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
+from rmwbench.suite.fault import Fault, Scalar, Strict, check_known
 from rmwbench.words.numbers import scaled
 
 METRICS = names_for(Use.LIMIT)
 OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)
-"""The metrics that a single topic can have; the others (end to end, recovery, cost) need several
-topics."""
+"""The metrics of a single topic; the others (end to end, recovery, cost) need several topics."""
 
 _SUFFIX = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
 _FACTOR = {"fraction": 1.0, "ns": 1e6, "cores": 1.0, "bytes": float(1 << 20)}
@@ -33,7 +32,7 @@ _UNIT_IN_WORDS = {"ns": "in milliseconds", "bytes": "in MiB"}
 
 
 def key_of(metric: str) -> str:
-    """How a file says it: `response_latency_p99_ms`, `pss_mib`, `undelivered`."""
+    """The key of a metric in a file: `response_latency_p99_ms`, `pss_mib`, `undelivered`."""
     return metric + _SUFFIX[GLOSSARY[metric].unit]
 
 
@@ -43,20 +42,20 @@ TOPIC_KEYS = tuple(key_of(metric) for metric in OF_TOPICS)
 
 
 def metric_of(key: str) -> str:
-    """The metric of a key of `KEYS`. KeyError for any other."""
+    """The metric of a key of `KEYS`. Raises KeyError for any other."""
     return _METRIC_OF[key]
 
 
 class Nothing(Strict):
-    """The lower bound of what is undelivered, from which "nothing arrived" is believed: a few
-    messages that did not arrive do not show that none ever does."""
+    """The outcome *none*: at least this share of the messages is undelivered. A few messages that
+    did not arrive do not show that none ever does."""
 
     undelivered: Annotated[float, Field(ge=0.5, lt=1.0)] = 0.95
 
 
 class Limits(Strict):
-    """`topics`: limits for one topic, or for a reader by its node's name; each replaces the limit
-    in `acceptable` for the same metric. A pattern such as `scan_*` names several."""
+    """Limits of all topics (`acceptable`) and of single ones (`topics`, by the name of the topic, of
+    a reader's node, or a pattern such as `scan_*`), which replace those of the same metric."""
 
     acceptable: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)
@@ -74,28 +73,23 @@ class Limits(Strict):
         for topic, limits in topics.items():
             if not limits:
                 raise Fault(
-                    f"topic `{topic}` has no limit",
-                    expected="at least one limit",
-                    actual="nothing",
-                    at=(topic,),
+                    f"topic `{topic}` has no limit", expected="at least one limit", at=(topic,)
                 )
             _check(limits, TOPIC_KEYS, (topic,))
         return topics
 
     @model_validator(mode="after")
-    def _says_something(self) -> "Limits":
+    def _has_a_limit(self) -> "Limits":
         if not self.acceptable and not self.topics:
             raise Fault(
-                "nothing says what is acceptable",
-                expected="at least one limit",
-                actual="an empty mapping",
+                "there is no limit",
+                expected="at least one under `acceptable` or `topics`",
                 at=("acceptable",),
             )
         return self
 
     def document(self) -> dict[str, Any]:
-        """The limits as the plan document has them: every limit in its metric's own unit, times in
-        ns."""
+        """The limits as the plan document has them, in the units of the metrics: times in ns."""
         topic_limits = {topic: _document(limits) for topic, limits in self.topics.items()}
         return {
             "acceptable": _document(self.acceptable),
@@ -105,21 +99,21 @@ class Limits(Strict):
 
 
 class LimitsCase(Strict):
-    """Which cells of a campaign are the user's case: a workload by its name, and levels of factors;
-    what is not named may be any."""
+    """The cells of a campaign that are the user's case: those of a workload, by default of any, at
+    these levels."""
 
     workload: str | None = None
     levels: dict[str, Scalar] = Field(default_factory=dict)
 
     def has(self, workload: str, levels: Mapping[str, Any]) -> bool:
-        """Whether a cell of this workload (without its levels) at these levels is one of them."""
+        """Whether a cell of this workload (a name without levels) at these levels is in the case."""
         if self.workload not in (None, workload):
             return False
         return all(name in levels and levels[name] == level for name, level in self.levels.items())
 
 
 class LimitsFile(Limits):
-    """A user's limits as a file of their own. `limits` is their name."""
+    """A limits file. `limits` is its name."""
 
     limits: str
     title: str = ""
@@ -129,7 +123,7 @@ class LimitsFile(Limits):
 def _document(limits: dict[str, float]) -> list[dict[str, Any]]:
     return [
         {"metric": metric, "at_most": scaled(limit, _FACTOR[GLOSSARY[metric].unit])}
-        for metric, limit in ((metric_of(key), limit) for key, limit in limits.items())
+        for metric, limit in zip(map(metric_of, limits), limits.values(), strict=True)
     ]
 
 
@@ -141,8 +135,7 @@ def _check(limits: dict[str, float], keys: tuple[str, ...], at: tuple[str, ...] 
                 expected=f"`{key_of(name)}`, {_UNIT_IN_WORDS[GLOSSARY[name].unit]}",
                 at=(*at, name),
             )
-        if name not in keys:
-            raise unknown("limit", name, list(keys), at=(*at, name))
+        check_known("limit", name, keys, at=(*at, name))
         if name in METRICS and GLOSSARY[name].kind == "fraction" and limit >= 1:
             raise Fault(
                 f"`{name}` is a fraction",

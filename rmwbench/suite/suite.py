@@ -9,7 +9,17 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import WORKLOAD_FACTORS, check_factor_name
-from rmwbench.suite.fault import Fault, ListOf, Scalar, Strict, places, unknown
+from rmwbench.suite.fault import (
+    At,
+    Fault,
+    ListOf,
+    Scalar,
+    Strict,
+    check_distinct,
+    check_known,
+    places,
+    unknown,
+)
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import OF_LINKS, Network
@@ -21,20 +31,19 @@ from rmwbench.suite.workload.topology import topics_and_readers
 from rmwbench.suite.workload.workload import Workload
 
 MOST_ENTRIES = 1000
-"""Arms, and workloads, of a suite; the largest that is shipped has some thirty."""
+"""The most arms, and the most workloads, of a suite; the largest shipped one has some thirty."""
 
 
 class Blocks(Strict):
-    """How often every arm runs. With `planned`, a fixed number of blocks; with `maximum`, a
-    sequential design: looks at set numbers of blocks from `minimum` on, and an end as soon as
-    everything is decided. A budget replaces either number. With fewer than `minimum` blocks there
-    is no verdict.
+    """The number of blocks. `planned` is a fixed number. `maximum` makes a sequential design: there
+    are looks at set numbers of blocks from `minimum` on, and the campaign ends as soon as everything
+    is decided. With fewer than `minimum` blocks there is no verdict.
 
-    `within_s` plans a sequential design by the clock: what is decided leaves, the time goes to what
-    is open, and the campaign ends when so many seconds are over, though never below `minimum`. A
-    budget replaces it too.
+    `within_s` limits the time of a sequential design: decided cells leave, the time goes to the open
+    ones, and the campaign ends after that many seconds, though never below `minimum`. A budget
+    replaces `planned`, `maximum` and `within_s`.
 
-    `decide` names the workloads that a sequential design waits for; all where it is empty.
+    `decide` names the workloads that a sequential design waits for, by default all.
     """
 
     planned: int | None = Field(default=None, ge=1, le=10_000)
@@ -49,7 +58,7 @@ class Blocks(Strict):
 
     @property
     def most(self) -> int:
-        """The blocks that run where no budget says otherwise and no look ends the campaign."""
+        """The most blocks that run without a budget."""
         return self.maximum or self.planned or self.minimum
 
     @model_validator(mode="after")
@@ -58,17 +67,14 @@ class Blocks(Strict):
             "`planned: 6` runs six blocks whatever they show; `maximum: 20` stops as soon as "
             "everything is decided"
         )
-        if self.planned is None and self.maximum is None:
+        if (self.planned is None) == (self.maximum is None):
+            both = self.planned is not None
             raise Fault(
-                "how many blocks?", expected="`planned` or `maximum`", actual="neither", fix=designs
-            )
-        if self.planned is not None and self.maximum is not None:
-            raise Fault(
-                "a fixed and a sequential number of blocks contradict each other",
+                "the number of blocks is either fixed or sequential",
                 expected="`planned` or `maximum`, not both",
-                actual=f"planned {self.planned} and maximum {self.maximum}",
+                actual=f"planned {self.planned} and maximum {self.maximum}" if both else "neither",
                 fix=designs,
-                at=("planned",),
+                at=("planned",) if both else (),
             )
         name = "maximum" if self.sequential else "planned"
         if self.most < self.minimum:
@@ -88,8 +94,8 @@ class Blocks(Strict):
                 at=("minimum",),
             )
         for key, reason in (
-            ("within_s", "in a fixed number of blocks no time becomes free"),
-            ("decide", "a fixed number of blocks waits for nothing"),
+            ("within_s", "a fixed number of blocks has no limit of time"),
+            ("decide", "a fixed number of blocks waits for no workload"),
         ):
             if getattr(self, key) and not self.sequential:
                 raise Fault(
@@ -102,7 +108,7 @@ class Blocks(Strict):
 
 
 class Suite(Strict):
-    """Everything a campaign runs. `suite` is its name; comparisons are between arms, within a
+    """A suite, which a campaign runs. `suite` is its name; comparisons are between arms, within a
     workload and a combination of levels."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
@@ -136,19 +142,17 @@ class Suite(Strict):
     @field_validator("arms", "workloads")
     @classmethod
     def _not_empty(cls, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Refuses an empty list. Pydantic's `min_length` would also report a list whose items are
-        wrong as empty."""
+        """Refuses an empty list. Pydantic's `min_length` would also call a list of wrong items
+        empty."""
         if not items:
-            raise Fault(
-                "nothing is listed here", expected="at least one entry", actual="an empty list"
-            )
+            raise Fault("the list is empty", expected="at least one entry")
         return items
 
     @field_validator("arms", "workloads", mode="before")
     @classmethod
     def _not_endless(cls, items: Any, info: ValidationInfo) -> Any:
-        """Refuses a list that is too long before each item is validated, which takes minutes for 20
-        000."""
+        """Refuses a list that is too long before its items are validated, which takes minutes for
+        20 000 items."""
         if isinstance(items, list) and len(items) > MOST_ENTRIES:
             raise Fault(
                 f"too many {info.field_name}",
@@ -187,20 +191,19 @@ class Suite(Strict):
     def _names_agree(self) -> "Suite":
         arms = [arm.name for arm in self.arms]
         workloads = [workload.name for workload in self.workloads]
-        self._check_once("arms", arms)
-        self._check_once("workloads", workloads)
+        check_distinct("arms", arms, at=("arms",))
+        check_distinct("workloads", workloads, at=("workloads",))
         for index, arm in enumerate(self.arms):
             _check_against("arm", arm.against, arm.name, arms, ("arms", index))
         for index, name in enumerate(self.blocks.decide):
-            if name not in workloads:
-                raise unknown("workload", name, workloads, at=("blocks", "decide", index))
+            check_known("workload", name, workloads, at=("blocks", "decide", index))
         for index, workload in enumerate(self.workloads):
             at = ("workloads", index)
             _check_against("workload", workload.against, workload.name, workloads, at)
             if isinstance(workload.network, str):
-                self._check_network(workload.network, (*at, "network"))
+                check_known("network", workload.network, self.networks, at=(*at, "network"))
         for index, level in enumerate(self.factors.get("network", ())):
-            self._check_network(level, ("factors", "network", index))
+            check_known("network", level, self.networks, at=("factors", "network", index))
         if self.outcomes is not None:
             self._check_limited_topics(self.outcomes)
         self._check_exclusions(arms, workloads)
@@ -209,39 +212,25 @@ class Suite(Strict):
         return self
 
     def _check_reported(self, reported: Reported, arms: list[str], workloads: list[str]) -> None:
-        """Topics are checked where the report is judged."""
+        """Checks the names of metrics, arms, workloads and factors. Topics are checked where the
+        report is judged."""
         for number, test in enumerate(reported.seen):
+            at = ("reported", "seen", number)
             for name in test.metrics:
-                if name not in GLOSSARY:
-                    raise unknown("metric", name, list(GLOSSARY), at=("reported", "seen", number))
+                check_known("metric", name, GLOSSARY, at=at)
             sides = [("arm", key, getattr(test, key), arms) for key in ("left", "right")]
             keys = ("workload", "right_workload")
             sides += [("workload", key, getattr(test, key), workloads) for key in keys]
             for kind, key, name, known in sides:
-                if name is not None and name not in known:
-                    raise unknown(kind, name, known, at=("reported", "seen", number, key))
+                if name is not None:
+                    check_known(kind, name, known, at=(*at, key))
             for key in ("at", "left_at", "right_at", "base_at"):
                 for factor in getattr(test, key):
-                    if factor not in self.factors:
-                        at = ("reported", "seen", number, key, factor)
-                        raise unknown("factor", factor, list(self.factors), at=at)
-
-    def _check_once(self, kind: str, names: list[str]) -> None:
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                raise Fault(
-                    f"two {kind} are called `{name}`",
-                    expected="a name of its own for each",
-                    at=(kind, index, "name"),
-                )
-
-    def _check_network(self, name: Scalar, at: tuple[str | int, ...]) -> None:
-        if name not in self.networks:
-            raise unknown("network", name, list(self.networks), at=at)
+                    check_known("factor", factor, self.factors, at=(*at, key, factor))
 
     def _check_limited_topics(self, limits: Limits) -> None:
-        """Raises Fault for a limited topic that no workload has. It is named by the topic, by its
-        reader, which is the reader's node, or by both: `image → control`."""
+        """Raises Fault for a limited topic that no workload has. A name is that of the topic, of a
+        reader's node, or both: `image → control`."""
         if not limits.topics:
             return
         nodes = [node for workload in self.workloads for node in workload.written_out]
@@ -249,8 +238,8 @@ class Suite(Strict):
         pairs = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
         names = [*known, *pairs]
         for name in limits.topics:
-            begins = name.removesuffix("*")
-            if name not in names and not any(t.startswith(begins) for t in names if "*" in name):
+            prefix = name.removesuffix("*")
+            if name not in names and not any(t.startswith(prefix) for t in names if "*" in name):
                 raise unknown("topic or reader", name, known, at=("outcomes", "topics", name))
 
     def _check_exclusions(self, arms: list[str], workloads: list[str]) -> None:
@@ -267,20 +256,14 @@ class Suite(Strict):
                     at=("exclude", index),
                 )
             for axis, level in rule.items():
-                if axis not in axes:
-                    raise unknown("factor", axis, list(axes), at=("exclude", index, axis))
+                at = ("exclude", index, axis)
+                check_known("factor", axis, axes, at=at)
                 if level not in axes[axis]:
-                    raise unknown(
-                        f"level of `{axis}`",
-                        level,
-                        [str(axis_level) for axis_level in axes[axis]],
-                        at=("exclude", index, axis),
-                    )
+                    levels = [str(axis_level) for axis_level in axes[axis]]
+                    raise unknown(f"level of `{axis}`", level, levels, at=at)
 
 
-def _check_against(
-    kind: str, against: str | None, name: str, names: list[str], at: tuple[str | int, ...]
-) -> None:
-    others = [other for other in names if other != name]
-    if against is not None and against not in others:
-        raise unknown(f"other {kind}", against, others, at=(*at, "against"))
+def _check_against(kind: str, against: str | None, name: str, names: list[str], at: At) -> None:
+    if against is not None:
+        others = [other for other in names if other != name]
+        check_known(f"other {kind}", against, others, at=(*at, "against"))

@@ -84,9 +84,9 @@ CONTRADICTIONS = {
     "neither fixed nor sequential": (
         ("planned: 6, minimum: 5", "minimum: 5"),
         3,
-        "how many blocks",
+        "either fixed or sequential",
     ),
-    "fixed and sequential": (("planned: 6", "planned: 6, maximum: 20"), 3, "contradict"),
+    "fixed and sequential": (("planned: 6", "planned: 6, maximum: 20"), 3, "either fixed"),
     "fewer at most than needed": (("planned: 6", "maximum: 4"), 3, "fewer blocks"),
     "looks at too little": (
         ("planned: 6, minimum: 5", "maximum: 6, minimum: 4"),
@@ -96,7 +96,7 @@ CONTRADICTIONS = {
     "waiting with a fixed number": (
         ("planned: 6", "planned: 6, decide: [w]"),
         3,
-        "waits for nothing",
+        "waits for no workload",
     ),
     "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
     "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),

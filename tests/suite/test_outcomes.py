@@ -70,7 +70,7 @@ def test_limits_reach_the_plan_in_their_metrics_own_units():
             "`undelivered` is out of range",
         ),
         (DECLARED.replace("p50_ms: 30", "p50_ms: fast"), 16, "is not a number"),
-        ("outcomes:\n  acceptable: {}\n", 14, "nothing says what is acceptable"),
+        ("outcomes:\n  acceptable: {}\n", 14, "there is no limit"),
         ("outcomes: {none: {undelivered: 0.95}}\n", 13, "acceptable"),
         (DECLARED + "  none: {undelivered: 1.0}\n", 17, "`undelivered` is out of range"),
         (DECLARED + "  nothing: {undelivered: 0.9}\n", 17, "unknown key `nothing`"),

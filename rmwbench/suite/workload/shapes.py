@@ -79,12 +79,7 @@ def brought_up(bring_up: BringUp) -> tuple[Node, ...]:
 def check_hosts(hosts: Hosts, nodes: Sequence[Node], *, one_process: bool) -> None:
     """Raises Fault, counted from the workload, for impossible `hosts` of a shorthand."""
     if not hosts:
-        raise Fault(
-            "nothing is listed here",
-            expected="at least one host",
-            actual="an empty list",
-            at=("hosts",),
-        )
+        raise Fault("the list is empty", expected="at least one host", at=("hosts",))
     for index, host in enumerate(hosts):
         if host in hosts[:index]:
             raise Fault(
