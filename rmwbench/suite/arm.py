@@ -1,8 +1,8 @@
-"""An arm: a middleware and how it is configured. Arms are what a suite compares.
+"""An arm: a middleware with its configuration. A suite compares arms.
 
-The suite knows the middlewares that ship with rmwbench by name only, so that a misspelt one is
-caught before anything runs; others are announced to `load` by whoever found their workers. A user's
-profile file is read here, at load, so that a cell carries the text it ran with.
+The names of the shipped middlewares are known, so that a misspelt one is refused before a trial
+runs; `load` is told the names of other workers. A user's profile file is read at load, so that a
+cell has the text that it ran with.
 """
 
 import re
@@ -23,31 +23,34 @@ Take = Literal["typed", "raw"]
 Role = Literal["contender", "floor"]
 
 EITHER = "|"
-"""Between the names of processes that share an override."""
-
+"""The separator between the names of processes with the same override."""
 
 OF_WORKLOADS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
 OF_LINKS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")
 OF_QOS = ("reliability", "durability", "history", "depth")
-"""What people want to set of one arm and is the same for all, since arms are compared by it."""
+"""Keys that are the same for all arms, since arms are compared under them."""
 
 RESOLVED = frozenset({*Side.model_fields, "processes", "optional", "background", "host_idle"})
-"""The keys of an arm whose effect stands elsewhere in a cell's definition: its sides, conditions."""
+"""The keys of an arm whose effect is in another part of a cell's definition: its sides, its
+conditions."""
 
 
 class Arm(Side):
-    """`processes` names those that run something else than the others: `listener` is also
-    `listener_1`, `listener_2`…, and `listener|service` is both.
+    """`processes` overrides the side of some processes: the key `listener` stands for `listener`,
+    `listener_1`, `listener_2`…, and `listener|service` for both.
 
-    An `optional` arm is left out where one of its middlewares is not ready, with the reason: a ROS
+    An `optional` arm is left out, with the reason, where one of its middlewares is not ready: a ROS
     2 that is not sourced is not a mistake.
 
-    `against` names the arm that this one differs from in one thing: the report gives the ratio of
-    the two, metric by metric, with an interval of its own (a feature on and off, the next rung of a
-    ladder).
+    `against` names the arm that this one differs from in one thing, such as a feature on and off. The
+    report gives the ratio of the two, metric by metric, with an interval of its own.
 
-    `background` and `host_idle` replace the workload's for this arm: how else could the same
-    middleware be compared on an idle and on a busy machine?
+    `take` is how subscriptions take messages: `typed`, as any user of the API gets a message (in the
+    reader's own memory, or lent where the API lends), or `raw`, serialised in the middleware's
+    receive buffer.
+
+    `background` and `host_idle` replace the workload's for this arm, so that a suite can compare a
+    middleware on an idle and on a busy machine.
     """
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
@@ -67,9 +70,6 @@ class Arm(Side):
     loan: bool = False
     publish_mode: PublishMode = "default"
     take: Take = "typed"
-    """How its subscriptions take messages: `typed`, as any user of the API gets a message (in the reader's own
-    memory, or lent where the API lends), or `raw`, serialised in the middleware's receive
-    buffer."""
     against: ArmName | None = None
     role: Role | None = None
     background: Background | None = None
@@ -105,12 +105,12 @@ class Arm(Side):
 
     @property
     def is_floor(self) -> bool:
-        """The floor is what the others are measured against, not a contender."""
+        """Whether it is the floor, with which the contenders are compared."""
         return (self.role or ("floor" if self.middleware == "floor" else "contender")) == "floor"
 
     def key_of(self, process: str) -> str | None:
-        """The key of `processes` that a process falls under; its exact name before its name without
-        number."""
+        """The key of `processes` for a process, or None: that of its exact name before that of its
+        name without a number."""
         for name in (process, re.sub(r"_\d+$", "", process)):
             for key in self.processes:
                 if name in key.split(EITHER):
@@ -118,13 +118,13 @@ class Arm(Side):
         return None
 
     def side(self, process: str) -> Side:
-        """What a process runs."""
+        """The side of a process."""
         key = self.key_of(process)
         return self if key is None else self.processes[key].over(self)
 
     def definition(self) -> dict[str, Any]:
-        """What a cell stores of it. Keys that say nothing are left out: the definitions of older
-        campaigns stay what they were before there was such a key."""
+        """The arm as a cell stores it, without keys at their defaults: a new key does not change
+        the definitions of older campaigns."""
         always_stored = {
             "name": self.name,
             **self.side_definition(),
@@ -143,8 +143,8 @@ class Arm(Side):
 
 
 def left_out_lines(absent: Mapping[str, str]) -> list[str]:
-    """Lines of `ARMS: REASON` for the plan, the run and the report: each reason stands once, with all
-    of its arms. `absent`: arm -> why it cannot run here, with the command that changes it."""
+    """Lines of `ARMS: REASON`, one for each reason. `absent`: arm -> the reason why it cannot run on
+    this machine, with the command that changes it."""
     arms: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms.setdefault(reason, []).append(arm)

@@ -1,12 +1,11 @@
-"""How many blocks decide anything, and which percentile how many messages allow: a quantile q is
-printed only where n·(1−q) ≥ 10, so at least ten messages lie beyond it. Answers say it too, which
-need no suite."""
+"""The fewest blocks for a verdict, and the fewest messages for a percentile: a quantile q is printed
+only where n·(1−q) ≥ 10, so that at least ten messages are beyond it."""
 
 import math
 
 DECIDABLE_BLOCKS = 5
-"""With fewer nothing is decided (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`), so a look
-at fewer would be wasted."""
+"""The fewest blocks for a verdict (`rmwbench.analysis.verdicts.verdict.Rules.min_blocks`): a look at
+fewer decides nothing."""
 
 MESSAGES_BEYOND = 10
 

@@ -1,5 +1,4 @@
-"""What may be called how: ROS's rules for nodes and topics, and names that read well for workloads
-and arms."""
+"""Rules for names: ROS's for nodes and topics, and ours for workloads, suites and arms."""
 
 import re
 from typing import Annotated
@@ -9,7 +8,7 @@ from pydantic import AfterValidator
 from rmwbench.suite.fault import Fault
 
 ALL = "all"
-"""Where hosts are named, the link of every host that has none of its own; so no host is called
+"""In place of a host's name: every host without an entry of its own. So no host may be called
 that."""
 
 

@@ -1,11 +1,10 @@
-"""Hosts of a workload on machines of their own: the same cells, with the network that is really
-between them.
+"""Hosts of a workload on machines of their own: the same cells, with the real network between the
+machines.
 
-A suite says which hosts there are and what lies between them; where its hosts are machines, the
-second half is not ours to make. So an emulated network is left out and said to be; but what a suite
-*compares* in it (a factor with several levels, or workloads `against` each other that differ in
-it), and what it lets happen to it in a trial (changes), is refused: leaving that out would answer
-another question.
+A suite defines hosts and the network between them; the network between machines cannot be emulated.
+So an emulated network is left out, and the plan says so. A suite that *compares* networks (a factor
+with several levels, or workloads `against` each other that differ in it), or changes one within a
+trial, is refused: without the emulation it would answer another question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,9 +22,9 @@ NETWORK_FACTOR = "network"
 
 
 def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
-    """The cells with real networks between their hosts; cells of one host stay as they are, and run
-    isolated on one machine. Raises UserError where a cell asks for a network that must be emulated;
-    `where` is the option's name."""
+    """The cells with real networks between their hosts; cells of one host are unchanged, and run
+    isolated on one machine. Raises UserError for a cell whose network must be emulated; `where` is
+    the option's name."""
     cells = tuple(cells)
     networks = {
         (cell.suite, cell.workload.name): cell.links.network for cell in cells if cell.links
@@ -47,7 +46,7 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
 
 
 def _check_factors(cells: tuple[Cell, ...], where: str) -> None:
-    """One level of an emulated network compares nothing; it is left out like any other."""
+    """Refuses factors with several levels of an emulated network; a single level is left out."""
     levels: dict[tuple[str, str], set[str]] = {}
     for cell in cells:
         if cell.links:
@@ -69,8 +68,8 @@ def _check_factors(cells: tuple[Cell, ...], where: str) -> None:
 def _check(cell: Cell, links: Links, where: str) -> None:
     if changes := links.network.changes:
         raise UserError(
-            f"the network of workload `{cell.workload.name}` changes within the trial, which a "
-            "real one is not told to",
+            f"the network of workload `{cell.workload.name}` changes within the trial, and a real "
+            "one cannot be changed",
             where=where,
             actual=f"{changes[0].change or 'a new link'} of host {changes[0].host} at "
             f"{changes[0].at_s:g} s",
@@ -78,8 +77,8 @@ def _check(cell: Cell, links: Links, where: str) -> None:
         )
     if traffic := links.network.cross_traffic:
         raise UserError(
-            f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, which "
-            "no machine is",
+            f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, for which "
+            "there is no machine",
             where=where,
             actual=traffic[0].words,
             fix=FIX,
@@ -87,7 +86,7 @@ def _check(cell: Cell, links: Links, where: str) -> None:
     for name, condition in cell.conditions.items():
         if condition not in ("idle", "as_found"):
             raise UserError(
-                f"`{name}: {condition}` is made on one machine only, and this trial runs on several",
+                f"`{name}: {condition}` is for one machine, and this trial runs on several",
                 where=where,
                 actual=f"suite {cell.suite}, workload {cell.workload.name}, arm {cell.arm.name}",
                 fix=FIX,
@@ -97,13 +96,13 @@ def _check(cell: Cell, links: Links, where: str) -> None:
 def _check_against(
     cell: Cell, links: Links, networks: Mapping[tuple[str, str], Network], where: str
 ) -> None:
-    """`networks`: (suite, workload) → what is emulated there."""
+    """`networks`: (suite, workload) → its emulated network."""
     against = cell.workload.against
     other_network = None if against is None else networks.get((cell.suite, against))
     if other_network is not None and other_network != links.network:
         raise UserError(
-            f"workloads `{cell.workload.name}` and `{against}` are put beside each other and "
-            "differ in their emulated network, which between machines is one and the same",
+            f"workloads `{cell.workload.name}` and `{against}` are compared and differ in their "
+            "emulated network, but between machines the network is the same",
             where=where,
             actual=f"suite {cell.suite}, workload {cell.workload.name}",
             fix=FIX,

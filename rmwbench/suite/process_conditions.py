@@ -1,16 +1,16 @@
-"""The conditions under which a workload's processes run: containers, real-time scheduling, and what
-else the machine does. They belong to the machine and are no settings of a middleware.
+"""The conditions of a workload's processes: containers, real-time scheduling, and the load and idle
+states of the machine. They belong to the machine and are no settings of a middleware.
 
-**Containers** of one host, as `docker run --network=host` makes them: who still hears whom, and by
-which path? The network is the host's in all of them; what differs is what shared memory needs. A
-process of a container has mounts, /tmp and PIDs of its own at every level but `none`.
+**Containers** of one host, as `docker run --network=host` makes them: which readers still receive
+messages, and by which path? All of them have the host's network; they differ in shared memory. At
+every level but `none` a process has mounts, /tmp and PIDs of its own.
 
 **Real time**: a scheduling class, a processor and locked memory for each process (docs.ros.org,
-"Building realtime Linux for ROS 2", and the demo `pendulum_control`). What the kernel gave is read
-back in every trial (rmwbench/campaign/trial/real_time_check.py).
+"Building realtime Linux for ROS 2", and the demo `pendulum_control`). Every trial reads back the
+settings that the kernel granted (rmwbench/campaign/trial/real_time_check.py).
 
-**The rest of the machine**: a background load of a known kind, and processors that are kept awake
-or not. `rmwbench-load` makes both (docs/formats/load.md).
+**The machine**: a background load of a known kind, and processors that are kept awake or not.
+`rmwbench-load` makes both (docs/formats/load.md).
 """
 
 from typing import Annotated, NamedTuple
@@ -30,20 +30,18 @@ HOST_IDLE = {
     "processor",
 }
 
-
 Background = Annotated[str, one_of("background", BACKGROUNDS)]
 HostIdle = Annotated[str, one_of("host_idle", HOST_IDLE)]
 
-
 DOCKER_SHM_BYTES = 64 << 20
-"""/dev/shm of a container where `docker run` says nothing of it (--shm-size)."""
+"""The default size of a container's /dev/shm (--shm-size of `docker run`)."""
 OTHER_UID = 1000
-"""The first user's on most distributions."""
+"""The UID of the first user on most distributions."""
 
 
 class ContainerLevel(NamedTuple):
-    """`own_ipc`: IPC and a /dev/shm of `shm_bytes` (0: read-only) are each process's own;
-    `other_user`: every process but the first is another user."""
+    """`own_ipc`: each process has its own IPC and a /dev/shm of `shm_bytes` (0: read-only);
+    `other_user`: every process but the first has another user."""
 
     text: str
     own_ipc: bool = False
@@ -62,19 +60,18 @@ CONTAINERS: dict[str, ContainerLevel | None] = {
         "as same_ipc, and every process but the first is user 1000", other_user=True
     ),
 }
-"""None: processes share all that a host has."""
-
+"""Level -> its containers; None: the processes of a host share everything."""
 
 Containers = Annotated[str, one_of("containers", CONTAINERS)]
 
-
 PRIORITY = 50
-"""The priority of SCHED_FIFO: in the middle, where interrupt threads of a kernel with PREEMPT_RT are, too."""
+"""The priority of SCHED_FIFO, in the middle, as of the interrupt threads of a kernel with
+PREEMPT_RT."""
 
 
 class RealTimeLevel(NamedTuple):
-    """`fifo`: every thread is SCHED_FIFO with PRIORITY; `pinned`: each process has one processor,
-    dealt out in turn; `locked`: memory that was touched once stays (mlockall)."""
+    """`fifo`: every thread has SCHED_FIFO with PRIORITY; `pinned`: each process has one processor,
+    assigned in turn; `locked`: touched memory is locked (mlockall)."""
 
     text: str
     fifo: bool = False
@@ -91,7 +88,6 @@ REAL_TIME: dict[str, RealTimeLevel | None] = {
         f"SCHED_FIFO, priority {PRIORITY}, locked memory, one processor each", True, True, True
     ),
 }
-"""None: as any process."""
-
+"""Level -> its scheduling; None: that of any process."""
 
 RealTime = Annotated[str, one_of("real_time", REAL_TIME)]

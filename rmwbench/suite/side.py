@@ -1,12 +1,12 @@
 """A side of a trial: the middleware that processes run, and how it is configured.
 
-Most arms have one. An arm that mixes middlewares (interoperability) has one for all its processes
-and others for those that it names.
+Most arms have one side. An arm with several middlewares (interoperability) has one for all its
+processes and others for those that it names.
 
-A side is configured by a profile, by options of its middleware, and by modes: how a middleware does
-its work, in one vocabulary for all of them. A mode replaces what the profile says. Each worker owns
-the mapping to its own configuration and answers `unsupported` to a level that its middleware cannot
-do; the cell is then `not supported`, with that reason.
+A side is configured by a profile, by options of its middleware, and by modes, which are common to
+all middlewares. A mode replaces the setting of the profile. Each worker maps modes to its own
+configuration, and answers `unsupported` to a level that its middleware does not have; the cell is
+then `not supported`, with that reason.
 """
 
 import re
@@ -15,8 +15,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
-from rmwbench.input_file import read_text
-from rmwbench.suite.fault import Fault, Scalar, Strict, unknown
+from rmwbench.suite.fault import Fault, Scalar, Strict, check_known, text_beside, unknown
 
 MODE_PREFIX = "modes."
 
@@ -34,11 +33,9 @@ MAX_NUMBER = 1 << 40
 
 def _check_mode(name: str, level: Any) -> None:
     """Raises Fault for an unknown mode, or for a level that it does not have."""
-    if name not in MODES:
-        raise unknown("mode", name, list(MODES), at=(name,))
+    check_known("mode", name, MODES, at=(name,))
     if name in WORDS:
-        if level not in WORDS[name]:
-            raise unknown(f"level of mode `{name}`", level, list(WORDS[name]), at=(name,))
+        check_known(f"level of mode `{name}`", level, WORDS[name], at=(name,))
     elif name in SWITCHES:
         if not isinstance(level, bool):
             raise Fault(
@@ -71,26 +68,26 @@ FORMAT_OF_SUFFIX = {
     ".toml": "toml",
 }
 MAX_PROFILE_BYTES = 256 * 1024
-"""A profile travels in one protocol line of at most 1 MiB."""
+"""A profile is sent in one protocol line of at most 1 MiB."""
 
 INSTALLED = ("rclcpp/", "rclpy/")
-"""Middlewares that a ROS 2 brings along: which there are is the machine's matter, so any name
-behind these is known."""
+"""Prefixes of middlewares that a ROS 2 brings along. They depend on the machine, so any name with
+such a prefix is known."""
 
 SERIES = re.compile(r"(.+)-\d+\.\d+")
-"""A middleware's name with the series of its version, `fastdds-2.9`: which are here is the
-machine's matter too, so it is known where the name without it is."""
+"""A middleware's name with the series of its version, `fastdds-2.9`. The series depend on the machine
+too, so the name is known if the one without a series is."""
 
 
 def bare(middleware: str) -> str:
-    """A middleware's name without its series: `fastdds` of `fastdds-2.9`."""
+    """A middleware's name without its series: `fastdds` for `fastdds-2.9`."""
     match = SERIES.fullmatch(middleware)
     return match[1] if match else middleware
 
 
 class Profile(Strict):
-    """`text` is None for a profile embedded in the worker, which `WORKER --describe` prints; for a
-    user's own it is the content."""
+    """`text` is the content of a user's own file; None for a profile embedded in the worker, which
+    `WORKER --describe` prints."""
 
     name: str
     format: str | None = None
@@ -104,30 +101,22 @@ UNTOUCHED = Profile(name="untouched")
 
 
 def _profile(value: Any, info: ValidationInfo) -> Any:
-    """An embedded name or a path, as people write it; a mapping or a Profile passes."""
+    """Reads the name of an embedded profile or the path of a file; returns a mapping or a Profile as
+    it is."""
     if not isinstance(value, str):
         return value
     path = Path(value)
     if "/" not in value and path.suffix not in FORMAT_OF_SUFFIX:
         return Profile(name=value)
-    file = Path((info.context or {}).get("directory", ".")) / path
     if path.suffix not in FORMAT_OF_SUFFIX:
         raise Fault(
             f"the format of profile `{value}` is not known",
             expected="a file ending in " + ", ".join(FORMAT_OF_SUFFIX),
             actual=value,
         )
-    try:
-        text = read_text(file, MAX_PROFILE_BYTES)
-        return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Fault(
-            f"profile `{value}` cannot be read",
-            expected=f"a file at {file}",
-            actual=getattr(error, "strerror", None) or str(error),
-            fix="paths are relative to the suite's file; an embedded profile is named without "
-            "directory or suffix",
-        ) from error
+    fix = "; an embedded profile is named without directory or suffix"
+    text = text_beside("profile", value, info, MAX_PROFILE_BYTES, fix=fix)
+    return Profile(name=path.stem, format=FORMAT_OF_SUFFIX[path.suffix], text=text)
 
 
 def _known_middleware(name: str, info: ValidationInfo) -> str:
@@ -139,7 +128,7 @@ def _known_middleware(name: str, info: ValidationInfo) -> str:
 
 
 class DaemonFile(Strict):
-    """The file that the middleware's own daemon, a router, is started with."""
+    """The configuration file of the middleware's own daemon, a router."""
 
     profile: Annotated[Profile, BeforeValidator(_profile)]
 
@@ -151,8 +140,8 @@ Options = dict[str, Scalar]
 
 class Side(Strict):
     """`profile` is the name of an embedded profile, or the path of the user's own file (relative to
-    the suite's). `daemon`: what the daemon that it connects to is started with; None for the
-    worker's own."""
+    the suite's). `daemon` is the file of the daemon that it connects to; None for the worker's
+    own."""
 
     middleware: MiddlewareName
     profile: ProfileName = UNTOUCHED
@@ -161,8 +150,8 @@ class Side(Strict):
     daemon: DaemonFile | None = None
 
     def side_definition(self) -> dict[str, Any]:
-        """What a cell stores of it. `modes` and `daemon` stand there only where there are some: the
-        definition is compared with that of older campaigns."""
+        """The side as a cell stores it. Empty `modes` and an absent `daemon` are left out: the
+        definition is compared with those of older campaigns."""
         definition: dict[str, Any] = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),
@@ -176,9 +165,8 @@ class Side(Strict):
 
 
 class Override(Strict):
-    """What some processes run instead of the arm's own. Left out: the arm's, but for another
-    middleware its profile `untouched` and no options, since both belong to one middleware; modes
-    are portable and stay."""
+    """The side of some processes in place of the arm's. An absent value is the arm's, but another
+    middleware has its profile `untouched` and no options, since both belong to one middleware."""
 
     middleware: MiddlewareName | None = None
     profile: ProfileName | None = None

@@ -1,8 +1,4 @@
-"""The spans of a trial: warm-up, steady state and drain are measured apart, so each has its own
-length.
-
-What is sampled of a trial beyond both edges of its window; all off unless a suite or `rmwbench
-run` asks."""
+"""The spans of a trial (warm-up, steady state and drain), and the optional samples of its window."""
 
 from typing import Annotated
 
@@ -29,13 +25,13 @@ def to_ns(seconds: float) -> int:
 
 
 DRAIN_MOST_S = 5.0
-"""The longest drain of reliable endpoints where the suite names no longer one."""
+"""The longest drain of reliable endpoints, unless the suite's is longer."""
 
 
 class Timeline(Strict):
-    """Seconds. `grace_s`: how long after the end a late message may still be sent. `drain_s`: how
-    long best-effort readers wait for what is on its way; reliable ones wait until everything came
-    or nothing comes any more, at most `drain_most_s`. `match_s`: how long discovery may take."""
+    """Spans in seconds. `grace_s`: a late message may be sent for so long after the end. `drain_s`:
+    best-effort readers wait for so long for messages under way; reliable ones wait until all
+    arrived or no more arrive, at most `drain_most_s`. `match_s`: the longest discovery."""
 
     warmup_s: Span = 0.5
     steady_s: SteadySpan = 5.0
@@ -58,7 +54,7 @@ class Timeline(Strict):
 
     @property
     def duration_s(self) -> float:
-        """What a trial takes besides its fixed cost: warm-up, steady state and drain."""
+        """The duration of warm-up, steady state and drain; a trial also has a fixed cost."""
         return self.warmup_s + self.steady_s + self.drain_s
 
     def lasting(self, steady_s: float) -> "Timeline":
@@ -66,18 +62,18 @@ class Timeline(Strict):
         return self.model_copy(update={"steady_s": steady_s})
 
     def over(self, base: "Timeline") -> "Timeline":
-        """A suite's timeline with the spans that this one, a workload's, was given."""
+        """The suite's timeline `base` with the spans that this one, a workload's, was given."""
         return base.model_copy(update=self.set_values())
 
 
 class Sampling(Strict):
-    """`series_hz`: a time series of CPU, memory and network, 0 for none. `threads`: CPU and wait of
-    each thread. `schedule`: when each thread got and lost a processor; this disturbs what it
-    observes, so its trials are *traced* and their latencies not comparable with others.
-    `allocations`: every call that takes or gives back memory is counted, which costs time as well:
-    such trials are *untimed*. `memory`: each process's PSS with every fifth sample of the series,
-    whose reading walks all of its pages. `leftovers`: at the end all processes exit in order, and
-    what is still in their hosts' /dev/shm and /tmp is listed."""
+    """Samples besides those at both edges of the window, by default none. `series_hz`: a time series
+    of CPU, memory and network. `threads`: CPU time and wait of each thread. `schedule`: the times at
+    which each thread got and lost a processor; this disturbs the trial, which is then *traced* and
+    whose latencies are not comparable with others. `allocations`: counts of calls that allocate or
+    free memory, which costs time as well: such trials are *untimed*. `memory`: each process's PSS
+    with every fifth sample of the series; reading it walks all pages. `leftovers`: at the end all
+    processes exit in order, and the files left in /dev/shm and /tmp of their hosts are listed."""
 
     series_hz: float = Field(default=0.0, ge=0.0, le=100.0)
     threads: bool = False
@@ -102,7 +98,7 @@ class Sampling(Strict):
         return self.schedule
 
     def definition(self) -> dict[str, float | bool]:
-        """What differs from the default; empty for an ordinary trial."""
+        """The values that differ from the defaults; empty for an ordinary trial."""
         return self.model_dump(exclude_defaults=True)
 
 
