@@ -1,8 +1,5 @@
-"""What a suite is to show, as a comparison that a campaign decides: the form of a claim's test and of
-a public report. It is judged in `published/claims/judging/`.
-
-What somebody reported in public and a suite is to show: the effect, where it was reported, and
-the comparisons that tell whether it is seen here (docs/suites.md).
+"""Predicates: comparisons that a campaign decides, as the tests of claims and of public reports
+(docs/suites.md). They are judged in `published/claims/judging/`.
 """
 
 from typing import Annotated, Literal
@@ -13,26 +10,26 @@ from rmwbench.suite.fault import Fault, Strict
 
 Relation = Literal["less", "greater", "within", "differs"]
 RANGES = ("within", "differs")
-"""Relations to a range around the bar, which `factor` is half as wide as."""
+"""Relations to the range from the bar ÷ `factor` to the bar × `factor`."""
 Scalar = str | int | float | bool
 Text = Annotated[str, Field(min_length=1)]
 LevelChoices = dict[str, Scalar | list[Scalar]]
-"""Factor -> its level, or those among its levels that are meant."""
+"""Factor -> its level, or several of its levels."""
 
 
-class Cells(Strict):
-    """How many of the `of` cells that a statement speaks of are as the test says, at least and at
-    most; all of them where neither is given. A cell that was not measured counts as undecided."""
+class CellCount(Strict):
+    """The number of cells, among the `of` cells of a statement, for which the test holds: at least
+    and at most; all where neither is given. A cell that was not measured counts as undecided."""
 
     of: Annotated[int, Field(ge=1)]
     at_least: Annotated[int, Field(ge=0)] | None = None
     at_most: Annotated[int, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
-    def _possible(self) -> "Cells":
+    def _possible(self) -> "CellCount":
         if not self.least <= self.most <= self.of:
             raise Fault(
-                "so many cells cannot be",
+                "this number of cells is impossible",
                 expected="at_least ≤ at_most ≤ of",
                 actual=f"{self.least} ≤ {self.most} ≤ {self.of}",
                 at=("of",),
@@ -49,29 +46,27 @@ class Cells(Strict):
 
 
 class Predicate(Strict):
-    """What is to be seen in which cells of a suite: `metric` of `left` relation
-    `factor` × that of `right` (or `level`, in the metric's unit), in every cell that matches, or in
-    as many as `cells` says.
+    """A test in cells of a suite: `metric` of `left` relation `factor` × `metric` of `right` (or
+    `level`, in the metric's unit), in every cell that matches, or in the number that `cells` gives.
 
-    `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they
-    differ, which makes a comparison of one arm with itself in two cells: scaling.
+    `at` are levels of factors of both sides; `left_at` and `right_at` are levels in which the sides
+    differ, so that an arm is compared with itself in two cells: scaling.
 
-    Of each side the value in a block may be made of several: `times_metric`: the product of both
-    metrics (CPU per message × messages per second). `right_metric`: the right side's, where it is
-    another (two metrics of one arm). `topic`: the metrics are those of this topic of the workload
-    alone; `right_topic`: the right side's, where it is another. What may stand there:
-    published/claims/topic_names.py.
-    `base_at`: each side is divided by its own value at these levels; left against right is then a
-    ratio of ratios.
+    `times_metric`: the value of a side in a block is the product of both metrics (CPU per message ×
+    messages per second). `right_metric`: another metric of the right side (two metrics of one arm).
+    `topic`: the metrics of this topic of the workload alone; `right_topic`: another topic of the
+    right side (names: published/claims/topic_names.py). `base_at`: each side is divided by its own
+    value at these levels, so the comparison is of two ratios.
 
-    `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
-    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right)
-    relation `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute
-    number of the original's hardware, which another class of machine can neither confirm nor
-    refute. `existence`: it is asked whether anything happens at all (`greater`) or nothing does
-    (`less`): one block above 0 decides that, and `level` is how near to nothing the interval must
-    lie. `of_touch`: the statement is about a payload that is treated as the source's was (its
-    `conditions`): one that is treated otherwise says nothing of it.
+    `by: difference`, for fractions, which may be 0 on both sides: left − right relation `level`.
+    `by: exponent`: log(left ÷ right) ÷ log of the ratio of the `sizes` of left and right, relation
+    `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute number of the
+    original's hardware, which another class of machine can neither confirm nor refute. `existence`:
+    the question is whether anything happens (`greater`) or nothing does (`less`): one block above 0
+    decides it, and the interval must be as near to 0 as `level`. `of_touch`: the statement holds for
+    a payload that is written and read as in the source (its `conditions`) only. `times`: the middle
+    of `within`, as a ratio (`within`, 6 times as much, give or take a factor of 1.5).
+    `across_layers`: the sides are of two layers on purpose, to show the cost of a layer.
     """
 
     metric: Text
@@ -84,14 +79,12 @@ class Predicate(Strict):
     right_metric: str | None = None
     base_at: LevelChoices = Field(default_factory=dict)
     sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
-    cells: Cells | None = None
+    cells: CellCount | None = None
     of_machine: bool = False
     existence: bool = False
     of_touch: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
-    """The middle of `within`, as a ratio: `within: 6 times as much, give or take a factor of
-    1.5`."""
     workload: str | None = None
     right_workload: str | None = None
     topic: str | None = None
@@ -100,22 +93,21 @@ class Predicate(Strict):
     left_at: LevelChoices = Field(default_factory=dict)
     right_at: LevelChoices = Field(default_factory=dict)
     across_layers: bool = False
-    """The sides are of two layers on purpose: what a layer adds."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that it takes."""
+        """The metrics of both sides, each once."""
         metrics = (self.metric, self.times_metric, self.right_metric)
         return tuple(dict.fromkeys(name for name in metrics if name))
 
     @property
     def topics(self) -> tuple[str | None, str | None]:
-        """The left side's and the right side's; None for the whole workload."""
+        """The topics of the left and the right side; None for the whole workload."""
         return self.topic, self.right_topic or self.topic
 
     @property
     def inputs(self) -> tuple[tuple[str, str | None], ...]:
-        """All that it takes, as (metric, topic)."""
+        """The (metric, topic) pairs of both sides, each once."""
         left_topic, right_topic = self.topics
         pairs = [(self.metric, left_topic), (self.times_metric, left_topic)]
         if self.right is not None:
@@ -127,33 +119,31 @@ class Predicate(Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> "Predicate":
-        check = {
-            "ratio": self._of_a_ratio,
-            "difference": self._of_a_difference,
-            "exponent": self._of_an_exponent,
-        }
-        check[self.by]()
-        of_two = next(
-            (key for key in ("base_at", "right_metric", "right_topic") if getattr(self, key)), None
-        )
-        if self.right is None and of_two:
-            raise Fault(
-                "one side alone is compared with a level",
-                expected="`right: SIDE`",
-                actual=of_two,
-                at=(of_two,),
-            )
+        match self.by:
+            case "ratio":
+                self._check_ratio()
+            case "difference":
+                self._check_difference()
+            case "exponent":
+                self._check_exponent()
+        for key in ("base_at", "right_metric", "right_topic"):
+            if self.right is None and getattr(self, key):
+                raise Fault(
+                    f"`{key}` is for two sides, and one side is compared with a level",
+                    expected="`right: SIDE`",
+                    at=(key,),
+                )
         if self.existence:
-            self._of_existence()
+            self._check_existence()
         if self.of_machine and self.level is None:
             raise Fault(
-                "only a level is a number of a machine",
+                "`of_machine` is for a level",
                 expected="`level: NUMBER`",
                 at=("of_machine",),
             )
         return self
 
-    def _of_existence(self) -> None:
+    def _check_existence(self) -> None:
         if self.right is not None or self.level is None or self.relation in RANGES:
             raise Fault(
                 "`existence` asks whether anything happens, or nothing does",
@@ -162,7 +152,7 @@ class Predicate(Strict):
                 at=("existence",),
             )
 
-    def _of_a_ratio(self) -> None:
+    def _check_ratio(self) -> None:
         if (self.right is None) == (self.level is None):
             raise Fault(
                 "a test compares with another side or with a level",
@@ -170,7 +160,7 @@ class Predicate(Strict):
                 actual="both" if self.right else "neither",
                 at=("right",) if self.right else (),
             )
-        self._factor(self.level is not None)
+        self._check_factor(of_level=self.level is not None)
         if self.relation not in RANGES and self.times != 1:
             raise Fault(
                 "`times` is the middle of a range",
@@ -186,7 +176,7 @@ class Predicate(Strict):
                 at=("sizes",),
             )
 
-    def _factor(self, of_level: bool) -> None:
+    def _check_factor(self, *, of_level: bool) -> None:
         if self.relation in RANGES and self.factor <= 1:
             raise Fault(
                 f"`{self.relation}` needs a factor above 1",
@@ -196,32 +186,31 @@ class Predicate(Strict):
             )
         if of_level and self.relation not in RANGES and self.factor != 1:
             raise Fault(
-                "a level is compared as it stands",
+                "a level has no factor",
                 expected="no factor, or `relation: within`",
                 actual=f"{self.relation}, factor {self.factor:g}",
                 at=("level",),
             )
 
-    def _of_a_difference(self) -> None:
+    def _check_difference(self) -> None:
         if self.right is None or self.level is None:
             raise Fault(
                 "a difference is of two sides, compared with a level",
                 expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
-                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None)
-                + " left out",
+                actual=f"right {self.right}, level {self.level}",
                 at=("by",),
             )
-        made_of = self.times_metric or self.right_metric or self.base_at or self.sizes
-        if self.relation in RANGES or self.factor != 1 or self.times != 1 or made_of:
+        is_derived = self.times_metric or self.right_metric or self.base_at or self.sizes
+        if self.relation in RANGES or self.factor != 1 or self.times != 1 or is_derived:
             raise Fault(
-                "a difference is compared with its level as it stands",
+                "a difference is of one metric and has no factor",
                 expected="`relation: less` or `greater` and one metric; no factor, `times`, "
                 "`base_at` or `sizes`",
                 actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
                 at=("by",),
             )
 
-    def _of_an_exponent(self) -> None:
+    def _check_exponent(self) -> None:
         sizes = self.sizes or (0.0, 0.0)
         if self.right is None or self.level is None or min(sizes) <= 0 or sizes[0] == sizes[1]:
             raise Fault(
@@ -230,14 +219,15 @@ class Predicate(Strict):
                 actual=f"right {self.right}, sizes {self.sizes}, level {self.level}",
                 at=("by",),
             )
-        self._factor(True)
+        self._check_factor(of_level=True)
 
 
 class Reported(Strict):
-    """`effect`, a sentence; `source`: the issue that reports it; `figures` as reported there;
-    `versions` of which it was reported, and since or until which it is there, as far as that can
-    be told; `helps`: what changes it. The effect is seen where all of `seen` hold, whose sides are
-    arms of the suite. `unseen`: why it cannot be seen here, where it cannot."""
+    """An effect that somebody reported in public. `effect` is a sentence; `source` is the issue that
+    reports it, and `figures` are as reported there; `versions` are those of the report, and the first
+    or last one with the effect, if known; `helps` says what changes it. The effect is seen where all
+    predicates of `seen` hold, whose sides are arms of the suite. `unseen` is the reason why it cannot
+    be seen here, empty where it can."""
 
     effect: Text
     source: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")]

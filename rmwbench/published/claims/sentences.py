@@ -8,7 +8,7 @@ from rmwbench.published.claims.amounts import POINTS, UNITLESS, bar_text, title_
 from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged, levels_of
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
-from rmwbench.suite.predicate import RANGES, Cells
+from rmwbench.suite.predicate import RANGES, CellCount
 from rmwbench.words import numbers as fmt
 
 NO_LETTERS: Mapping[str, str] = {}
@@ -144,7 +144,7 @@ def _against(test: ClaimTest, base: str) -> str:
     return f"{test.factor:g} × {right}" if test.factor != 1 else right
 
 
-def _of_cells(cells: Cells | None) -> str:
+def _of_cells(cells: CellCount | None) -> str:
     if cells is None:
         return ""
     least, most = cells.at_least, cells.at_most

@@ -32,7 +32,7 @@ def of(tmp_path, text):
 
 
 PLOTS, KIND, RIGHT = "data not published, why: plots only", "kind: comparison\n", "right: b}"
-ALONE = "one side alone is compared with a level"
+ALONE = "is for two sides, and one side is compared with a level"
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ ALONE = "one side alone is compared with a level"
         (RIGHT, "right: b, by: exponent, level: 2}", 15, "two sides at two sizes"),
         (RIGHT, "right: b, by: exponent, level: 2, sizes: [4, 4]}", 15, "two sides at two sizes"),
         (RIGHT, "right: b, sizes: [16, 4]}", 15, "sizes belong to an exponent"),
-        (RIGHT, "right: b, cells: {of: 3, at_least: 4}}", 15, "so many cells cannot be"),
-        (RIGHT, "right: b, of_machine: true}", 15, "only a level is a number of a machine"),
+        (RIGHT, "right: b, cells: {of: 3, at_least: 4}}", 15, "this number of cells is impossible"),
+        (RIGHT, "right: b, of_machine: true}", 15, "`of_machine` is for a level"),
         (RIGHT, "level: 3, right_metric: loss}", 15, ALONE),
         (RIGHT, "level: 3, base_at: {n: 1}}", 15, ALONE),
         ("relation: less, right: b}", "relation: differs, right: b}", 15, "needs a factor above 1"),
-        (RIGHT, "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "as it stands"),
+        (RIGHT, "right: b, by: difference, level: 0.1, base_at: {n: 1}}", 15, "has no factor"),
         (RIGHT, "level: 3, right_topic: front}", 15, ALONE),
         ("suite: quick", "suite: robot, topic: fornt", 15, "did you mean `front`?"),
         (
