@@ -9,7 +9,7 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
-from rmwbench.suite.file.load import added, parse, plain
+from rmwbench.suite.file.load import added_arms, parse, plain
 from rmwbench.suite.file.places import find, read, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
 
@@ -138,8 +138,10 @@ def test_the_command_line_adds_and_leaves_out():
 
 
 def test_a_campaign_keeps_the_names_of_what_the_command_line_added():
-    assert added(SUITE, where="mine.yaml", choice=Choice(added=("network",))) == ("cyclonedds",)
-    assert added(SUITE, where="mine.yaml") == ()
+    assert added_arms(SUITE, where="mine.yaml", choice=Choice(added=("network",))) == (
+        "cyclonedds",
+    )
+    assert added_arms(SUITE, where="mine.yaml") == ()
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch
         ("fastdds async mine.xml", "fastdds", "mine"),
     ]
     assert [arm.publish_mode for arm in arms[-2:]] == ["default", "async"]  # of a candidate its own
-    assert added(text, where="s.yaml", choice=choice) == (
+    assert added_arms(text, where="s.yaml", choice=choice) == (
         "cyclonedds mine.xml",
         "zenoh tuned.json5",
         "fastdds mine.xml",

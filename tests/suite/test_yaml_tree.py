@@ -117,11 +117,11 @@ def test_what_is_taken_is_the_same_tree(text):
     ],
 )
 def test_what_is_unusual_or_wrong_is_left_to_ruamel(text):
-    with pytest.raises(yaml_reader.NotTaken):
+    with pytest.raises(yaml_reader.Unsupported):
         yaml_reader.read_yaml(text)
 
 
 def test_without_libyaml_ruamel_reads_everything(monkeypatch):
     monkeypatch.setattr(yaml_reader.yaml, "__with_libyaml__", False)
-    with pytest.raises(yaml_reader.NotTaken):
+    with pytest.raises(yaml_reader.Unsupported):
         yaml_reader.read_yaml("a: 1\n")

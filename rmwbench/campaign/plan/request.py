@@ -32,7 +32,7 @@ from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.load import added, parse, plain, written_arms
+from rmwbench.suite.file.load import added_arms, parse, plain, written_arms
 from rmwbench.suite.file.places import shown
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
@@ -123,7 +123,7 @@ class Planner:
 
     def added(self) -> tuple[str, ...]:
         """Return the names of the arms that the command line adds."""
-        return added(self._text, where=shown(self._path), choice=self.choice)
+        return added_arms(self._text, where=shown(self._path), choice=self.choice)
 
     def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """Return the suite and all its cells. A short version has all levels of the factors of

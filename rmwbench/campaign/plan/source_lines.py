@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.load import added, line_of
+from rmwbench.suite.file.load import added_arms, line_of
 from rmwbench.suite.side import MODE_PREFIX
 from rmwbench.suite.suite import Suite
 
@@ -24,7 +24,7 @@ class Places:
     @property
     def added(self) -> tuple[str, ...]:
         """The names of the arms that the command line adds."""
-        return added(self.text, where=self.file, choice=self.choice)
+        return added_arms(self.text, where=self.file, choice=self.choice)
 
     def arm(self, cell: Cell, *keys: str) -> str:
         """Return the line of the cell's arm, of a key of it, or of the factor that sets the key,

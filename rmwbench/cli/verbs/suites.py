@@ -68,9 +68,9 @@ class SuitesOptions:
 
 
 def suites(options: SuitesOptions) -> None:
-    from rmwbench.suite.file.places import listed
+    from rmwbench.suite.file.places import suite_list
 
-    listed_suites = listed()
+    listed_suites = suite_list()
     if options.folder is not None:
         folders = list(dict.fromkeys(suite.folder for suite in listed_suites if suite.folder))
         if options.folder not in folders:

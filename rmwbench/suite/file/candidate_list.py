@@ -1,4 +1,4 @@
-"""Candidates: what is compared, written down once and named by suites and on the command line.
+"""Candidates: arms with names, which suites and the command line use.
 
     arms:
       - native                                        # every candidate of a set
@@ -9,9 +9,9 @@
       - {candidate: zenoh, name: z, in: [native]}     # and `--candidates native` keeps it
       - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this
 
-The shipped ones are in `suites/candidates.yaml`, a user's own in a file of the same form. Written
-out in the tree of the suite's file before anything is validated, as pairs are: everything behind
-knows arms only.
+The shipped candidates are in `suites/candidates.yaml`, a user's own in a file of the same form.
+Names of candidates and sets are replaced in the tree of a suite's file before it is validated, so
+that all other modules know only arms.
 """
 
 import difflib
@@ -19,71 +19,71 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.fault import At, Fault, Strict
 from rmwbench.suite.file import interop_pairs
-from rmwbench.suite.file.lines import Place, filtered, listed, place_of, placed, replaced
+from rmwbench.suite.file.lines import (
+    Place,
+    filter_items,
+    list_at,
+    mapping_at,
+    mappings_of,
+    name_of,
+    place_of,
+    replace_items,
+)
 from rmwbench.suite.name_rules import ArmName
 
 CANDIDATE, SET, WITHOUT, IN = "candidate", "set", "without", "in"
-OF_THE_FILE = (IN, "needs")
+CANDIDATE_KEYS = (IN, "needs")
 """Keys of a candidate that are not keys of its arm."""
-ONE_EACH = ("name", CANDIDATE, IN)
-"""Keys that a whole set cannot have."""
+SINGLE_KEYS = ("name", CANDIDATE, IN)
+"""Keys that an entry for a whole set cannot have."""
 Layer = Literal["floor", "native", "rclcpp", "rclpy"]
 _LAYERS: Mapping[str, Layer] = {"floor": "floor", "rclcpp": "rclcpp", "rclpy": "rclpy"}
-NEAR = 3
+SUGGESTIONS = 3
 
 
 def layer_of(middleware: str) -> Layer:
-    """The layer of a middleware, as its name tells."""
+    """The layer of a middleware by its name."""
     return _LAYERS.get(middleware.partition("/")[0], "native")
 
 
 class ListedCandidate(Arm):
-    """A candidate in its file: an arm, the sets that it is `in`, and what it `needs` that no other
-    has, in words."""
+    """A candidate in its file: an arm, the sets that it is `in`, and its special needs in words."""
 
     in_: Annotated[tuple[str, ...], Field(strict=False, alias="in")] = ()
     needs: str | None = None
 
 
 class ListedSet(Strict):
-    """`what` it is for. Where a candidate of a set publishes by loan, each middleware of the set
-    that lends has one that does; `no_loan`: middleware -> why it has none."""
+    """A set of candidates; `what` is its purpose. If a candidate of a set publishes by loan, so does
+    one of each middleware of the set that lends; `no_loan`: middleware -> the reason for none."""
 
     what: str
     no_loan: dict[str, str] = Field(default_factory=dict)
 
 
+def _listed_set(value: Any) -> Any:
+    return {"what": value} if isinstance(value, str) else value
+
+
 class CandidatesFile(Strict):
-    """`sets`: name -> what it is for, or that with more."""
+    """A file of candidates. A set may be its purpose alone."""
 
-    sets: dict[ArmName, str | ListedSet] = Field(default_factory=dict)
+    sets: dict[ArmName, Annotated[ListedSet, BeforeValidator(_listed_set)]] = Field(
+        default_factory=dict
+    )
     candidates: Annotated[tuple[ListedCandidate, ...], Field(strict=False, min_length=1)]
-
-    @property
-    def texts(self) -> dict[str, str]:
-        return {
-            name: declared if isinstance(declared, str) else declared.what
-            for name, declared in self.sets.items()
-        }
-
-    @property
-    def no_loan(self) -> dict[str, dict[str, str]]:
-        return {
-            name: {} if isinstance(declared, str) else declared.no_loan
-            for name, declared in self.sets.items()
-        }
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """`arm` is what a suite's file would say of it, with the paths of profiles absolute. `where`:
-    file and line."""
+    """`arm` has the keys of an arm in a suite's file, with absolute paths of profiles. `where` is file
+    and line."""
 
     name: str
     arm: Mapping[str, Any]
@@ -99,8 +99,8 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates and sets by name, in the order of their files; `no_loan`: set -> middleware ->
-    why no candidate of the set lends though the middleware does."""
+    """Candidates and purposes of sets by name, in the order of their files; `no_loan`: set ->
+    middleware -> the reason why no candidate of the set lends though the middleware does."""
 
     by_name: Mapping[str, Candidate] = field(default_factory=dict)
     sets: Mapping[str, str] = field(default_factory=dict)
@@ -113,8 +113,8 @@ class Candidates:
     def of_set(self, name: str) -> list[Candidate]:
         return [candidate for candidate in self.by_name.values() if name in candidate.sets]
 
-    def members_of(self, name: object, at: tuple[str | int, ...] = ()) -> list[Candidate]:
-        """The one of that name, or all of the set. Raises Fault with the nearest names."""
+    def members_of(self, name: object, at: At = ()) -> list[Candidate]:
+        """The candidate of that name, or all of the set. Raises Fault with the nearest names."""
         if name in self.sets:
             return self.of_set(str(name))
         if name in self.by_name:
@@ -122,7 +122,7 @@ class Candidates:
         raise unknown_name("candidate or set", name, self.names, at=at)
 
     def and_those(self, other: "Candidates") -> "Candidates":
-        """The candidates and sets of both; where both have a name, the other's counts."""
+        """The candidates and sets of both; of those with the same name the other's."""
         return Candidates(
             {**self.by_name, **other.by_name},
             {**self.sets, **other.sets},
@@ -130,37 +130,31 @@ class Candidates:
         )
 
 
-def unknown_name(
-    kind: str, name: object, known: Sequence[str], *, at: tuple[str | int, ...] = ()
-) -> Fault:
-    """A Fault with the nearest of many names, and where all of them are listed."""
-    close = difflib.get_close_matches(str(name), known, n=NEAR, cutoff=0.5)
-    listed = "`rmwbench candidates` lists them"
-    fix = (
-        f"did you mean {' or '.join(f'`{near_name}`' for near_name in close)}? {listed}"
-        if close
-        else listed
-    )
+def unknown_name(kind: str, name: object, known: Sequence[str], *, at: At = ()) -> Fault:
+    """A Fault for a name that is not in `known`, with the nearest names."""
+    fix = "`rmwbench candidates` lists them"
+    if close := difflib.get_close_matches(str(name), known, n=SUGGESTIONS, cutoff=0.5):
+        fix = f"did you mean {' or '.join(f'`{near_name}`' for near_name in close)}? {fix}"
     expected = "a name of candidates.yaml: " + ", ".join(known)
     return Fault(f"unknown {kind} `{name}`", expected=expected, actual=name, fix=fix, at=at)
 
 
-def expanded(arms: Any, known: Candidates) -> Any:
-    """The list of arms with each name of a candidate or a set replaced by its arms; anything else
-    as it is. Raises Fault, counted from the list."""
+def expand_names(arms: Any, known: Candidates) -> Any:
+    """The list of arms with each name of a candidate or a set replaced by its arms; any other value
+    is returned unchanged. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq):
         return arms
-    return replaced(arms, lambda index, entry, place: _arms(entry, known, index, place))
+    return replace_items(arms, lambda index, entry, place: _arms(entry, known, index, place))
 
 
 def expand_short(tree: CommentedMap, known: Candidates) -> None:
-    """Replaces each name of a set under `short`, `arms` by those of its members that the file
+    """Replaces each name of a set in `arms` of `short` by those of its members that the file
     has."""
     short = tree.get("short")
     names = short.get("arms") if isinstance(short, CommentedMap) else None
     if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
         return
-    file_arms = [_name(arm) for arm in tree["arms"]]
+    file_arms = [name_of(arm) for arm in tree["arms"]]
     members = [
         candidate.name
         for name in names
@@ -171,18 +165,18 @@ def expand_short(tree: CommentedMap, known: Candidates) -> None:
     short["arms"] = _listed([*own_names, *members], place_of(names))
 
 
-def refers(arms: Any) -> bool:
-    """Whether a file's list of arms says less than all by itself."""
-    return isinstance(arms, Sequence) and any(_refers(arm) for arm in arms)
+def has_references(arms: Any) -> bool:
+    """Whether a file's list of arms names candidates or sets."""
+    return isinstance(arms, Sequence) and any(_is_reference(arm) for arm in arms)
 
 
-def _refers(arm: Any) -> bool:
+def _is_reference(arm: Any) -> bool:
     if not isinstance(arm, CommentedMap):
         return isinstance(arm, str)
-    return CANDIDATE in arm or SET in arm or _refers_in_pairs(arm)
+    return CANDIDATE in arm or SET in arm or _has_sets_in_pairs(arm)
 
 
-def _refers_in_pairs(arm: CommentedMap) -> bool:
+def _has_sets_in_pairs(arm: CommentedMap) -> bool:
     sides = arm.get(interop_pairs.KEY)
     return isinstance(sides, CommentedSeq) and any(
         isinstance(side, CommentedMap) and SET in side for side in sides
@@ -191,10 +185,10 @@ def _refers_in_pairs(arm: CommentedMap) -> bool:
 
 def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
     if isinstance(entry, str):
-        return [placed(member.arm, place) for member in known.members_of(str(entry), (index,))]
+        return [mapping_at(member.arm, place) for member in known.members_of(str(entry), (index,))]
     if not isinstance(entry, CommentedMap):
         return [entry]
-    if _refers_in_pairs(entry):
+    if _has_sets_in_pairs(entry):
         return [_with_sides(entry, known, index, place)]
     if CANDIDATE in entry and SET in entry:
         raise Fault(
@@ -209,19 +203,19 @@ def _arms(entry: Any, known: Candidates, index: int, place: Place) -> list[Any]:
                 "candidate", entry[CANDIDATE], list(known.by_name), at=(index, CANDIDATE)
             )
         arm = known.by_name[entry[CANDIDATE]].arm
-        return [placed({**arm, **_without(entry, CANDIDATE)}, place)]
+        return [mapping_at({**arm, **_without(entry, CANDIDATE)}, place)]
     if SET not in entry:
         return [entry]
-    for key in ONE_EACH:
+    for key in SINGLE_KEYS:
         if key in entry:
             raise Fault(
                 f"`{key}` and `set` contradict each other",
-                expected="keys that each of the set can have; a single one by `candidate`",
+                expected="keys for each candidate of the set, or a single `candidate`",
                 actual=f"`{key}` of a whole set",
                 at=(index, key),
             )
     return [
-        placed({**candidate.arm, **_without(entry, SET, WITHOUT)}, place)
+        mapping_at({**candidate.arm, **_without(entry, SET, WITHOUT)}, place)
         for candidate in _of_set(entry, known, (index,))
     ]
 
@@ -230,7 +224,8 @@ def _without(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     return {key: value for key, value in entry.items() if key not in keys}
 
 
-def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -> list[Candidate]:
+def _of_set(entry: CommentedMap, known: Candidates, at: At) -> list[Candidate]:
+    """The candidates of an entry's `set` that are not in its `without`."""
     name = entry[SET]
     if name not in known.sets:
         raise unknown_name("set", name, list(known.sets), at=(*at, SET))
@@ -253,22 +248,23 @@ def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -
 
 
 def _with_sides(entry: CommentedMap, known: Candidates, index: int, place: Place) -> CommentedMap:
-    """An entry of `pairs` whose sets are written out."""
+    """An entry of `pairs` with its sets replaced by their candidates."""
 
     def sides_of(position: int, side: Any, side_place: Place) -> list[Any]:
         return _sides(side, known, (index, interop_pairs.KEY, position), side_place)
 
-    sides = replaced(entry[interop_pairs.KEY], sides_of)
-    return placed({**entry, interop_pairs.KEY: sides}, place)
+    sides = replace_items(entry[interop_pairs.KEY], sides_of)
+    return mapping_at({**entry, interop_pairs.KEY: sides}, place)
 
 
-def _sides(side: Any, known: Candidates, at: tuple[str | int, ...], place: Place) -> list[Any]:
-    """A side, or those of its set: each is called by its middleware, as one written by hand is."""
+def _sides(side: Any, known: Candidates, at: At, place: Place) -> list[Any]:
+    """The sides of a set's candidates, without names, so that pairs name them by their middlewares; a
+    side without a set is returned alone."""
     if not isinstance(side, CommentedMap) or SET not in side:
         return [side]
     own_keys = _without(side, SET, WITHOUT)
     return [
-        placed({**_side_settings(candidate.arm), **own_keys}, place)
+        mapping_at({**_side_settings(candidate.arm), **own_keys}, place)
         for candidate in _of_set(side, known, at)
     ]
 
@@ -280,11 +276,11 @@ def _side_settings(arm: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line says of a suite's arms: other `candidates` in their place (the floor
-    stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those
-    left out (`without`); each a name, a set or the path of a file. `profiles`: an arm more for each
-    `MIDDLEWARE=FILE`. `written`: the arms of a campaign that is resumed, whatever the candidates
-    have become. `network`: what lies between the hosts of every workload (networks_file.py)."""
+    """The options of the command line about a suite's arms: `candidates` replaces them (except the
+    floor, and arms of the suite's own that are `in` one of the sets), `added` adds arms, `without`
+    removes arms; each word is a name, a set or the path of a file. `profiles` adds an arm for each
+    `MIDDLEWARE=FILE`. `written` are the arms of a campaign that is resumed, whatever the candidates
+    are now. `network` is the network between the hosts of every workload (networks_file.py)."""
 
     candidates: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -294,16 +290,16 @@ class Choice:
     network: str | None = None
 
     def adding(self, names: Iterable[str]) -> "Choice":
-        """The choice with these added as well, each once."""
+        """The choice that also adds these, each once."""
         return replace(self, added=tuple(dict.fromkeys((*self.added, *names))))
 
     def leaving(self, names: Iterable[str]) -> "Choice":
-        """The choice without these as well."""
+        """The choice that also removes these."""
         return replace(self, without=tuple(dict.fromkeys((*self.without, *names))))
 
     @property
     def changes(self) -> bool:
-        """Whether it says anything of the arms."""
+        """Whether it changes the arms."""
         words = self.candidates or self.added or self.without or self.profiles
         return bool(words or self.written is not None)
 
@@ -318,7 +314,7 @@ class Choice:
 NO_CHOICE = Choice()
 WITH, PROFILE = "--with", "--profile"
 ADDING = (WITH, PROFILE)
-"""Options each of whose words adds an arm to those that the suite has."""
+"""Options each of whose words adds an arm to the suite."""
 FILE_SUFFIXES = (".yaml", ".yml")
 
 
@@ -326,18 +322,18 @@ def is_file(word: str) -> bool:
     return word.endswith(FILE_SUFFIXES)
 
 
-def chosen(
+def apply_choice(
     arms: CommentedSeq,
     choice: Choice,
     candidates_of_word: Callable[[str, str], Iterable[Candidate]],
     known: Candidates,
     place: Place,
 ) -> CommentedSeq:
-    """A suite's arms as the command line wants them. `candidates_of_word`: a word and the option that
-    it stands behind, to candidates; what comes stands at `place`. Raises Fault for what is not there
-    to be left out, or there already: unlike, or all that a word of --with names."""
+    """The arms of a suite with the choice applied. `candidates_of_word` returns the candidates of a
+    word of an option; added arms are at `place`. Raises Fault where there is no arm to remove, where
+    an added arm has the name of another one, and where a word of --with or --profile adds none."""
     if choice.written is not None:
-        return _listed([placed(arm, place) for arm in choice.written], place)
+        return _listed([mapping_at(arm, place) for arm in choice.written], place)
     chosen_arms = list(arms)
     if choice.candidates:
         chosen_arms = [
@@ -356,26 +352,25 @@ def chosen(
             if len(chosen_arms) == count and option in ADDING:
                 raise Fault(
                     f"the suite has `{word}` already",
-                    expected="an arm that it has not",
-                    actual=", ".join(_name(arm) for arm in chosen_arms),
+                    expected="an arm that it does not have",
+                    actual=", ".join(name_of(arm) for arm in chosen_arms),
                     fix=f"leave {option} out",
                     at=(option,),
                 )
     for word in choice.without:
-        in_file = candidates_of_word(word, "--without") if is_file(word) else known.of_set(word)
-        chosen_arms = _leave_out(chosen_arms, word, [member.name for member in in_file], known)
+        members = candidates_of_word(word, "--without") if is_file(word) else known.of_set(word)
+        chosen_arms = _remaining(chosen_arms, word, [member.name for member in members], known)
     return _listed(chosen_arms, place)
 
 
 def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> None:
-    """Puts a candidate behind the arms, unless it is there. Raises Fault where another arm has its
-    name."""
-    same_name = next((arm for arm in arms if _name(arm) == candidate.name), None)
+    """Appends a candidate, unless the arms have it. Raises Fault where another arm has its name."""
+    same_name = next((arm for arm in arms if name_of(arm) == candidate.name), None)
     if same_name is None:
-        arms.append(placed(candidate.arm, place))
+        arms.append(mapping_at(candidate.arm, place))
     elif _settings(same_name) != _settings(candidate.arm):
         raise Fault(
-            f"the suite has an arm `{candidate.name}` already, which is another than the candidate",
+            f"the suite has an arm `{candidate.name}` already, which differs from the candidate",
             expected="a candidate under a name of its own",
             actual=f"{_settings_text(same_name)}; the candidate: {_settings_text(candidate.arm)}",
             fix="give it another name in a file of your own",
@@ -383,26 +378,26 @@ def _add(candidate: Candidate, arms: list[Any], option: str, place: Place) -> No
         )
 
 
-def _leave_out(
+def _remaining(
     arms: Sequence[Any], word: str, members: Sequence[str], known: Candidates
 ) -> list[Any]:
-    """The arms but for the one that a word names, those that are in the set of that name, and the
-    `members` of the set or the file. Raises Fault where there is none of them."""
+    """The arms except the one that a word names, those in the set of that name, and the `members` of
+    the set or the file. Raises Fault where no arm is removed."""
     remaining = [
-        arm for arm in arms if _name(arm) not in (word, *members) and word not in _sets_of(arm)
+        arm for arm in arms if name_of(arm) not in (word, *members) and word not in _sets_of(arm)
     ]
     if len(remaining) == len(arms):
-        names = [_name(arm) for arm in arms]
+        names = [name_of(arm) for arm in arms]
         sets = [name for name in known.sets if any(c.name in names for c in known.of_set(name))]
         raise unknown_name("arm of this suite", word, [*names, *sets], at=("--without",))
     return remaining
 
 
-def without_sets(arms: Any, known: Candidates) -> None:
-    """Takes away what `chosen` has read: the sets that a suite's own arm is `in` are no key of an
-    arm. Raises Fault, counted from the list, for a set that there is not."""
-    for index, arm in enumerate(arms if isinstance(arms, CommentedSeq) else ()):
-        if not isinstance(arm, CommentedMap) or IN not in arm:
+def remove_sets(tree: CommentedMap, known: Candidates) -> None:
+    """Removes the key `in` of a suite's own arms, which the model of an arm does not have. Raises
+    Fault, counted from the list of arms, for an unknown set."""
+    for index, arm in mappings_of(tree, "arms"):
+        if IN not in arm:
             continue
         sets = arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]
         for position, name in enumerate(sets):
@@ -411,23 +406,23 @@ def without_sets(arms: Any, known: Candidates) -> None:
         del arm[IN]
 
 
-def tidy(tree: CommentedMap, own_names: Sequence[str]) -> None:
-    """Takes away what the file says of arms that the command line took away: comparisons against
-    them, exclusions, their place in a short version. Arms that are none of the file's `own_names`
-    get one."""
-    names = [_name(arm) for arm in tree["arms"]]
+def remove_references(tree: CommentedMap, own_names: Sequence[str]) -> None:
+    """Removes references to arms that the command line removed: comparisons against them, exclusions,
+    their entries in a short version. Arms that are not among the file's `own_names` get an entry
+    there."""
+    names = [name_of(arm) for arm in tree["arms"]]
     for arm in tree["arms"]:
         if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
             del arm["against"]
     short = tree.get("short")
     for section in (tree, short):
         if isinstance(section, CommentedMap) and isinstance(section.get("exclude"), CommentedSeq):
-            section["exclude"] = filtered(
+            section["exclude"] = filter_items(
                 section["exclude"], lambda rule: _arm_of(rule) in (None, *names)
             )
     if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
         return
-    short_arms = filtered(short["arms"], lambda name: name in names)
+    short_arms = filter_items(short["arms"], lambda name: name in names)
     new_arms = [name for name in names if name not in own_names]
     arms = _listed([*short_arms, *new_arms], place_of(short["arms"]))
     if arms:
@@ -443,18 +438,14 @@ def _arm_of(rule: Any) -> Any:
 
 
 def _listed(arms: Iterable[Any], place: Place) -> CommentedSeq:
-    """A list of arms, each with its own place, or with that of the list."""
-    return listed(
+    """A list of arms, each at its own place, or at that of the list."""
+    return list_at(
         ((arm, place_of(arm) if isinstance(arm, CommentedMap) else place) for arm in arms), place
     )
 
 
-def _name(arm: Any) -> str:
-    return str(arm.get("name")) if isinstance(arm, Mapping) else str(arm)
-
-
 def _sets_of(arm: Any) -> set[str]:
-    """The sets that a suite's own arm says it is `in`."""
+    """The sets that a suite's own arm is `in`."""
     sets = arm.get(IN) if isinstance(arm, Mapping) else None
     return {str(name) for name in sets} if isinstance(sets, CommentedSeq) else set()
 
@@ -464,7 +455,7 @@ def _is_floor(arm: Any) -> bool:
 
 
 def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
-    """What an arm is, whatever it is held against."""
+    """The settings of an arm, without its comparison and its sets."""
     return {"wait": "block", **_without(arm, "against", "optional", IN)}
 
 

@@ -1,4 +1,4 @@
-"""The files of candidates: the shipped one and a user's own, with file and line for mistakes."""
+"""Reads files of candidates, the shipped one and a user's own; errors have file and line."""
 
 import os
 from functools import cache
@@ -13,8 +13,8 @@ from rmwbench.suite.file.tree import locate, located, mapping_of, tree_of, value
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
-"""A file of the user's whose candidates and sets are known besides the shipped ones, wherever those
-are named."""
+"""The environment variable with the path of a user's file; its candidates and sets are known besides
+the shipped ones."""
 
 
 def known_candidates() -> Candidates:
@@ -31,9 +31,8 @@ def shipped_candidates() -> Candidates:
 
 
 def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
-    """The candidates and sets of one file, which may name the `known` ones, the shipped ones where
-    None. Raises UserError for anything wrong with it. Whether there is such a middleware is asked
-    where a suite names one."""
+    """The candidates and sets of one file, which may name the `known` ones, by default the shipped
+    ones. Raises UserError for any mistake but an unknown middleware, which is checked in a suite."""
     known = shipped_candidates() if known is None else known
     where = shown(path)
     tree = mapping_of(
@@ -42,7 +41,7 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     with located(tree, where):
         if "candidates" in tree:
             with inside("candidates"):
-                tree["candidates"] = candidate_list.expanded(tree["candidates"], known)
+                tree["candidates"] = candidate_list.expand_names(tree["candidates"], known)
         file = CandidatesFile.model_validate(
             values_of(tree, where), context={"directory": path.parent}
         )
@@ -50,23 +49,27 @@ def candidates_of(path: Path, known: Candidates | None = None) -> Candidates:
     candidates = {}
     for index, entry in enumerate(file.candidates):
         keys = values_of(tree["candidates"][index], where)
-        arm = {key: keys[key] for key in keys if key not in candidate_list.OF_THE_FILE}
+        arm = {key: keys[key] for key in keys if key not in candidate_list.CANDIDATE_KEYS}
         line = f"{where}:{locate(tree, ('candidates', index))[0]}"
         candidates[entry.name] = Candidate(
             entry.name, _absolute(arm, path.parent), entry.in_, entry.needs, line
         )
-    return Candidates(candidates, file.texts, file.no_loan)
+    return Candidates(
+        candidates,
+        {name: listed_set.what for name, listed_set in file.sets.items()},
+        {name: listed_set.no_loan for name, listed_set in file.sets.items()},
+    )
 
 
 def own_profile(word: str) -> Candidate:
     """The arm of `MIDDLEWARE=FILE`: the middleware, or the candidate of that name, with the user's
-    own file, or with the one of a directory that `rmwbench middlewares profile -o` wrote. Raises
+    file, or with the file of a directory that `rmwbench middlewares profile -o` wrote. Raises
     Fault."""
     middleware, _, file_name = word.partition("=")
     path = Path(file_name)
     if not middleware or not file_name:
         raise Fault(
-            f"`{word}` names no middleware with a file",
+            f"`{word}` is not a middleware with a file",
             expected="MIDDLEWARE=FILE, such as cyclonedds=./mine.xml",
             actual=word,
             at=(PROFILE,),
@@ -93,7 +96,7 @@ def own_profile(word: str) -> Candidate:
 
 
 def middleware_of(name: str) -> str:
-    """The middleware of the candidate of that name; else the name, which is one itself."""
+    """The middleware of the candidate of that name; else the name itself."""
     candidate = known_candidates().by_name.get(name)
     return name if candidate is None else str(candidate.arm["middleware"])
 
@@ -116,7 +119,7 @@ def _check_names(file: CandidatesFile, known: Candidates) -> None:
 
 
 def _absolute(arm: Any, directory: Path) -> Any:
-    """The arm with the whole paths of profiles that are files: a suite elsewhere may name it."""
+    """The arm with absolute paths of profile files: a suite in another directory may name it."""
     if isinstance(arm, dict):
         return {
             key: str((directory / value).resolve())

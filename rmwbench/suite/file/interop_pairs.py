@@ -3,9 +3,9 @@
     - pairs: [cyclonedds, fastdds, {middleware: rclcpp/rmw_fastrtps_cpp, profile: tuned}]
       wait: block
 
-The first of a pair runs the talker or client and all that has no other side, the second the
-listeners or the service. Written out in the tree of the file, before anything is validated, so that
-everything behind knows arms only; every line that an error can name is that of the entry.
+The first middleware of a pair runs the talker or client and all processes without an override, the
+second runs the listeners or the service. Pairs are replaced in the tree of the file before it is
+validated, so that all other modules know only arms; errors name the line of the entry.
 """
 
 from typing import Any
@@ -13,23 +13,23 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.arm import EITHER
-from rmwbench.suite.fault import Fault
-from rmwbench.suite.file.lines import Place, placed, replaced
+from rmwbench.suite.fault import At, Fault, check_known
+from rmwbench.suite.file.lines import Place, mapping_at, replace_items
 
 KEY, ARROW = "pairs", " → "
 SECOND = EITHER.join(("listener", "service"))
 SIDE_KEYS = ("name", "middleware", "profile", "options", "modes", "optional")
-OF_A_PAIR = ("name", "optional")
-"""Keys of a side that belong to its pairs and are not a setting of it."""
+PAIR_KEYS = ("name", "optional")
+"""Keys of a side that belong to its pairs, and not to the side's settings."""
 FEWEST = 2
 
 
-def expanded(arms: Any) -> Any:
-    """The list of arms with each `pairs` entry replaced by its arms; anything else as it is. Raises
-    Fault, counted from the list."""
+def expand_pairs(arms: Any) -> Any:
+    """The list of arms with each `pairs` entry replaced by its arms; any other value is returned
+    unchanged. Raises Fault, counted from the list."""
     if not isinstance(arms, CommentedSeq):
         return arms
-    return replaced(arms, lambda index, entry, place: _arms(entry, index))
+    return replace_items(arms, lambda index, entry, place: _arms(entry, index))
 
 
 def _arms(entry: Any, index: int) -> list[Any]:
@@ -40,14 +40,14 @@ def _arms(entry: Any, index: int) -> list[Any]:
         raise Fault(
             "`pairs` is a list of middlewares",
             expected=f"at least {FEWEST}, such as [cyclonedds, fastdds]",
-            actual=f"{len(sides)} of them" if isinstance(sides, CommentedSeq) else str(sides),
+            actual=f"a list of {len(sides)}" if isinstance(sides, CommentedSeq) else str(sides),
             at=(index, KEY),
         )
     for key in ("name", "processes", "middleware", "profile", "options"):
         if key in entry:
             raise Fault(
                 f"`{key}` and `pairs` contradict each other",
-                expected="what belongs to one middleware inside of the list, for example "
+                expected="settings of one middleware within the list, for example "
                 "{middleware: zenoh, profile: tuned}",
                 actual=f"both `{key}` and `pairs`",
                 at=(index, key),
@@ -66,8 +66,9 @@ def _arms(entry: Any, index: int) -> list[Any]:
     return [_arm(first, second, shared, place) for first in pair_sides for second in pair_sides]
 
 
-def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
-    """A middleware's name, or a mapping with it; with a name to show."""
+def _side(side: Any, at: At) -> dict[str, Any]:
+    """The settings of a side, which a file gives as a middleware's name or as a mapping, with a
+    `name`."""
     if isinstance(side, str):
         return {"name": side, "middleware": side}
     if not isinstance(side, CommentedMap) or not isinstance(side.get("middleware"), str):
@@ -78,13 +79,7 @@ def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
             at=at,
         )
     for key in side:
-        if key not in SIDE_KEYS:
-            raise Fault(
-                f"unknown key `{key}`",
-                expected="one of " + ", ".join(SIDE_KEYS),
-                actual=str(key),
-                at=(*at, key),
-            )
+        check_known("key", key, SIDE_KEYS, at=(*at, key))
     words = [side["middleware"], *([str(side["profile"])] if "profile" in side else [])]
     return {"name": " ".join(words), **side}
 
@@ -92,12 +87,12 @@ def _side(side: Any, at: tuple[str | int, ...]) -> dict[str, Any]:
 def _arm(
     first: dict[str, Any], second: dict[str, Any], shared: dict[str, Any], place: Place
 ) -> CommentedMap:
-    """Every override is written out whole, so that nothing of the first reaches the second but
-    modes for both."""
+    """The arm of a pair. Its override has all settings, so that the second side has none of the
+    first, except modes for both."""
     override = {
         "profile": "untouched",
         "options": {},
-        **{key: value for key, value in second.items() if key not in OF_A_PAIR},
+        **{key: value for key, value in second.items() if key not in PAIR_KEYS},
     }
     arm = {
         **shared,
@@ -107,12 +102,12 @@ def _arm(
     }
     optional = [side["optional"] for side in (shared, first, second) if "optional" in side]
     if optional:
-        # for the arm's own check to tell
+        # the model of an arm refuses a value that is not a boolean
         not_boolean = [value for value in optional if not isinstance(value, bool)]
         arm["optional"] = not_boolean[0] if not_boolean else any(optional)
-    if "modes" in shared:  # for both, a side's own in front
+    if "modes" in shared:  # for both sides; a side's own modes have priority
         arm["modes"] = {**shared["modes"], **first.get("modes", {})}
         override["modes"] = {**shared["modes"], **second.get("modes", {})}
     elif "modes" in first:
         override.setdefault("modes", {})
-    return placed(arm, place)
+    return mapping_at(arm, place)

@@ -1,5 +1,5 @@
-"""Reads a suite file: its tree, its candidates and pairs of middlewares written out, its short
-version, and the suite of these. Whatever is wrong with it is one UserError with file and line.
+"""Reads a suite file: its tree, with names of candidates and pairs of middlewares replaced by arms, its
+short version, and the suite of these. A mistake is one UserError with file and line.
 """
 
 from collections.abc import Collection, Iterable
@@ -21,6 +21,7 @@ from rmwbench.suite.file import (
 )
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
+from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.lines import Place, put
 from rmwbench.suite.file.places import JSON, find, read, shipped_middlewares, shown, suite_file
 from rmwbench.suite.file.tree import (
@@ -35,10 +36,10 @@ from rmwbench.suite.suite import Suite
 
 
 def load(suite: str | Path, *, middlewares: Iterable[str] = (), shortened: bool = False) -> Suite:
-    """The suite of that shipped name or path; `shortened` as its `short` says.
+    """The suite of a shipped name or a path, or with `shortened` its short version.
 
-    `middlewares` are names known besides the shipped ones (workers that were found). Raises one
-    UserError for anything wrong with the file.
+    `middlewares` are names of other workers than the shipped ones. Raises one UserError for any
+    mistake in the file.
     """
     path = suite if isinstance(suite, Path) else find(suite)
     text = read(path)
@@ -57,38 +58,30 @@ def parse(
     whole_factors: Collection[str] = (),
     choice: Choice = NO_CHOICE,
 ) -> Suite:
-    """A suite from its text. `where` names the file in errors; profile paths are relative to
-    `directory`. `whole_factors`: those of which the short version has all levels, too. `choice`:
-    what the command line says of its arms and network."""
+    """The suite of a text. `where` names the file in errors; paths of profiles are relative to
+    `directory`. The short version has all levels of the `whole_factors`. `choice`: the options of
+    the command line about arms and network."""
     tree = _tree(text, where, choice)
     with located(tree, where):
-        tree = short_version.shortened(tree, apply_short=shortened, whole_factors=whole_factors)
+        tree = short_version.resolve_short(tree, apply_short=shortened, whole_factors=whole_factors)
     context = {
         "directory": directory,
         "middlewares": [*dict.fromkeys((*shipped_middlewares(), *middlewares))],
     }
     content = values_of(tree, where)
     if isinstance(content.get("outcomes"), str):
-        content["outcomes"] = _limits_of_file(directory, content["outcomes"])
+        limits = read_limits(directory / content["outcomes"])
+        keys = {"acceptable", "topics", "nothing"}
+        content["outcomes"] = limits.model_dump(by_alias=True, include=keys)
     with located(tree, where):
         suite = Suite.model_validate(content, context=context)
-        # contradictions between a level and a workload have a line too, so they are told at load
-        cells(suite)
+        cells(suite)  # raises Fault for a contradiction between a level and a workload
     return suite
 
 
-def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
-    """The limits of the file that `outcomes: FILE` names, without its name and cells."""
-    from rmwbench.suite.file.limits_file import read_limits  # which reads by this module
-
-    return read_limits(directory / name).model_dump(
-        by_alias=True, include={"acceptable", "topics", "nothing"}
-    )
-
-
 def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
-    """What a suite's text says, in Python's own types and with its candidates and pairs of
-    middlewares written out; nothing is validated."""
+    """The values of a suite's text in Python's own types, with names of candidates and pairs of
+    middlewares replaced by arms; they are not validated."""
     values: dict[str, Any] = values_of(_tree(text, where, choice), where)
     return values
 
@@ -96,19 +89,16 @@ def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any
 def written_arms(
     text: str, *, where: str, choice: Choice = NO_CHOICE
 ) -> tuple[dict[str, Any], ...] | None:
-    """The arms as `plain` has them, where the text alone does not say them: a campaign keeps these,
-    whatever the candidates become. None where it does."""
+    """The arms as `plain` has them, which a campaign keeps in case candidates change; None where the
+    text has them itself."""
     tree = _suite_tree(text, where)
-    if (
-        not choice.changes
-        and not candidate_list.refers(tree.get("arms"))
-        and not matrix.is_matrix(tree)
-    ):
-        return None
-    return tuple(plain(text, where=where, choice=choice)["arms"])
+    has_references = candidate_list.has_references(tree.get("arms"))
+    if choice.changes or has_references or matrix.is_matrix(tree):
+        return tuple(plain(text, where=where, choice=choice)["arms"])
+    return None
 
 
-def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ...]:
+def added_arms(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ...]:
     """The names of the arms that the command line adds to those of a suite's text."""
     if not choice.added and not choice.profiles:
         return ()
@@ -119,7 +109,7 @@ def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ..
 
 
 def names_arms(text: str, *, where: str) -> bool:
-    """Whether a suite's text says what it compares."""
+    """Whether a suite's text has arms."""
     tree = _suite_tree(text, where)
     return "arms" in tree or matrix.is_matrix(tree)
 
@@ -127,15 +117,14 @@ def names_arms(text: str, *, where: str) -> bool:
 def line_of(
     text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE
 ) -> int:
-    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a
-    suite's text has, or its short version."""
-    return locate(
-        short_version.shortened(_tree(text, "suite", choice), apply_short=shortened), path
-    )[0]
+    """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) in a suite's
+    text, or in its short version."""
+    tree = short_version.resolve_short(_tree(text, "suite", choice), apply_short=shortened)
+    return locate(tree, path)[0]
 
 
 def _suite_tree(text: str, where: str) -> CommentedMap:
-    """The tree of a suite's file as it is written."""
+    """The tree of a suite's file without changes."""
     tree = tree_of(text, where)
     if where.endswith(JSON) and not matrix.is_matrix(tree):
         raise UserError(
@@ -145,12 +134,12 @@ def _suite_tree(text: str, where: str) -> CommentedMap:
 
 
 def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
-    """The tree of a suite's file with all of its arms and networks written out."""
+    """The tree of a suite's file with all of its arms and networks."""
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
         with located(tree, where):
             tree = matrix.as_suite(tree, _shipped, Path(where).name)
-    if "arms" not in tree and choice.changes:  # the command line says them
+    if "arms" not in tree and choice.changes:  # the command line has the arms
         put(tree, "arms", CommentedSeq(), (0, 0))
     with located(tree, where):
         if "arms" in tree:
@@ -164,25 +153,25 @@ def _shipped(name: str) -> dict[str, Any]:
 
 
 def _write_out_arms(tree: CommentedMap, choice: Choice) -> None:
-    """Replaces the arms of a suite's tree, which keep their line, and what else names them."""
+    """Replaces names and pairs in the arms of a suite's tree, and all references to changed arms."""
     known = known_candidates()
-    refers = candidate_list.refers(tree["arms"])
+    has_references = candidate_list.has_references(tree["arms"])
     with inside("arms"):
-        arms = interop_pairs.expanded(candidate_list.expanded(tree["arms"], known))
+        arms = interop_pairs.expand_pairs(candidate_list.expand_names(tree["arms"], known))
     tree["arms"] = arms
-    if refers:
+    if has_references:
         candidate_list.expand_short(tree, known)
     if choice.changes and isinstance(arms, CommentedSeq):
         own_names = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
-        tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
-        candidate_list.tidy(tree, own_names)
+        tree["arms"] = _apply_choice(arms, choice, tree.lc.key("arms"))
+        candidate_list.remove_references(tree, own_names)
     with inside("arms"):
-        candidate_list.without_sets(tree["arms"], known)
+        candidate_list.remove_sets(tree, known)
 
 
-def _chosen(arms: CommentedSeq, choice: Choice, place: Place) -> CommentedSeq:
-    """What comes by the command line stands at `place`. Raises UserError at the option that names
-    what there is not."""
+def _apply_choice(arms: CommentedSeq, choice: Choice, place: Place) -> CommentedSeq:
+    """The arms with the choice of the command line applied, whose arms are at `place`. Raises
+    UserError at the option with an unknown name."""
     candidates = known_candidates()
     files = {file: candidates_of(Path(file)) for file in choice.files}
     for file_candidates in files.values():
@@ -191,13 +180,11 @@ def _chosen(arms: CommentedSeq, choice: Choice, place: Place) -> CommentedSeq:
     def candidates_of_word(word: str, option: str) -> Iterable[Candidate]:
         if option == candidate_list.PROFILE:
             return [own_profile(word)]
-        return (
-            files[word].by_name.values()
-            if word in files
-            else candidates.members_of(word, (option,))
-        )
+        if word in files:
+            return files[word].by_name.values()
+        return candidates.members_of(word, (option,))
 
     try:
-        return candidate_list.chosen(arms, choice, candidates_of_word, candidates, place)
+        return candidate_list.apply_choice(arms, choice, candidates_of_word, candidates, place)
     except Fault as fault:
         raise fault.user_error(str(fault.at[0])) from fault

@@ -1,23 +1,22 @@
 """The JSON configuration of eProsima's performance-test matrix, as a suite: `rmwbench plan
 FILE.json`.
 
-Their runner took the product of the file's lists; here the lists are the levels of factors. The
-arms are those of the suite that ships with that matrix (`fastdds-2021/interprocess` or
-`intraprocess`), whatever the file lists, and so are the blocks, the warm-up and the drain. What the
-file asks for and no arm does is an error, not left out.
+Their runner took the product of the file's lists; here the lists are the levels of factors. Arms,
+blocks, warm-up and drain are those of the shipped suite of that matrix (`fastdds-2021/interprocess`
+or `intraprocess`), whatever the file lists. A request of the file that no arm fulfils is an error.
 
-Done in the tree of the file, before anything is validated, so that errors name the line of the
-file's own key.
+The tree of the file is converted before it is validated, so that errors name the line of the file's
+own key.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
-from rmwbench.suite.fault import Fault, Scalar, inside, unknown
-from rmwbench.suite.file.lines import place_of, placed
+from rmwbench.suite.fault import At, Fault, Scalar, check_known, inside
+from rmwbench.suite.file.lines import mapping_at, place_of
 from rmwbench.suite.workload.message_type import message_type
 
 MARKS = ("rmw_implementations", "num_subs", "perf_test")
@@ -29,35 +28,24 @@ SHIPPED = {
 }
 PROCESSES = {"inter-process": "per_node", "intra-process": "one"}
 
-OF_PERF_TEST = (
-    "reliability",
-    "durability",
-    "history_kind",
-    "history_depth",
-    "max_runtime",
-    "zero_copy",
-    "dds_domain",
+QOS = ("durability", "history", "depth")
+
+PERF_TEST_KEYS = (
+    *("reliability", "durability", "history_kind", "history_depth"),
+    *("max_runtime", "zero_copy", "dds_domain"),
 )
 KEYS = (
-    *(
-        "log_directory",
-        "process_mode",
-        "rates",
-        "num_subs",
-        "topics",
-        "communication",
-        "rmw_implementations",
-    ),
-    *("roundtrip_mode", "perf_test", "fastdds_xml_files"),
+    *("log_directory", "process_mode", "rates", "num_subs", "topics", "communication"),
+    *("rmw_implementations", "roundtrip_mode", "perf_test", "fastdds_xml_files"),
 )
-"""`log_directory` and `dds_domain` are read over: a campaign has a directory and a domain of its
+"""`log_directory` and `dds_domain` have no effect: a campaign has a directory and a domain of its
 own."""
 ONE_WAY: dict[tuple[str, ...], tuple[str, ...]] = {
     ("communication",): ("rclcpp-single-threaded-executor",),
     ("roundtrip_mode",): ("none",),
     ("perf_test", "zero_copy"): ("OFF",),
 }
-"""What the arms do in one way only."""
+"""Path of a key -> the only values that the arms support."""
 _XML = re.compile(r"fastdds_(?P<off>no_)?datasharing_(?P<mode>sync|async)\.xml")
 
 
@@ -69,86 +57,94 @@ def is_matrix(tree: object) -> bool:
 def as_suite(
     tree: CommentedMap, shipped: Callable[[str], dict[str, Any]], name: str
 ) -> CommentedMap:
-    """The tree of a suite, all of which stands where the file begins. `shipped` gives what a suite
-    says by its name; `name` is the file's, for the title.
+    """The tree of the suite, all at the place where the file begins. `shipped` returns the values of
+    a shipped suite by its name; `name` is the file's, for the title.
 
-    Raises Fault at the key of whatever is wrong, or cannot be done.
+    Raises Fault at a key that is wrong or that no arm supports.
     """
-    _check_keys(tree, KEYS)
-    perf_test = tree["perf_test"]
-    if not isinstance(perf_test, CommentedMap):
-        raise Fault(
-            "`perf_test` is a mapping",
-            expected="some of " + ", ".join(OF_PERF_TEST),
-            at=("perf_test",),
-        )
-    with inside("perf_test"):
-        _check_keys(perf_test, OF_PERF_TEST)
-    for path, values in ONE_WAY.items():
-        _levels(tree, path, values.__contains__, "only " + ", ".join(values))
-    levels_of = {key: _levels(tree, *row) for key, row in LISTS.items()}
-    modes = levels_of["processes"]
-    shipped_suite = shipped(SHIPPED[modes[0]] if len(modes) == 1 else SHIPPED["inter-process"])
-    _has_arms(tree, shipped_suite["arms"])
-    axes = {key: levels_of[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
-    qos = {key: levels_of[key] for key in ("durability", "history", "depth")}
-    axes |= {key: levels for key, levels in qos.items() if len(levels) > 1}
-    axes |= {"processes": [PROCESSES[mode] for mode in modes]} if len(modes) > 1 else {}
-
+    _check_form(tree)
+    levels = {key: _levels(tree, *row) for key, row in LISTS.items()}
+    modes = levels["processes"]
+    shipped_suite = shipped(SHIPPED[modes[0] if len(modes) == 1 else "inter-process"])
+    _check_arms(tree, shipped_suite["arms"])
     workload = {
         **shipped_suite["workloads"][0],
-        "message": axes["message"][0],
-        "rate_hz": axes["rate_hz"][0],
-        "qos": {key: levels[0] for key, levels in qos.items()},
+        "message": levels["message"][0],
+        "rate_hz": levels["rate_hz"][0],
+        "qos": {key: levels[key][0] for key in QOS},
     }
     short = shipped_suite["short"]
-    fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
-    return placed(
+    fewer = {key: sorted(levels[key])[:2] for key in ("rate_hz", "subscribers")}
+    return mapping_at(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
             "description": shipped_suite["description"],
             "blocks": shipped_suite["blocks"],
-            "timeline": {**shipped_suite["timeline"], "steady_s": levels_of["steady_s"][0]},
+            "timeline": {**shipped_suite["timeline"], "steady_s": levels["steady_s"][0]},
             "arms": shipped_suite["arms"],
             "workloads": [workload],
-            "factors": axes,
+            "factors": _factors(levels),
             "short": {"factors": fewer, "timeline": short["timeline"], "blocks": short["blocks"]},
         },
         place_of(tree),
     )
 
 
+def _check_form(tree: CommentedMap) -> None:
+    """Raises Fault for unknown keys, and for values that no arm supports."""
+    _check_keys(tree, KEYS)
+    perf_test = tree["perf_test"]
+    if not isinstance(perf_test, CommentedMap):
+        raise Fault(
+            "`perf_test` is a mapping",
+            expected="some of " + ", ".join(PERF_TEST_KEYS),
+            at=("perf_test",),
+        )
+    with inside("perf_test"):
+        _check_keys(perf_test, PERF_TEST_KEYS)
+    for path, values in ONE_WAY.items():
+        _levels(tree, path, values.__contains__, "only " + ", ".join(values))
+
+
 def _check_keys(tree: CommentedMap, known: Sequence[str]) -> None:
     for key in tree:
-        if key not in known:
-            raise unknown("key", key, list(known), at=(str(key),))
+        check_known("key", key, known, at=(str(key),))
+
+
+def _factors(levels: Mapping[str, list[Scalar]]) -> dict[str, list[Scalar]]:
+    """The factors of the suite: QoS and processes are factors only with several levels."""
+    factors = {key: levels[key] for key in ("message", "rate_hz", "subscribers", "reliability")}
+    factors |= {key: levels[key] for key in QOS if len(levels[key]) > 1}
+    if len(levels["processes"]) > 1:
+        factors["processes"] = [PROCESSES[mode] for mode in levels["processes"]]
+    return factors
 
 
 def _levels(
     tree: CommentedMap,
     path: tuple[str, ...],
-    is_good: Callable[[Any], bool],
+    is_valid: Callable[[Any], bool],
     expected: str,
     most: int | None = None,
 ) -> list[Scalar]:
-    """The list at a path, or a single value as a list of one. Raises Fault where there is none,
-    where a value is not accepted by `is_good` or is there twice, or where there are more than `most`."""
+    """The list at a path, or a single value as a list of one. Raises Fault for a missing key, an
+    invalid or repeated value, and more than `most` values."""
     node: Any = tree
     for key in path:
         if key not in node:
             raise Fault(f"missing key `{'.'.join(path)}`", expected=expected, at=path[:-1])
         node = node[key]
-    listed = isinstance(node, CommentedSeq)
-    levels = list(node) if listed else [node]
+    is_list = isinstance(node, CommentedSeq)
+    levels = list(node) if is_list else [node]
     if not levels or (most is not None and len(levels) > most):
-        count = f"{most} of them: one campaign has one length" if most else "at least one"
+        count = f"at most {most}: one campaign has one length" if most else "at least one"
         raise Fault(
             f"`{path[-1]}` has {len(levels)} levels", expected=f"{expected}; {count}", at=path
         )
     for index, level in enumerate(levels):
-        at: tuple[str | int, ...] = (*path, index) if listed else path
-        if not is_good(level):
+        at: At = (*path, index) if is_list else path
+        if not is_valid(level):
             raise Fault(
                 f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at
             )
@@ -159,15 +155,15 @@ def _levels(
     return levels
 
 
-def _has_arms(tree: CommentedMap, arms: list[dict[str, Any]]) -> None:
-    """Raises Fault for an implementation, or a file of Fast DDS's, for which the suite has no
-    arm."""
-    names = sorted(
-        name.removeprefix("rclcpp/")
-        for arm in arms
-        if (name := arm["middleware"]).startswith("rclcpp/")
+def _check_arms(tree: CommentedMap, arms: list[dict[str, Any]]) -> None:
+    """Raises Fault for an implementation, or a profile file of Fast DDS, without an arm."""
+    implementations = sorted(
+        {
+            name.removeprefix("rclcpp/")
+            for arm in arms
+            if (name := arm["middleware"]).startswith("rclcpp/")
+        }
     )
-    implementations = list(dict.fromkeys(names))
     _levels(
         tree,
         ("rmw_implementations",),
@@ -176,7 +172,7 @@ def _has_arms(tree: CommentedMap, arms: list[dict[str, Any]]) -> None:
     )
     if "fastdds_xml_files" not in tree:
         return
-    existing = {
+    settings = {
         (arm.get("publish_mode"), arm.get("profile") == "data_sharing")
         for arm in arms
         if arm["middleware"] == "fastdds"
@@ -184,13 +180,13 @@ def _has_arms(tree: CommentedMap, arms: list[dict[str, Any]]) -> None:
 
     def has_arm(file: Any) -> bool:
         match = _XML.fullmatch(str(file))
-        return match is not None and (match["mode"], match["off"] is None) in existing
+        return match is not None and (match["mode"], match["off"] is None) in settings
 
-    ways = (
+    files = (
         f"fastdds_{'' if shared else 'no_'}datasharing_{mode}.xml"
-        for mode, shared in sorted(existing, key=str)
+        for mode, shared in sorted(settings, key=str)
     )
-    _levels(tree, ("fastdds_xml_files",), has_arm, "those with an arm: " + ", ".join(ways))
+    _levels(tree, ("fastdds_xml_files",), has_arm, "those with an arm: " + ", ".join(files))
 
 
 def _words(*known: str) -> tuple[Callable[[Any], bool], str]:
@@ -224,4 +220,4 @@ LISTS: dict[str, tuple[Any, ...]] = {
     "depth": (("perf_test", "history_depth"), *COUNTS),
     "steady_s": (("perf_test", "max_runtime"), _is_positive, "seconds, more than 0", 1),
 }
-"""Our key → where the file has it, and the rest of what `_levels` takes."""
+"""Our key → the other arguments of `_levels`, first the path of the file's key."""

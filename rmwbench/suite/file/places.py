@@ -1,10 +1,10 @@
-"""Where suites and the published evaluations are, the text of a suite, and the names that a suite
-may use for middlewares. No suite is read here: whoever only asks whether there is one need not wait
-for the models of suites.
+"""The places of suites and published evaluations, the text of a suite, and the names of the shipped
+middlewares. This module does not load the models of suites, so a check whether a suite exists is
+fast.
 
-A suite may name a middleware that comes with rmwbench and is not built yet, and is told how to
-build it. Each says its own name: a crate in its Cargo.toml, a worker in Python as a program of this
-package. An installed package has no crates beside it and knows those of its shipped suites.
+A suite may name a shipped middleware that is not built yet; the error then says how to build it. The
+name is in the Cargo.toml of a crate, or is that of a program of this package for a worker in Python.
+An installed package has no crates beside it and knows those of the first set.
 """
 
 import tomllib
@@ -20,19 +20,19 @@ from rmwbench.input_file import read_text
 from rmwbench.words.shell import command_line
 
 CLAIMS_FILE = "claims.yaml"
-"""Beside the suites of a published evaluation: what it claims (claims_file.py). No suite."""
+"""The claims of a published evaluation, beside its suites (claims_file.py)."""
 FIGURES_FILE = "figures.yaml"
-"""Likewise: what it draws (figures_file.py)."""
+"""Its figures (figures_file.py)."""
 QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
-"""Likewise: what it asks, and answers that were not measured (questions_file.py)."""
+"""Its questions, and answers that were not measured (questions_file.py)."""
 CANDIDATES_FILE = "candidates.yaml"
-"""Beside all suites: what they compare, by name (candidate_list.py)."""
+"""The candidates of all suites, beside them (candidate_list.py)."""
 NETWORKS_FILE = "networks.yaml"
-"""Beside it: networks by name (networks_file.py)."""
+"""Networks by name, beside it (networks_file.py)."""
 REMEDIES_FILE = "remedies.yaml"
-"""Beside it: what is known to help, by symptom (rmwbench/results/remedies/)."""
+"""Remedies by symptom, beside it (rmwbench/results/remedies/)."""
 PUBLISHED = "published"
-"""The folder of the published evaluations, one folder each; it is not part of a suite's name."""
+"""The folder with a folder for each published evaluation; it is not part of a suite's name."""
 NO_SUITES = (
     CLAIMS_FILE,
     FIGURES_FILE,
@@ -45,42 +45,40 @@ NO_SUITES = (
 
 SUFFIXES = (".yaml", ".yml")
 JSON = ".json"
-"""A test matrix that is read as a suite ends so (matrix.py)."""
+"""The suffix of a test matrix that is read as a suite (matrix.py)."""
 MAX_FILE_BYTES = 256 * 1024
-"""Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has
-a third of it."""
+"""Reading YAML with its lines takes some seconds at that size; the largest shipped file has a third
+of it."""
 NOTHING_RUNS = {
     "galactic-2020/community": "rmwbench published community github | rep2004 | survey | admission "
     "(docs/community.md)",
     "fastdds-2021/questionnaire": "rmwbench published questionnaire",
 }
-"""Parts of published evaluations in which no middleware runs, and the verbs that are these
-parts."""
+"""Part of a published evaluation in which no middleware runs → the verb for it."""
 
 
 def suites_directory() -> Path:
-    """Where the shipped suites are: inside the package when installed from a wheel, beside it in a
-    checkout."""
+    """The directory of the shipped suites: inside the package if it was installed from a wheel,
+    beside it in a checkout."""
     package = Path(__file__).resolve().parents[2]
     inside = package / "suites"
     return inside if inside.is_dir() else package.parent / "suites"
 
 
 def limits_directory() -> Path:
-    """Where the shipped limits files are: as with the suites."""
+    """The directory of the shipped limits files, beside that of the suites."""
     return suites_directory().parent / "limits"
 
 
 def sources_with(file: str) -> list[str]:
-    """The published evaluations that have such a file or folder, by the name of their own
-    folder."""
+    """The names of the published evaluations that have this file or folder."""
     directory = suites_directory()
     paths = (*directory.glob(f"*/{file}"), *directory.glob(f"{PUBLISHED}/*/{file}"))
     return sorted(path.parent.name for path in paths)
 
 
 def source_directory(source: str | Path) -> Path:
-    """The folder of a published evaluation, whether it is there or not."""
+    """The folder of a published evaluation, which may be missing."""
     directory = suites_directory()
     published = directory / PUBLISHED / source
     return published if published.is_dir() else directory / source
@@ -92,7 +90,7 @@ def shipped_suites() -> list[str]:
 
 
 def suite_file(name: str) -> Path:
-    """The file of a shipped suite. KeyError for a name that `shipped_suites` does not have."""
+    """The file of a shipped suite. Raises KeyError for a name that `shipped_suites` does not have."""
     return suite_files()[name]
 
 
@@ -102,9 +100,9 @@ def suite_files() -> Mapping[str, Path]:
 
 @cache
 def _suite_files(directory: Path) -> Mapping[str, Path]:
-    """Maps each name to its file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE`
-    where it is called like its folder: names that people type stay what they are wherever a file
-    lies. The directory is read once, since a questionnaire asks for a thousand names."""
+    """Name -> file. `published/SOURCE/NAME.yaml` has the name `SOURCE/NAME`, or `SOURCE` if NAME is
+    that of its folder, so that a name does not depend on the place of its file. Cached, since a
+    questionnaire needs a thousand names."""
     file_of_name: dict[str, Path] = {}
     for path in directory.rglob("*.yaml"):
         if path.name not in NO_SUITES:
@@ -117,8 +115,8 @@ def _suite_files(directory: Path) -> Mapping[str, Path]:
 
 
 def source_file(source: str | Path, file: str, what: str) -> Path:
-    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises
-    UserError for an unknown name; `what` the file has, in the plural."""
+    """The path of a source's `file`, or the source itself if it is the path of a YAML file. Raises
+    UserError for an unknown name; `what` is the content of the file, in the plural."""
     path = Path(source)
     if path.suffix in SUFFIXES:
         return path
@@ -136,16 +134,16 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
 
 @dataclass(frozen=True)
 class ListedSuite:
-    """`name` is what `rmwbench run` takes; `folder` of `suites/`, empty for none."""
+    """`name` is the argument of `rmwbench run`; `folder` is that in `suites/`, empty for none."""
 
     name: str
     title: str
     folder: str
 
 
-def listed() -> list[ListedSuite]:
-    """The shipped suites with their titles. Only the title of each file is read: all of every suite
-    takes seconds."""
+def suite_list() -> list[ListedSuite]:
+    """The shipped suites with their titles. Only the titles are parsed, since parsing all of every
+    suite takes seconds."""
     top = suites_directory()
     return [
         ListedSuite(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
@@ -154,22 +152,22 @@ def listed() -> list[ListedSuite]:
 
 
 def _title(name: str) -> str:
-    """The entry `title` of the file, from its key to the next one of the same level."""
+    """The `title` of a suite, parsed from the lines between its key and the next key."""
     lines = read(suite_file(name)).split("\n")
     begin = next(n for n, line in enumerate(lines) if line.startswith("title:"))
     end = next(
         (n for n in range(begin + 1, len(lines)) if lines[n] and not lines[n][0].isspace()), None
     )
-    import yaml  # by those alone who list suites
+    import yaml  # only needed for a list of suites
 
     title = yaml.load("\n".join(lines[begin:end]), yaml.CSafeLoader)
     return str(title["title"])
 
 
 def has_text(name: str, text: str) -> bool:
-    """Whether a shipped suite's name, or a sentence of its file, has this text: `late joiner` is
-    also `late-joiner`."""
-    import yaml  # by those alone who search suites
+    """Whether a shipped suite's name, or a sentence of its file, has this text; `late joiner` also
+    matches `late-joiner`."""
+    import yaml  # only needed for a search
 
     texts = [name, *_sentences(yaml.load(read(suite_file(name)), yaml.CSafeLoader))]
     return any(_plain(text) in _plain(sentence) for sentence in texts)
@@ -216,8 +214,8 @@ def find(suite: str) -> Path:
 
 
 def _no_suite(suite: str, names: list[str]) -> UserError:
-    """What to say of a word that is not a suite's name: it may be a folder of some, or what another
-    verb does."""
+    """The error for a word that is not a suite's name; it may be a folder of suites, or a part of a
+    published evaluation for another verb."""
     word = suite.rstrip("/")
     if word in NOTHING_RUNS:
         return UserError(
@@ -249,21 +247,26 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
     )
 
 
-def read(path: Path) -> str:
-    """The text of a suite file. Raises UserError where it cannot be read or is not text."""
+def read(
+    path: Path, *, kind: str = "file", most_bytes: int = MAX_FILE_BYTES, fix: str | None = None
+) -> str:
+    """The text of a suite file, or of another `kind`. Raises UserError where it cannot be read, with
+    the advice `fix`, or is not text."""
+    where = str(path)
     try:
-        return read_text(path, MAX_FILE_BYTES)
+        return read_text(path, most_bytes)
     except UnicodeDecodeError as error:
         raise UserError(
-            "the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
+            f"the {kind} is not text", where=where, expected="YAML in UTF-8", actual=str(error)
         ) from error
     except OSError as error:
-        raise UserError("cannot read the file", where=str(path), actual=error.strerror) from error
+        raise UserError(
+            f"cannot read the {kind}", where=where, actual=error.strerror, fix=fix
+        ) from error
 
 
 def shown(path: Path) -> str:
-    """The path as the user would type it: relative where the file is below the current
-    directory."""
+    """The path for messages: relative if the file is below the current directory."""
     try:
         return str(path.resolve().relative_to(Path.cwd()))
     except ValueError:
@@ -272,7 +275,7 @@ def shown(path: Path) -> str:
 
 FIRST_SET = ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
 PREFIX = "rmwbench-"
-"""Every worker's program begins so."""
+"""The begin of the name of every worker's program."""
 
 
 @cache
@@ -290,7 +293,7 @@ def shipped_middlewares() -> tuple[str, ...]:
 
 @cache
 def python_programs() -> tuple[str, ...]:
-    """The programs of this package that are workers."""
+    """The names of this package's programs that are workers."""
     try:
         scripts = distribution("rmwbench").entry_points
     except PackageNotFoundError:
@@ -299,7 +302,7 @@ def python_programs() -> tuple[str, ...]:
 
 
 def _name(cargo: Path) -> str | None:
-    """A crate that cannot be read is reported where it is to be built, not in every suite."""
+    """The middleware of a crate; None where it cannot be read, which the build reports."""
     try:
         package = tomllib.loads(cargo.read_text(encoding="utf-8"))["package"]
         table = package.get("metadata", {}).get("rmwbench", {})

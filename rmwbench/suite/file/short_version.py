@@ -12,8 +12,8 @@
       # of every workload: a shorter trial may be too short for a high percentile
       primary_metric: response_latency_p50
 
-One file for both, so that the two cannot drift apart. Done in the tree of the file, before anything
-is validated: every line that an error can name stays.
+A suite and its short version are in one file, so that they stay consistent. The tree of the file is
+changed before it is validated, and all parts keep their lines.
 """
 
 from collections.abc import Collection
@@ -22,24 +22,26 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, not_one_of
-from rmwbench.suite.file.lines import filtered, put
+from rmwbench.suite.file.lines import filter_items, mappings_of, name_of, put
 
 KEY = "short"
-NAMED = ("arms", "workloads")
-"""Lists of the file that a short version takes from, by name."""
-REPLACED = ("blocks", "exclude", "sampling", "outcomes")
-MERGED = ("factors", "timeline")
+LISTS = ("arms", "workloads")
+"""Lists of the file, of which a short version names some items."""
+WHOLE_PARTS = ("blocks", "exclude", "sampling", "outcomes")
+"""Parts that a short version replaces as a whole."""
+MAPPINGS = ("factors", "timeline")
+"""Mappings of which a short version replaces some keys."""
 METRIC = "primary_metric"
-"""Replaces that of every workload."""
-KEYS = (*NAMED, *MERGED, *REPLACED, METRIC)
+"""The metric in place of that of every workload."""
+KEYS = (*LISTS, *MAPPINGS, *WHOLE_PARTS, METRIC)
 
 
-def shortened(
+def resolve_short(
     tree: CommentedMap, *, apply_short: bool, whole_factors: Collection[str] = ()
 ) -> CommentedMap:
-    """The tree without its `short`; with `apply_short` changed as that says, except that
-    `whole_factors` keep all their levels. Raises Fault for a `short` that is wrong, applied or not,
-    and where none is there to be applied."""
+    """The tree without its `short`; with `apply_short` it is applied, except that `whole_factors` keep
+    all their levels. Raises Fault for a wrong `short`, applied or not, and with `apply_short` for a
+    missing one."""
     if KEY not in tree:
         if apply_short:
             raise Fault(
@@ -60,22 +62,21 @@ def shortened(
     for key in short:
         if key not in KEYS:
             raise not_one_of(f"`{key}` cannot be shortened", str(key), KEYS, at=(KEY, key))
-    selected = {key: _selected(tree, short, key) for key in NAMED if key in short}
-    merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
+    changes = {key: _selected(tree, short, key) for key in LISTS if key in short}
+    changes |= {key: _merged(tree, short, key, whole_factors) for key in MAPPINGS if key in short}
+    changes |= {key: short[key] for key in WHOLE_PARTS if key in short}
     if apply_short:
-        replaced = {key: short[key] for key in REPLACED if key in short}
-        for key, value in (selected | merged | replaced).items():
+        for key, value in changes.items():
             put(tree, key, value, short.lc.key(key))
-        workloads = tree.get("workloads")
-        for workload in workloads if isinstance(workloads, CommentedSeq) else ():
-            if isinstance(workload, CommentedMap):
-                _shorten_workload(workload, short)
+        for _, workload in mappings_of(tree, "workloads"):
+            _shorten_workload(workload, short)
     del tree[KEY]
     return tree
 
 
 def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
-    """Replaces its primary metric, and takes away what its own timeline has that is replaced."""
+    """Replaces the workload's primary metric, and removes the spans of its own timeline that the short
+    version has."""
     if METRIC in short:
         put(workload, METRIC, short[METRIC], short.lc.key(METRIC))
     timeline = workload.get("timeline")
@@ -85,7 +86,7 @@ def _shorten_workload(workload: CommentedMap, short: CommentedMap) -> None:
 
 
 def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
-    """The items with the names given, in the file's order."""
+    """The items with the names of the short version, in the file's order."""
     names, items = short[key], tree.get(key)
     if not isinstance(names, CommentedSeq) or not names or not isinstance(items, CommentedSeq):
         raise Fault(
@@ -94,7 +95,7 @@ def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq
             actual=str(names),
             at=(KEY, key),
         )
-    item_names = [_name(item) for item in items]
+    item_names = [name_of(item) for item in items]
     for index, name in enumerate(names):
         if str(name) not in item_names:
             raise not_one_of(
@@ -103,16 +104,13 @@ def _selected(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq
                 item_names,
                 at=(KEY, key, index),
             )
-    return filtered(items, lambda item: _name(item) in map(str, names))
-
-
-def _name(item: Any) -> str:
-    return str(item.get("name") if isinstance(item, CommentedMap) else item)
+    return filter_items(items, lambda item: name_of(item) in map(str, names))
 
 
 def _merged(
     tree: CommentedMap, short: CommentedMap, key: str, whole_factors: Collection[str]
 ) -> Any:
+    """The mapping of the file with the keys that the short version changes."""
     changes = short[key]
     if not isinstance(changes, CommentedMap):
         raise Fault(

@@ -1,7 +1,7 @@
-"""The tree of a YAML file, and every mistake in one as a UserError with file and line.
+"""The tree of a YAML file, and a UserError with file and line for every mistake in it.
 
-ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet
-here and nowhere else.
+ruamel.yaml keeps the line of every key and item, and pydantic reports the key that is wrong. Only
+this module combines the two.
 """
 
 import re
@@ -17,21 +17,22 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file.yaml_reader import NotTaken, read_yaml
+from rmwbench.suite.file.yaml_reader import Unsupported, read_yaml
+from rmwbench.words.level_names import level_text
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 MOST_VALUES = 200_000
-"""A file may have so many with its aliases written out; a bomb of a few lines has billions."""
+"""The most values of a file with its aliases expanded; a few lines of nested aliases have billions."""
 
 
 def tree_of(text: str, where: str) -> Any:
     """The tree of a file. Raises UserError where it is not YAML, or too large with its aliases
-    written out."""
-    json = text.lstrip().startswith("{")
+    expanded."""
+    is_json = text.lstrip().startswith("{")
     try:
-        # JSON is YAML but for tabs, which it has between its words only.
-        tree = _parsed(text.replace("\t", " ") if json else text)
+        # JSON is YAML except for tabs, which are only between its tokens.
+        tree = _parse(text.replace("\t", " ") if is_json else text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f"{where}:{mark.line + 1}" if mark else where
@@ -47,7 +48,7 @@ def tree_of(text: str, where: str) -> Any:
         ) from error
     if (values := count_values(tree, {})) > MOST_VALUES:
         raise UserError(
-            "this file is too large with its aliases written out",
+            "this file is too large with its aliases expanded",
             where=where,
             expected=f"at most {MOST_VALUES} values",
             actual=str(values) if values < 10**9 else "more than a billion",
@@ -57,7 +58,8 @@ def tree_of(text: str, where: str) -> Any:
 
 
 def mapping_of(tree: Any, where: str, what: str, keys: str) -> CommentedMap:
-    """The tree, where it is a mapping; of `what` kind and with which `keys`, an error says."""
+    """The tree, which must be a mapping. Raises UserError, with the kind of file (`what`) and the
+    expected `keys`, for another one."""
     if not isinstance(tree, CommentedMap):
         raise UserError(
             f"{what} is a mapping",
@@ -68,25 +70,25 @@ def mapping_of(tree: Any, where: str, what: str, keys: str) -> CommentedMap:
     return tree
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         return read_yaml(text)
-    except NotTaken:
+    except Unsupported:
         yaml = YAML(typ="rt")
         yaml.allow_duplicate_keys = False
         return yaml.load(text)
 
 
 def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
-    """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same
-    way."""
+    """The model of the text of another kind of YAML file than a suite. Raises UserError with file and
+    line."""
     return cast(_Model, _validated(text, where, model))
 
 
 @lru_cache(maxsize=64)
 def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
-    """Does what `validated` says. What was read once is not read again: YAML takes long, and a
-    model is never changed."""
+    """The model as `validated` returns it; cached, since reading YAML is slow and models never
+    change."""
     tree = mapping_of(
         tree_of(text, where), where, "this file", "those of the other files of its name"
     )
@@ -96,18 +98,18 @@ def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
 
 @contextmanager
 def located(tree: Any, where: str) -> Iterator[None]:
-    """A mistake in a tree that is raised within becomes a UserError with file and line."""
+    """Converts an error in a tree that is raised within to a UserError with file and line."""
     try:
         yield
     except ValidationError as error:
         raise _model_error(tree, where, error) from error
     except Fault as fault:
-        raise _fault_error(tree, where, fault.at, fault) from fault
+        raise fault.user_error(f"{where}:{locate(tree, fault.at)[0]}") from fault
 
 
 def count_values(node: Any, counts: dict[int, int]) -> int:
-    """How many values a tree has with its aliases written out, each visited once. An alias that
-    contains itself counts once: `values_of` refuses it."""
+    """The number of values of a tree with its aliases expanded. An alias that contains itself counts
+    once; `values_of` refuses it."""
     if not isinstance(node, CommentedMap | CommentedSeq):
         return 1
     if id(node) not in counts:
@@ -118,8 +120,8 @@ def count_values(node: Any, counts: dict[int, int]) -> int:
 
 
 def values_of(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
-    """The tree in Python's own types, so that strict validation sees no subclasses; a YAML alias
-    may not contain itself."""
+    """The tree in Python's own types, so that strict validation gets no subclasses. Raises UserError
+    for an alias that contains itself and for half a surrogate pair."""
     if isinstance(node, CommentedMap | CommentedSeq):
         if id(node) in above:
             raise UserError("an alias contains itself", where=f"{where}:{node.lc.line + 1}")
@@ -144,14 +146,12 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
-    """The line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags
-    of unions are not part of the file and are skipped.
-    """
+    """The line (from 1), key and value of the deepest part of `path` in the file. Pydantic's tags of
+    unions, which are not part of the file, are skipped."""
     line, name, node = tree.lc.line, "suite", tree
     for key in path:
         if isinstance(node, CommentedMap) and key in node:
-            # A key that came by a merge (`<<: *other`) has no line here: the entry that merges it
-            # has.
+            # A key of a merged mapping (`<<: *other`) has no line; the entry with the merge has one.
             line, name = node.lc.key(key)[0] if key in (node.lc.data or ()) else line, str(key)
         elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
             line = node.lc.item(key)[0]
@@ -162,8 +162,8 @@ def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
 
 
 def _model_error(tree: Any, where: str, error: ValidationError) -> UserError:
-    """The first mistake in the order of the file, and in its `do` line where the others are."""
-    details = [detail for detail in error.errors() if not _is_echo(detail)]
+    """The first mistake in the order of the file, with the lines of the others in its advice."""
+    details = [detail for detail in error.errors() if not _is_consequence(detail)]
     (line, first), *others = sorted(
         (_explained(tree, where, detail) for detail in details), key=lambda pair: pair[0]
     )
@@ -180,25 +180,20 @@ def _model_error(tree: Any, where: str, error: ValidationError) -> UserError:
     )
 
 
-def _is_echo(details: Any) -> bool:
-    """A list that is long enough but has bad items is reported as too short besides, since none of
-    those count."""
+def _is_consequence(details: Any) -> bool:
+    """Whether a list is long enough and only reported as too short because of its wrong items."""
     if details["type"] != "too_short":
         return False
     return len(details["input"]) >= int(details["ctx"]["min_length"])
 
 
-def _fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
-    return fault.user_error(f"{where}:{locate(tree, path)[0]}")
-
-
 def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
-    """The line of one of pydantic's mistakes, and what a user is told of it."""
+    """The line of one of pydantic's errors, and the error for the user."""
     context, path = details.get("ctx") or {}, tuple(details["loc"])
     cause = context.get("error")
     if isinstance(cause, Fault):
-        path += cause.at
-        return locate(tree, path)[0], _fault_error(tree, where, path, cause)
+        line = locate(tree, path + cause.at)[0]
+        return line, cause.user_error(f"{where}:{line}")
     line, key, value = locate(tree, path)
     what, expected, fix = f"`{key}`: {details['msg']}", None, None
     actual: str | None = shape(value)
@@ -216,7 +211,7 @@ def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
             what, actual = f"unknown {key} `{tag}`", tag
             expected, fix = "`kind` as one of " + ", ".join(choices), did_you_mean(tag, choices)
         case "union_tag_not_found":
-            what = f"`{key}` does not say which kind"
+            what = f"`{key}` has no `kind`"
             expected = "for example `{kind: periodic, rate_hz: 30}`"
         case kind if kind in _EXPECTED_TYPES:
             what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
@@ -251,18 +246,12 @@ _LIMITS = {
 
 
 def shape(value: Any) -> str:
-    """The value as it stands in the file, or its kind where it is long."""
+    """The value as in the file, or a description of a mapping or a list."""
     if value is None:
         return "nothing"
     if isinstance(value, CommentedMap | dict):
         return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
     if isinstance(value, CommentedSeq | list):
         return f"a list of {len(value)}"
-    text = (
-        str(value).lower()
-        if isinstance(value, bool)
-        else repr(str(value))
-        if isinstance(value, str)
-        else str(value)
-    )
+    text = repr(str(value)) if isinstance(value, str) else level_text(value)
     return text if len(text) <= 80 else text[:77] + "…"

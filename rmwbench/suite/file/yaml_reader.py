@@ -1,9 +1,9 @@
-"""A YAML text as ruamel.yaml's tree, with the line of every key and item, made from libyaml's
-events (PyYAML): the same tree as ruamel.yaml reads, many times as fast.
+"""Reads a YAML text from libyaml's events (PyYAML) into ruamel.yaml's tree, with the line of every key
+and item: the same tree as ruamel.yaml reads, many times as fast.
 
-What is unusual (tags, several documents, an alias to what it stands in, numbers in other bases,
-keys that are not single values) and what is wrong (a key twice, bad YAML) is not taken here:
-ruamel.yaml reads that, and says what is wrong.
+Unusual texts (tags, several documents, an alias within its own anchor, numbers in other bases, keys
+that are not single values) and wrong ones (a repeated key, invalid YAML) are not supported:
+ruamel.yaml reads those, and explains mistakes.
 """
 
 import re
@@ -20,7 +20,7 @@ MOST_DEPTH = 100
 MERGE = "<<"
 
 _BREAKS = re.compile("[\x85\u2028\u2029]|^\ufeff")
-"""Line breaks of YAML 1.1 alone, and a mark that libyaml skips."""
+"""Line breaks of YAML 1.1 only, and the byte order mark, which libyaml skips."""
 
 _PLAIN_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
 
@@ -31,13 +31,13 @@ _PREFIX = "tag:yaml.org,2002:"
 _NO_KEY, _MERGE_KEY = object(), object()
 
 
-class NotTaken(Exception):
-    """This text is for ruamel.yaml."""
+class Unsupported(Exception):
+    """The text must be read by ruamel.yaml."""
 
 
 def _resolvers() -> dict[str, list[tuple[str, Any]]]:
-    """Maps a first character to (what it may begin, its pattern), in ruamel.yaml's order for YAML
-    1.2."""
+    """First character of a scalar -> (tag, pattern) of its possible types, in ruamel.yaml's order for
+    YAML 1.2."""
     resolvers: dict[str, list[tuple[str, Any]]] = {}
     for versions, tag, pattern, firsts in implicit_resolvers:
         if (1, 2) in versions:
@@ -51,8 +51,7 @@ _RESOLVERS = _resolvers()
 
 @dataclass
 class _Open:
-    """A collection whose end has not come yet. `at`: line and column of the key that waits for its
-    value."""
+    """A collection before its end. `at`: line and column of the key whose value is next."""
 
     tree: Any
     line: int
@@ -65,13 +64,13 @@ class _Open:
 
 
 def read_yaml(text: str) -> CommentedMap | CommentedSeq:
-    """The tree of a text. Raises NotTaken for what ruamel.yaml must read."""
+    """The tree of a text. Raises Unsupported for a text that ruamel.yaml must read."""
     if not yaml.__with_libyaml__ or _BREAKS.search(text):
-        raise NotTaken
+        raise Unsupported
     try:
         return _Builder(yaml.cyaml.CParser(text)).root()
     except (yaml.YAMLError, ValueError):
-        raise NotTaken from None
+        raise Unsupported from None
 
 
 class _Builder:
@@ -83,7 +82,7 @@ class _Builder:
         self._documents = 0
 
     def root(self) -> CommentedMap | CommentedSeq:
-        """The only document's."""
+        """The tree of the only document."""
         while True:
             event = self._parser.get_event()
             match event:
@@ -98,16 +97,16 @@ class _Builder:
                 case yaml.DocumentStartEvent():
                     self._documents += 1
                     if self._documents > 1 or event.version or event.tags:
-                        raise NotTaken
+                        raise Unsupported
                 case yaml.StreamEndEvent():
                     break
         if not isinstance(self._root, CommentedMap | CommentedSeq):
-            raise NotTaken
+            raise Unsupported
         return self._root
 
     def _scalar(self, event: Any) -> None:
         if event.tag is not None:
-            raise NotTaken
+            raise Unsupported
         plain, mark = event.implicit[0], event.start_mark
         if plain and event.value == MERGE and self._wants_key():
             self._open[-1].key = _MERGE_KEY
@@ -119,13 +118,13 @@ class _Builder:
 
     def _begin(self, event: Any) -> None:
         if event.tag is not None or self._wants_key() or len(self._open) >= MOST_DEPTH:
-            raise NotTaken
+            raise Unsupported
         tree = CommentedMap() if isinstance(event, yaml.MappingStartEvent) else CommentedSeq()
         mark = event.start_mark
         tree.lc.line, tree.lc.col = mark.line, mark.column
         self._open.append(_Open(tree, mark.line, mark.column, event.anchor))
         if event.anchor is not None:
-            # until it ends, an alias would be to what it stands in
+            # an alias to it within itself is not supported
             self._anchors.pop(event.anchor, None)
 
     def _end(self) -> None:
@@ -140,7 +139,7 @@ class _Builder:
 
     def _alias(self, event: Any) -> None:
         if event.anchor not in self._anchors or self._wants_key():
-            raise NotTaken
+            raise Unsupported
         self._put_value(*self._anchors[event.anchor])
 
     def _wants_key(self) -> bool:
@@ -151,8 +150,7 @@ class _Builder:
         )
 
     def _put_value(self, value: Any, line: int, column: int) -> None:
-        """Puts a value where it stands: as the root, an item, a key, or the value of the key before
-        it."""
+        """Adds a value to the tree: as the root, an item, a key, or the value of the last key."""
         if not self._open:
             self._root = value
             return
@@ -162,14 +160,14 @@ class _Builder:
             parent.items.append(value)
         elif parent.key is _NO_KEY:
             if value in parent.tree:
-                raise NotTaken
+                raise Unsupported
             parent.key, parent.at = value, (line, column)
         elif parent.key is _MERGE_KEY:
             maps = value if isinstance(value, CommentedSeq) else [value]
             if parent.merged is not None or not all(
                 isinstance(item, CommentedMap) for item in maps
             ):
-                raise NotTaken
+                raise Unsupported
             parent.merged, parent.key = value, _NO_KEY
         else:
             parent.tree.lc.add_kv_line_col(parent.key, [*parent.at, line, column])
@@ -178,7 +176,7 @@ class _Builder:
 
 
 def _merge_value(merged: Any) -> MergeValue:
-    """One mapping, or a sequence of them."""
+    """The merge of one mapping, or of a sequence of mappings."""
     value = MergeValue()
     if isinstance(merged, CommentedSeq):
         value.set_sequence(merged)
@@ -189,7 +187,7 @@ def _merge_value(merged: Any) -> MergeValue:
 
 
 def _resolved(text: str) -> Any:
-    """A plain scalar's value; NotTaken for one that is a number in an unusual way."""
+    """The value of a plain scalar. Raises Unsupported for an unusual form of a number."""
     for kind, pattern in _RESOLVERS.get(text[:1], ()):
         if pattern.match(text):
             return _value(kind, text)
@@ -208,4 +206,4 @@ def _value(kind: str, text: str) -> Any:
             return float(text)
         case "timestamp" if len(text) == len("2026-11-23"):
             return date.fromisoformat(text)
-    raise NotTaken
+    raise Unsupported
